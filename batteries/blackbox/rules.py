@@ -1,0 +1,145 @@
+"""The rules of Black Box, as the published study plays it on its 8 x 8 board.
+
+Cells are (row, column) from 1, row 1 at the top; a port is a side and the row or column it looks into. A ray that
+meets an atom head-on is absorbed; an atom diagonally ahead turns it by 90 degrees away from the atom, atoms at both
+diagonals turn it back; an atom beside the entry cell sends it back at once. Hitting comes before turning, everywhere.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+Cell = tuple[int, int]
+Atoms = frozenset[Cell]
+
+
+class Side(StrEnum):
+    """A side of the board."""
+
+    NORTH = "north"
+    SOUTH = "south"
+    EAST = "east"
+    WEST = "west"
+
+
+@dataclass(frozen=True, order=True)
+class Port:
+    """A place at the edge where a ray can enter or leave, such as `west-5`: the left end of row 5."""
+
+    side: Side
+    position: int
+    """Column for north and south, row for east and west; from 1."""
+
+    def __str__(self) -> str:
+        return f"{self.side}-{self.position}"
+
+    @classmethod
+    def parse(cls, text: str, size: int = 8) -> "Port":
+        """Read a port such as `north-3`.
+
+        Raises
+        ------
+        ValueError
+            If the text is no port of a board of this size.
+        """
+        match = re.fullmatch(r"(north|south|east|west)-([1-9][0-9]?)", text)
+        if match is None or int(match[2]) > size:
+            raise ValueError(f"{text!r} is no port; a port is a side and a number from 1 to {size}, such as north-3.")
+        return cls(Side(match[1]), int(match[2]))
+
+
+@dataclass(frozen=True)
+class Ray:
+    """What became of a ray."""
+
+    outcome: str
+    """`absorbed`, `reflected`, or the port it left by, such as `west-5`."""
+    path: tuple[Cell, ...]
+    """The cells it passed, the cell of the atom that absorbed it included; empty if it was reflected at entry."""
+
+
+_INWARD = {Side.NORTH: (1, 0), Side.SOUTH: (-1, 0), Side.WEST: (0, 1), Side.EAST: (0, -1)}
+
+
+def all_ports(size: int = 8) -> list[Port]:
+    """Return the ports of a board: north, south, east, west, each from 1."""
+    return [Port(side, position) for side in Side for position in range(1, size + 1)]
+
+
+def entry_cell(port: Port, size: int = 8) -> Cell:
+    """Return the cell that a port looks into."""
+    match port.side:
+        case Side.NORTH:
+            return (1, port.position)
+        case Side.SOUTH:
+            return (size, port.position)
+        case Side.WEST:
+            return (port.position, 1)
+        case Side.EAST:
+            return (port.position, size)
+
+
+def trace(atoms: Atoms, entry: Port, size: int = 8) -> Ray:
+    """Follow a ray from its entry port to its end.
+
+    Parameters
+    ----------
+    atoms
+        Cells with an atom, (row, column) from 1.
+    entry
+        The port by which the ray enters.
+    size
+        Rows and columns of the board.
+
+    Returns
+    -------
+    Ray
+        Its outcome and path. Detours are reversible: a ray sent in where this one left leaves where this one entered.
+    """
+    row, column = entry_cell(entry, size)
+    down, right = _INWARD[entry.side]
+    path = [(row, column)]
+    if (row, column) in atoms:
+        return Ray("absorbed", tuple(path))
+    beside = ((row + right, column + down), (row - right, column - down))
+    if any(cell in atoms for cell in beside):
+        return Ray("reflected", ())
+    while True:
+        ahead = (row + down, column + right)
+        if ahead in atoms:
+            return Ray("absorbed", (*path, ahead))
+        # The two cells diagonally ahead lie at +-(right, down) from the cell ahead.
+        one = (ahead[0] + right, ahead[1] + down) in atoms
+        other = (ahead[0] - right, ahead[1] - down) in atoms
+        if one and other:
+            down, right = -down, -right
+        elif one:
+            down, right = -right, -down
+        elif other:
+            down, right = right, down
+        else:
+            row, column = ahead
+            if not (1 <= row <= size and 1 <= column <= size):
+                exit_port = _port_beyond(row, column, size)
+                return Ray("reflected" if exit_port == entry else str(exit_port), tuple(path))
+            path.append((row, column))
+
+
+def _port_beyond(row: int, column: int, size: int) -> Port:
+    if row < 1:
+        return Port(Side.NORTH, column)
+    if row > size:
+        return Port(Side.SOUTH, column)
+    return Port(Side.WEST, row) if column < 1 else Port(Side.EAST, row)
+
+
+def outcome_words(outcome: str) -> str:
+    """Return an outcome as the end of a sentence about the ray."""
+    match outcome:
+        case "absorbed":
+            return "is absorbed by an atom"
+        case "reflected":
+            return "is reflected and leaves where it entered"
+        case _:
+            side, position = outcome.split("-")
+            return f"leaves at {side.upper()} {position}"

@@ -1,0 +1,136 @@
+"""The design: how items are divided over counterbalance groups, every item in exactly one.
+
+`latin_square` is for batteries in which every scenario has one item in every cell; `deal` is for all others.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from batteries.errors import InputError
+from batteries.items import Item, Level
+
+
+class _Design(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    groups: int = Field(ge=1, le=1000, description="Number of counterbalance groups.")
+
+
+class LatinSquare(_Design):
+    """Cyclic Latin square: group g (from 1) sees cell (g - 1 - r) mod K of row r, K the number of groups.
+
+    A row is a level (or a combination of levels) that each group sees once, such as a scenario; a cell is a
+    combination of condition levels. Every row must have exactly one item in each of K cells. Then each (row, cell) is
+    in exactly one group, each group sees each row once, and over any K rows in a row each cell once.
+    """
+
+    method: Literal["latin_square"]
+    rows: tuple[str, ...] = Field(min_length=1, description="Factors whose levels make the rows, such as [scenario].")
+    cells: tuple[str, ...] = Field(
+        min_length=1, description="Factors whose combinations make the cells, such as [condition, inference_level]."
+    )
+
+    @field_validator("cells")
+    @classmethod
+    def _distinct(cls, cells: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(cells)) < len(cells):
+            raise ValueError("a factor stands twice; name each once.")
+        return cells
+
+
+class Deal(_Design):
+    """Items dealt to the groups in rounds, so that the groups are as alike as they can be.
+
+    Every round gives each group one item; within a round an item goes to the group that has had least of its levels,
+    the first factor of `balance` counting most. The groups' sizes, and their shares of each level of the first factor,
+    differ by at most one item; the further factors are evened out as far as the rounds permit. For batteries whose
+    rows have different numbers of items, where no Latin square exists.
+    """
+
+    method: Literal["deal"]
+    balance: tuple[str, ...] = Field(
+        min_length=1, description="Factors whose levels are spread evenly over the groups, most important first."
+    )
+
+
+Design = Annotated[LatinSquare | Deal, Field(discriminator="method")]
+
+
+def assign_groups(items: Iterable[Item], design: LatinSquare | Deal) -> dict[str, int]:
+    """Return the group (from 1) of every item, by item id; the order of `items` does not matter.
+
+    Raises
+    ------
+    InputError
+        If an item lacks a factor of the design, a Latin square's row does not have exactly one item in each cell, or
+        there are fewer items than groups.
+    """
+    items = sorted(items, key=lambda item: item.item_id)
+    if len(items) < design.groups:
+        raise InputError(f"the design has {design.groups} groups but only {len(items)} test items; use fewer groups.")
+    return _latin_square(items, design) if isinstance(design, LatinSquare) else _deal(items, design)
+
+
+def levels_of(item: Item, factors: Iterable[str]) -> tuple[Level, ...]:
+    """Return the item's levels of `factors`; an InputError names the factor it lacks."""
+    try:
+        return tuple(item.factors[factor] for factor in factors)
+    except KeyError as error:
+        known = ", ".join(sorted(item.factors)) or "none"
+        raise InputError(
+            f"the item `{item.item_id}` has no factor {error}, which the design names; it has {known}."
+        ) from None
+
+
+def _strata(items: Iterable[Item], factors: tuple[str, ...]) -> dict[tuple[Level, ...], list[Item]]:
+    """Return the items of each combination of levels, the combinations in the natural order of their levels."""
+    strata = defaultdict(list)
+    for item in items:
+        strata[levels_of(item, factors)].append(item)
+    return dict(sorted(strata.items(), key=lambda stratum: [_natural_order(level) for level in stratum[0]]))
+
+
+def _natural_order(level: Level) -> tuple[bool, float, str]:
+    """Order numbers by value before texts in code-point order, so that levels of both kinds can be sorted."""
+    return (True, 0.0, level) if isinstance(level, str) else (False, float(level), "")
+
+
+def _latin_square(items: list[Item], design: LatinSquare) -> dict[str, int]:
+    cells = list(_strata(items, design.cells))
+    if len(cells) != design.groups:
+        raise InputError(
+            f"the Latin square has {design.groups} groups but {len(cells)} cells "
+            f"({' x '.join(design.cells)}); a Latin square needs as many groups as cells."
+        )
+    groups = {}
+    for row, (levels, in_row) in enumerate(_strata(items, design.rows).items()):
+        by_cell = {levels_of(item, design.cells): item for item in in_row}
+        if len(in_row) != len(cells) or len(by_cell) != len(cells):
+            name = ", ".join(f"{factor} {level}" for factor, level in zip(design.rows, levels, strict=True))
+            raise InputError(
+                f"the row {name} has {len(in_row)} items in {len(by_cell)} cells; "
+                f"a Latin square needs exactly one item in each of the {len(cells)} cells of every row."
+            )
+        for cell, cell_levels in enumerate(cells):
+            groups[by_cell[cell_levels].item_id] = (cell + row) % design.groups + 1
+    return groups
+
+
+def _deal(items: list[Item], design: Deal) -> dict[str, int]:
+    groups: dict[str, int] = {}
+    size: Counter[int] = Counter()
+    seen: Counter[tuple[int, str, Level]] = Counter()
+    for item in (item for stratum in _strata(items, design.balance).values() for item in stratum):
+        levels = list(zip(design.balance, levels_of(item, design.balance), strict=True))
+
+        def burden(group: int, levels: list[tuple[str, Level]] = levels) -> tuple[int, ...]:
+            return (size[group], *(seen[group, factor, level] for factor, level in levels), group)
+
+        group = min(range(1, design.groups + 1), key=burden)
+        groups[item.item_id] = group
+        size[group] += 1
+        seen.update((group, factor, level) for factor, level in levels)
+    return groups

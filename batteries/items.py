@@ -1,0 +1,132 @@
+"""Items and batteries: the questions, bound by a digest to the exact text that is shown."""
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from batteries.canonical import canonical_json, digest
+from batteries.errors import InputError
+from batteries.reading import describe, read_json_lines, read_yaml, validate_line
+from batteries.tasks import task_named
+
+Level = str | int | float | bool
+"""A level of a factor, as written in the battery; `01` and `1` stay different when they are texts."""
+
+
+class Item(BaseModel):
+    """One question: what is shown, how it is answered, and the key, which never leaves the server."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    item_id: str = Field(min_length=1, max_length=200, description="Name of the item, unique in its battery.")
+    task: str = Field(description="Kind of item: `multiple_choice` or `blackbox_predict`.")
+    factors: dict[str, Level] = Field(
+        default_factory=dict, description="Level of each design factor, such as scenario, condition, inference_level."
+    )
+    content: dict[str, JsonValue] = Field(description="What is shown; its fields are those of the task.")
+    key: JsonValue = Field(description="The right answer, in the form of the task's response.")
+
+
+class BatteryHeader(BaseModel):
+    """What is said of a battery as a whole; the first line of a `.jsonl` battery."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    battery: str = Field(min_length=1, description="Name of the battery.")
+    version: str = Field(min_length=1, description="Version of the battery, such as `1.0`; put it in quotes in YAML.")
+    description: str = Field(default="", description="What the battery asks, and where it comes from.")
+    canary: str | None = Field(
+        default=None, description="GUID by which a copy of the battery in training data can be found."
+    )
+
+
+class Battery(BatteryHeader):
+    """A versioned set of items. Their order says nothing: two files with the same items are the same battery."""
+
+    items: tuple[Item, ...] = Field(min_length=1, description="The items, practice and attention checks among them.")
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 (hexadecimal) of the canonical JSON of name, version and items ordered by id."""
+        items = sorted((item.model_dump(mode="json") for item in self.items), key=lambda item: item["item_id"])
+        return digest({"battery": self.battery, "version": self.version, "items": items})
+
+    @cached_property
+    def by_id(self) -> dict[str, Item]:
+        """The items by their ids."""
+        return {item.item_id: item for item in self.items}
+
+
+def load_battery(path: Path) -> Battery:
+    """Read and check a battery, from JSON Lines (a header line, then an item a line) or YAML (`items:` as a list).
+
+    Raises
+    ------
+    InputError
+        If the file is missing or malformed, an id stands twice, an item lacks its key, or its content or key does
+        not fit its task. All mistakes of the items are named at once.
+    """
+    if path.suffix == ".jsonl":
+        battery, places = _load_json_lines(path)
+    elif path.suffix in {".yaml", ".yml"}:
+        battery = read_yaml(path, Battery)
+        places = [str(path)] * len(battery.items)
+    else:
+        raise InputError(f"{path}: a battery is a .jsonl or a .yaml file; rename or convert it.")
+    problems = [*_duplicate_ids(path, battery.items), *_task_problems(battery.items, places)]
+    if problems:
+        raise InputError("\n".join(problems))
+    return battery
+
+
+def save_battery(battery: Battery, path: Path) -> None:
+    """Write a battery as JSON Lines; the same battery always gives the same bytes."""
+    header = BatteryHeader(**battery.model_dump(include=set(BatteryHeader.model_fields)))
+    rows: Iterable[Any] = (header.model_dump(mode="json"), *(item.model_dump(mode="json") for item in battery.items))
+    path.write_bytes(b"".join(canonical_json(row) + b"\n" for row in rows))
+
+
+def _load_json_lines(path: Path) -> tuple[Battery, list[str]]:
+    lines = read_json_lines(path)
+    first = next(lines, None)
+    if first is None:
+        raise InputError(f"{path}: the file is empty; its first line must be the header of the battery.")
+    header = validate_line(path, *first, BatteryHeader)
+    items, places, problems = [], [], []
+    for number, value in lines:
+        try:
+            items.append(validate_line(path, number, value, Item))
+            places.append(f"{path}, line {number}")
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    if not items:
+        raise InputError(f"{path}: the battery has no items; add one a line after the header.")
+    return Battery(**header.model_dump(), items=tuple(items)), places
+
+
+def _duplicate_ids(path: Path, items: Iterable[Item]) -> list[str]:
+    counts = Counter(item.item_id for item in items)
+    return [
+        f"{path}: the item id `{item_id}` stands {count} times; give each item its own id."
+        for item_id, count in counts.items()
+        if count > 1
+    ]
+
+
+def _task_problems(items: Iterable[Item], places: Iterable[str]) -> list[str]:
+    problems = []
+    for item, place in zip(items, places, strict=True):
+        try:
+            task = task_named(item.task)
+            task.check(item.content, item.key)
+        except ValidationError as error:
+            problems.append(f"{place}, item `{item.item_id}`: {describe(error, task.content_model)}")
+        except InputError as error:
+            problems.append(f"{place}, item `{item.item_id}`: {error}")
+    return problems

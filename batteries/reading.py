@@ -1,0 +1,163 @@
+"""Reading files that people write (YAML, JSON Lines) into checked models, with errors that name file, line and mend."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from batteries.errors import InputError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a UTF-8 file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, unreadable or not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file; check the name, or where you started from.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: byte {error.start} is not UTF-8 text; save the file with the encoding UTF-8."
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+
+
+def read_yaml(path: Path, model: type[Model]) -> Model:
+    """Read a YAML 1.2 file into `model`.
+
+    Raises
+    ------
+    InputError
+        One sentence for each mistake, each with the file, its line and how to mend it.
+    """
+    text = read_text(path)
+    try:
+        document = YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = str(error.problem or "it is not well-formed").splitlines()[0]
+        raise InputError(f"{path}{line}: this is not valid YAML ({problem}); mend the indentation or quotes.") from None
+    except YAMLError as error:
+        raise InputError(f"{path}: this is not valid YAML ({error}); mend it or save it anew.") from None
+    if not isinstance(document, CommentedMap):
+        raise InputError(f"{path}, line 1: the file must hold `name: value` lines; see `equipoise new` for an example.")
+    try:
+        return model.model_validate(_plain(document))
+    except ValidationError as error:
+        sentences = [
+            f"{path}, line {_line_of(document, details['loc'])}: {_sentence(details, model)}"
+            for details in error.errors()
+        ]
+        raise InputError("\n".join(sentences)) from None
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the line number (from 1) and the value of each line of a JSON Lines file; empty lines are passed over.
+
+    Raises
+    ------
+    InputError
+        If a line is not JSON.
+    """
+    # Split at line feeds only: str.splitlines would also split at U+2028, which JSON allows inside a string.
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except json.JSONDecodeError as error:
+                raise InputError(
+                    f"{path}, line {number}: this is not JSON ({error.msg} at column {error.colno}); "
+                    "each line must hold one whole JSON object."
+                ) from None
+
+
+def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Model:
+    """Return one line of a JSON Lines file as `model`; an InputError names file and line."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise InputError(f"{path}, line {number}: {describe(error, model)}") from None
+
+
+def describe(error: ValidationError, model: type[BaseModel]) -> str:
+    """Return what is wrong in one sentence for each mistake that pydantic found."""
+    return " ".join(_sentence(details, model) for details in error.errors())
+
+
+def _plain(node: Any) -> Any:
+    """Return a YAML node without ruamel's own types."""
+    if isinstance(node, Mapping):
+        return {str(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, Sequence) and not isinstance(node, str):
+        return [_plain(value) for value in node]
+    if isinstance(node, bool) or node is None:
+        return node
+    for kind in (int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+def _line_of(document: CommentedMap, location: tuple[int | str, ...]) -> int:
+    """Return the line (from 1) of the deepest part of `location` that stands in the document."""
+    node: Any = document
+    line: int = document.lc.line
+    for step in location:
+        if isinstance(node, CommentedMap) and step in node:
+            line = node.lc.key(step)[0]
+        elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
+            line = node.lc.item(step)[0]
+        else:
+            continue  # a discriminator's name, or a missing field: its parent's line is the nearest there is
+        node = node[step]
+    return line + 1
+
+
+def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
+    location = details["loc"]
+    place = ".".join(str(step) for step in location) or "the whole"
+    match details["type"]:
+        case "extra_forbidden":
+            siblings = ", ".join(_siblings(model, location))
+            known = f"; the fields here are {siblings}" if siblings else ""
+            return f"`{place}` is not a field Equipoise knows{known}; mend the spelling or take it out."
+        case "missing":
+            return f"`{place}` is missing; add it."
+        case "value_error":
+            return f"`{place}`: {details['ctx']['error']}" if location else str(details["ctx"]["error"])
+        case "union_tag_invalid":
+            expected = details["ctx"]["expected_tags"].replace("'", "`")
+            return f"`{place}`: {details['ctx']['tag']!r} is not known; it must be one of {expected}."
+        case "union_tag_not_found":
+            return f"`{place}` lacks the field {details['ctx']['discriminator']}, which says what kind it is; add it."
+        case _:
+            message = details["msg"][0].lower() + details["msg"][1:]
+            given = repr(details["input"])
+            shown = given if len(given) <= 60 else given[:57] + "..."
+            return f"`{place}`: {message} (it is {shown})."
+
+
+def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Return the known fields beside an unknown one, where the way to them leads through plain models only."""
+    for step in location[:-1]:
+        field = model.model_fields.get(str(step))
+        inner = field.annotation if field else None
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return []
+        model = inner
+    return list(model.model_fields)

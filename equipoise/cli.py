@@ -1,0 +1,151 @@
+"""The command line. Each command is one function of the public API, with files in and files out."""
+
+import json
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from batteries.errors import InputError
+from batteries.items import Item
+from equipoise.studies import copy_sample_study, sample_studies
+from experiment.study import StudyDefinition
+
+STUDY = click.argument("study", type=click.Path(path_type=Path))
+"""A study's folder; whether it is one is checked by `load_study`, whose message says more."""
+
+
+class _BadInput(click.ClickException):
+    exit_code = 2
+
+
+class _Commands(click.Group):
+    """Commands whose mistakes in the input end as sentences on standard error and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            raise _BadInput(str(error)) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="equipoise")
+def main() -> None:
+    """One battery of questions for people and language models, and one analysis that compares them fairly.
+
+    Begin with `equipoise demo`, which runs a whole study on simulated participants.
+    """
+
+
+@main.command(epilog="Example: equipoise demo --no-serve")
+@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Folder to make.  [default: equipoise-demo]")
+@click.option("-n", "n_participants", default=40, show_default=True, type=click.IntRange(1), help="Participants.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
+@click.option("--no-serve", is_flag=True, help="End after the report instead of serving the study.")
+def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) -> None:
+    """Run a sample study end to end: serve, simulate, compare with baselines, analyze, report."""
+    from equipoise.demo import run_demo
+
+    run_demo(folder, n_participants, seed, keep_serving=not no_serve)
+
+
+@main.command(epilog="Example: equipoise new my-study --from blackbox-predict")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--from", "sample", default="blackbox-predict", show_default=True, help="Sample study to copy.")
+def new(folder: Path, sample: str) -> None:
+    """Make a new study folder to edit, as a copy of a sample study."""
+    copy_sample_study(sample, folder)
+    click.echo(f"Made {folder}. Edit {folder / 'study.yaml'} and the texts, then: equipoise serve {folder}")
+
+
+@main.command(epilog="Example: equipoise serve my-study --port 8000")
+@STUDY
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; this machine's by default.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def serve(study: Path, host: str, port: int, quiet: bool) -> None:
+    """Serve a study to participants, and its progress to the researcher, until Ctrl-C."""
+    from experiment.loading import load_study
+    from server.serving import researcher_token
+    from server.serving import serve as serve_until_stopped
+
+    if not quiet:
+        title = load_study(study).definition.title
+        click.echo(f"{title}\n  participants: http://{host}:{port}/")
+        click.echo(f"  progress:     http://{host}:{port}/researcher/enter/{researcher_token(study)}")
+        click.echo("Press Ctrl-C to stop; nothing that was answered is lost.")
+    serve_until_stopped(study, host, port)
+
+
+@main.command(epilog="Example: equipoise simulate my-study -n 54 --seed 7")
+@STUDY
+@click.option("-n", "n_participants", required=True, type=click.IntRange(1, 100_000), help="Simulated participants.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
+def simulate(study: Path, n_participants: int, seed: int) -> None:
+    """Let simulated participants take a study over HTTP; they are stored as simulated, apart from people."""
+    from equipoise.processes import running_server
+    from equipoise.progress import progress_bar
+    from experiment.loading import load_study
+    from experiment.simulated import simulate as simulate_participants
+
+    loaded = load_study(study)
+    with running_server(study) as url, progress_bar("Simulating participants", n_participants) as on_done:
+        simulate_participants(url, loaded.battery, n_participants, seed, on_done)
+    click.echo(f"{n_participants} simulated participants answered; their answers are in {loaded.store_path}.")
+
+
+@main.group()
+def models() -> None:
+    """Model runs: read stored ones, or make runs of baselines."""
+
+
+@models.command("import", epilog="Example: equipoise models import my-study runs/*.json")
+@STUDY
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+def import_runs(study: Path, files: tuple[Path, ...]) -> None:
+    """Read stored Black Box runs (JSON), match each prediction to its item, and score it with our grader."""
+    from equipoise.runs import add_runs
+    from experiment.loading import load_study
+    from experiment.models.stored_blackbox import read_stored_runs
+
+    loaded = load_study(study)
+    for sentence in add_runs(loaded, read_stored_runs(loaded, files)):
+        click.echo(sentence)
+
+
+@models.command("run", epilog="Example: equipoise models run my-study --model baseline/tracer")
+@STUDY
+@click.option("--model", required=True, help="baseline/straight-line, baseline/nearest-atom or baseline/tracer.")
+def run_model(study: Path, model: str) -> None:
+    """Let a computational baseline answer all test items of a study."""
+    from equipoise.runs import add_runs
+    from experiment.loading import load_study
+    from experiment.models.baselines import run_baseline
+
+    loaded = load_study(study)
+    for sentence in add_runs(loaded, [run_baseline(loaded, model)]):
+        click.echo(sentence)
+
+
+@main.command(epilog="Example: equipoise analyze my-study -o my-study/results")
+@STUDY
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the results.")
+def analyze(study: Path, output: Path) -> None:
+    """Apply the preregistered exclusions and compare people with models: tables, figures, report.html."""
+    from equipoise.results import analyze_study
+    from experiment.loading import load_study
+
+    analyze_study(load_study(study), output)
+    click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
+
+
+@main.command(epilog="Example: equipoise schema study > study.schema.json")
+@click.argument("what", type=click.Choice(["study", "item"]))
+def schema(what: str) -> None:
+    """Print the JSON Schema of study.yaml or of a battery's item, for editors."""
+    models: dict[str, type[BaseModel]] = {"study": StudyDefinition, "item": Item}
+    click.echo(json.dumps(models[what].model_json_schema(), indent=2, ensure_ascii=False))
+
+
+new.help = f"{new.help} There are: {', '.join(sample_studies())}."

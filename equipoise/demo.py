@@ -1,0 +1,49 @@
+"""The whole main job on a sample study: serve, simulate, compare with baselines, analyze, report."""
+
+from pathlib import Path
+
+import click
+
+from equipoise.processes import running_server
+from equipoise.progress import progress_bar
+from equipoise.results import analyze_study
+from equipoise.runs import add_runs
+from equipoise.studies import copy_sample_study
+from experiment.loading import load_study
+from experiment.models.baselines import BASELINES, run_baseline
+from experiment.simulated import simulate
+from server.serving import free_port, researcher_token, serve
+
+SAMPLE = "blackbox-predict"
+
+
+def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: bool) -> None:
+    """Run the demo in a new folder; with `keep_serving`, serve the study afterwards until stopped."""
+    folder = folder or _fresh_folder()
+    copy_sample_study(SAMPLE, folder)
+    study = load_study(folder)
+    click.echo(f"1. Study `{study.name}`: {len(study.test_items)} items, {study.definition.design.groups} groups.")
+    with running_server(folder) as url, progress_bar("   Answering over HTTP", n_participants) as on_done:
+        simulate(url, study.battery, n_participants, seed, on_done)
+    click.echo(f"2. {n_participants} simulated participants took it over HTTP.")
+    click.echo("3. Computational baselines answered the very same items:")
+    for sentence in add_runs(study, [run_baseline(study, name) for name in BASELINES]):
+        click.echo(f"   {sentence}")
+    analyze_study(study, folder / "results")
+    click.echo(f"4. Exclusions, tables, figures and report: {(folder / 'results' / 'report.html').resolve()}")
+    if keep_serving:
+        port = free_port()
+        click.echo(f"5. Take the study yourself: http://127.0.0.1:{port}/")
+        click.echo(f"   Watch its progress:      http://127.0.0.1:{port}/researcher/enter/{researcher_token(folder)}")
+        click.echo(f"   Then compare yourself:   equipoise analyze {folder} -o {folder / 'results'}")
+        click.echo("Press Ctrl-C to stop.")
+        serve(folder, "127.0.0.1", port)
+
+
+def _fresh_folder() -> Path:
+    """Return the name of a folder that is not there yet: an earlier demo's data are never touched."""
+    folder, number = Path("equipoise-demo"), 1
+    while folder.exists():
+        number += 1
+        folder = Path(f"equipoise-demo-{number}")
+    return folder

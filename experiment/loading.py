@@ -1,0 +1,69 @@
+"""Reading a study folder: `study.yaml`, its battery and its texts, checked so far that a session of it cannot fail."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from batteries.design import assign_groups
+from batteries.errors import InputError
+from batteries.items import Battery, Item, load_battery
+from batteries.reading import read_text, read_yaml
+from experiment.plan import plan_session
+from experiment.study import Study, StudyDefinition
+
+
+def load_study(folder: Path) -> Study:
+    """Read and check a study.
+
+    Parameters
+    ----------
+    folder
+        The study's folder, the one that holds `study.yaml`.
+
+    Raises
+    ------
+    InputError
+        If anything is wrong; each sentence names file, line or item, what is wrong and how to mend it.
+    """
+    path = folder / "study.yaml"
+    if not path.is_file():
+        raise InputError(f"{folder}: there is no study.yaml in it; name a study's folder, or make one: equipoise new.")
+    definition = read_yaml(path, StudyDefinition)
+    battery_path = folder / definition.battery
+    if not battery_path.is_file():
+        raise InputError(
+            f"{path}: the battery `{definition.battery}` is not in the folder; add the file or mend `battery`."
+        )
+    battery = load_battery(battery_path)
+    texts = {name: read_text(folder / name) for name in definition.timeline.files}
+    try:
+        test_items = _test_items(definition, battery)
+        _check_factors(definition.analysis.by, test_items)
+        study = Study(folder, definition, battery, assign_groups(test_items, definition.design), texts)
+        for group in range(1, definition.design.groups + 1):
+            plan_session(study, group, seed=0)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return study
+
+
+def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
+    apart = [*definition.practice, *definition.attention_checks]
+    for item_id in apart:
+        if item_id not in battery.by_id:
+            raise InputError(
+                f"the item `{item_id}`, named under practice or attention_checks, is not in the battery; "
+                "mend the name or add the item."
+            )
+        if apart.count(item_id) > 1:
+            raise InputError(f"the item `{item_id}` stands twice under practice and attention_checks; name it once.")
+    return [item for item in battery.items if item.item_id not in apart]
+
+
+def _check_factors(factors: Iterable[str], test_items: list[Item]) -> None:
+    known = {factor for item in test_items for factor in item.factors}
+    for factor in factors:
+        if factor not in known:
+            raise InputError(
+                f"`analysis.by` names the factor `{factor}`, which no test item has; "
+                f"the factors are {', '.join(sorted(known)) or 'none'}."
+            )

@@ -1,0 +1,113 @@
+"""The order of trials: drawn from a seed, within constraints."""
+
+import random
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+from batteries.errors import InputError
+
+T = TypeVar("T")
+
+
+def draw(rng: random.Random, n: int) -> int:
+    """Return a number from 0 to n - 1.
+
+    Only `random()` is asked of the generator: the one method whose numbers Python promises to keep for a seed, over
+    versions and machines.
+    """
+    return int(rng.random() * n)
+
+
+def shuffle_with_max_run(
+    entries: Sequence[T], levels: Sequence[Hashable], max_run: int | None, rng: random.Random
+) -> list[T]:
+    """Return the entries in random order, with at most `max_run` equal levels in a row.
+
+    At each place every remaining entry that still leaves a way to arrange the rest is equally likely. Without a
+    constraint that is a uniform shuffle; with one, every allowed order can come up, though not all equally often.
+
+    Parameters
+    ----------
+    entries
+        What is ordered.
+    levels
+        The level of each entry, such as its condition.
+    max_run
+        Longest allowed run of equal levels; None for any.
+    rng
+        The source of randomness.
+
+    Raises
+    ------
+    InputError
+        If no order keeps the constraint.
+    """
+    limit = len(entries) if max_run is None else max_run
+    remaining = list(zip(entries, levels, strict=True))
+    counts = Counter(levels)
+    if not _arrangeable(counts, None, 0, limit):
+        level, count = counts.most_common(1)[0]
+        raise InputError(
+            f"no order has at most {max_run} of {level!r} in a row: {count} of {len(entries)} trials have it; "
+            "allow longer runs or balance the battery."
+        )
+    ordered: list[T] = []
+    last, run = None, 0
+    while remaining:
+        allowed = {level for level in counts if counts[level] and _allows(level, counts, last, run, limit)}
+        places = [place for place, (_, level) in enumerate(remaining) if level in allowed]
+        entry, level = remaining.pop(places[draw(rng, len(places))])
+        ordered.append(entry)
+        counts[level] -= 1
+        last, run = level, run + 1 if level == last else 1
+    return ordered
+
+
+def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random) -> list[int]:
+    """Return, for each attention check, the number of test trials before it, ascending.
+
+    At least `spacing` test trials stand before the first check, between two, and after the last; the rest of the
+    trials is split into as many equal bands as there are checks, and each check is drawn within its own band.
+
+    Raises
+    ------
+    InputError
+        If there are too few trials for so many checks.
+    """
+    free = n_trials - spacing * (n_checks + 1)
+    if free < 0:
+        raise InputError(
+            f"{n_checks} attention checks at least {spacing} trials from the ends and each other need "
+            f"{spacing * (n_checks + 1)} test trials, and there are {n_trials}; lower attention_check_spacing."
+        )
+    slots = []
+    for check in range(n_checks):
+        first, last = free * check // n_checks, free * (check + 1) // n_checks
+        slots.append(spacing * (check + 1) + first + draw(rng, last - first + 1))
+    return slots
+
+
+def _allows(level: Hashable, counts: Counter[Hashable], last: Hashable, run: int, limit: int) -> bool:
+    """Say whether `level` may come next without making the rest impossible."""
+    if level == last and run == limit:
+        return False
+    after = Counter(counts)
+    after[level] -= 1
+    return _arrangeable(after, level, run + 1 if level == last else 1, limit)
+
+
+def _arrangeable(counts: Counter[Hashable], last: Hashable, run: int, limit: int) -> bool:
+    """Say whether the counted entries can follow a run of `run` times `last` with no run over `limit`.
+
+    The others stand as dividers between blocks of one level: n dividers make room for n + 1 blocks of `limit`, the
+    first of which is already partly (for `last`) used up. Blocks of different levels divide each other, so it is
+    enough that each level alone fits.
+    """
+    total = sum(counts.values())
+    for level, count in counts.items():
+        dividers = total - count
+        room = dividers * limit + (limit - run if level == last else limit)
+        if count > room:
+            return False
+    return True

@@ -1,0 +1,87 @@
+"""The plan of one session: which items, in which order, in which phase. The same for lab, web and models."""
+
+import random
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from batteries.design import levels_of
+from experiment.order import shuffle_with_max_run, spread_slots
+from experiment.study import Study
+
+
+class Phase(StrEnum):
+    """What a trial is for."""
+
+    PRACTICE = "practice"
+    TEST = "test"
+    ATTENTION_CHECK = "attention_check"
+
+
+class Trial(BaseModel):
+    """One item at one position of one session."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    trial_index: int = Field(ge=0, description="Position in the session, from 0.")
+    phase: Phase = Field(description="practice, test or attention_check.")
+    item_id: str = Field(description="The item shown.")
+
+
+class Plan(BaseModel):
+    """All trials of one session, in order."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group: int | None = Field(description="Counterbalance group, from 1; None for a run over the whole battery.")
+    seed: int | None = Field(description="Seed of the order; None where the order was not drawn.")
+    trials: tuple[Trial, ...] = Field(description="The trials in order.")
+
+
+def plan_session(study: Study, group: int, seed: int) -> Plan:
+    """Make the plan of one session: practice, then the group's test items in random order with the attention checks.
+
+    A pure function: the same study, group and seed give the same trials on any machine and in any version of Python
+    or its libraries.
+
+    Parameters
+    ----------
+    study
+        The study with its battery.
+    group
+        Counterbalance group, from 1 to the design's number of groups.
+    seed
+        Seed of the order, zero or more.
+
+    Raises
+    ------
+    ValueError
+        If there is no such group.
+    InputError
+        If no order keeps the study's constraints; `load_study` has tried every group, so a loaded study never does.
+    """
+    definition = study.definition
+    if not 1 <= group <= definition.design.groups:
+        raise ValueError(f"there is no group {group}: the design has groups 1 to {definition.design.groups}")
+    rng = random.Random(f"equipoise plan, group {group}, seed {seed}")
+    max_run = definition.order.max_run
+    items = [item for item in study.test_items if study.groups[item.item_id] == group]
+    levels = [levels_of(item, max_run.of) if max_run else () for item in items]
+    test = shuffle_with_max_run(items, levels, max_run.length if max_run else None, rng)
+    checks = shuffle_with_max_run(definition.attention_checks, definition.attention_checks, None, rng)
+    slots = spread_slots(len(checks), len(test), definition.order.attention_check_spacing, rng)
+
+    sequence = [(Phase.PRACTICE, item_id) for item_id in definition.practice]
+    start = 0
+    for check, slot in zip(checks, slots, strict=True):
+        sequence += [(Phase.TEST, item.item_id) for item in test[start:slot]]
+        sequence.append((Phase.ATTENTION_CHECK, check))
+        start = slot
+    sequence += [(Phase.TEST, item.item_id) for item in test[start:]]
+    return Plan(
+        group=group,
+        seed=seed,
+        trials=tuple(
+            Trial(trial_index=index, phase=phase, item_id=item_id) for index, (phase, item_id) in enumerate(sequence)
+        ),
+    )

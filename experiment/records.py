@@ -1,0 +1,106 @@
+"""The words for what a session leaves behind: participant, session, response, run."""
+
+from enum import StrEnum
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+
+
+class Kind(StrEnum):
+    """Who answers."""
+
+    HUMAN = "human"
+    MODEL = "model"
+    SIMULATED = "simulated"
+
+
+class Source(StrEnum):
+    """The way by which a session's answers came."""
+
+    LAB = "lab"
+    WEB = "web"
+    API = "api"
+    IMPORT = "import"
+
+
+class Status(StrEnum):
+    """How far a session has come."""
+
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    WITHDRAWN = "withdrawn"
+
+
+class Participant(BaseModel):
+    """Who answers; a pseudonym, never a panel id."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    participant: str = Field(description="Pseudonym, made at random.")
+    kind: Kind = Field(description="human, model or simulated.")
+
+
+class Session(BaseModel):
+    """One participant's pass through a study."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    session: str = Field(description="Name of the session, made at random.")
+    participant: Participant = Field(description="Who answers.")
+    study_digest: str = Field(description="Digest of the study as it was when the session began.")
+    battery_digest: str = Field(description="Digest of the battery whose items are shown.")
+    group: int | None = Field(description="Counterbalance group, from 1; None for a run over the whole battery.")
+    seed: int | None = Field(description="Seed of the plan; None where the order was not drawn.")
+    source: Source = Field(description="lab, web, api or import.")
+    status: Status = Field(description="active, completed or withdrawn.")
+    started_at: AwareDatetime = Field(description="When consent was given or the run began, UTC.")
+    completed_at: AwareDatetime | None = Field(default=None, description="When the last answer was in, UTC.")
+
+
+class Response(BaseModel):
+    """What was answered on a trial, with its timings. Append-only."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    response_id: str = Field(
+        pattern=r"^[0-9a-fA-F-]{36}$", description="UUID made by the client; a retry with the same id is one response."
+    )
+    trial_index: int = Field(ge=0, le=1_000_000, description="The trial that is answered, from 0.")
+    response: JsonValue = Field(description="The answer, in the form of the item's task.")
+    rt_ms: float | None = Field(
+        default=None, ge=0, le=86_400_000, description="From stimulus onset to the answer, in ms."
+    )
+    fixation_ms: float | None = Field(default=None, ge=0, le=86_400_000, description="Fixation as shown, in ms.")
+    fixation_frames: int | None = Field(default=None, ge=0, le=1_000_000, description="Fixation as shown, in frames.")
+    shown_at: AwareDatetime | None = Field(default=None, description="Stimulus onset by the client's clock, UTC.")
+    frames_dropped: int | None = Field(
+        default=None, ge=0, le=1_000_000, description="Frames missed during the fixation."
+    )
+    focus_lost: int | None = Field(
+        default=None, ge=0, le=1_000_000, description="Times the page lost focus during the trial."
+    )
+
+
+class RunResponse(Response):
+    """A model's answer."""
+
+    valid: bool = Field(default=True, description="Whether the answer is a possible answer; kept as it came if not.")
+    text: str = Field(default="", description="What the model wrote beside its answer.")
+    imported_correct: bool | None = Field(default=None, description="The correctness stored with an imported run.")
+
+
+class Run(BaseModel):
+    """A session whose participant is a model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    run: str = Field(description="Label of the run, unique in a store, such as `Haiku 4.5, augmented+viz`.")
+    model: str = Field(description="The model's name, such as `Haiku 4.5`.")
+    model_version: str = Field(description="The provider's exact name of the model.")
+    temperature: float | None = Field(default=None, ge=0, description="Sampling temperature; None if not recorded.")
+    prompt_digest: str | None = Field(default=None, description="SHA-256 of the prompt's fixed part.")
+    parameters: dict[str, JsonValue] = Field(default_factory=dict, description="Everything else that was set.")
+    started_at: AwareDatetime = Field(description="When the run began, UTC.")
+    completed_at: AwareDatetime = Field(description="When the run ended, UTC.")
+    source: Source = Field(description="import for a stored run, api for one made here.")
+    item_ids: tuple[str, ...] = Field(description="The items asked, in order.")
+    responses: tuple[RunResponse, ...] = Field(description="The answers; trial_index counts in item_ids.")

@@ -1,0 +1,156 @@
+"""Simulated participants: programs that take a study over HTTP as people do, for pilots and for the demo.
+
+They are always labelled `simulated`. A careful one answers by the Rasch model (the chance to be right grows with
+ability minus the item's difficulty) and takes ex-Gaussian response times, the usual description of people's; a
+careless one answers at random, fast, and mostly fails the attention checks.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import numpy as np
+from pydantic import JsonValue
+
+from batteries.canonical import digest
+from batteries.items import Battery, Item
+from batteries.tasks import task_named
+from experiment.plan import Phase
+from experiment.records import Kind
+
+CARELESS_SHARE = 0.12
+CARELESS_PASS_SHARE = 0.25
+"""Attention checks that a careless one passes, by luck."""
+FASTEST_RT_MS = 150.0
+CONCURRENT_SESSIONS = 8
+
+
+@dataclass(frozen=True)
+class Person:
+    """What one simulated participant is like."""
+
+    ability: float
+    """On the Rasch scale, in logits; the mean item has difficulty 0."""
+    careless: bool
+    mu_ms: float
+    """Mean of the normal part of the response times."""
+    sigma_ms: float
+    """Standard deviation of the normal part."""
+    tau_ms: float
+    """Mean of the exponential part."""
+
+
+def draw_person(rng: np.random.Generator) -> Person:
+    """Draw a participant."""
+    careless = bool(rng.random() < CARELESS_SHARE)
+    speed = rng.lognormal(0, 0.25)
+    mu_ms, sigma_ms, tau_ms = (600.0, 150.0, 350.0) if careless else (6_500.0, 1_200.0, 4_500.0)
+    return Person(float(rng.normal(1.2, 0.9)), careless, mu_ms * speed, sigma_ms * speed, tau_ms * speed)
+
+
+def draw_rt_ms(person: Person, rng: np.random.Generator) -> float:
+    """Draw an ex-Gaussian response time: normal plus exponential, never under `FASTEST_RT_MS`."""
+    return max(FASTEST_RT_MS, float(rng.normal(person.mu_ms, person.sigma_ms) + rng.exponential(person.tau_ms)))
+
+
+def draw_response(person: Person, item: Item, phase: Phase, rng: np.random.Generator) -> JsonValue:
+    """Draw an answer: the key with the person's probability to be right, otherwise any other answer."""
+    if person.careless:
+        p_correct = (
+            CARELESS_PASS_SHARE if phase is Phase.ATTENTION_CHECK else task_named(item.task).chance(item.content)
+        )
+    elif phase is Phase.ATTENTION_CHECK:
+        p_correct = 1.0
+    else:
+        p_correct = 1 / (1 + np.exp(difficulty(item) - person.ability))
+    if rng.random() < p_correct:
+        return item.key
+    task = task_named(item.task)
+    wrong = [
+        response
+        for response in task.responses(item.content)
+        if not task.score(item.content, item.key, response).correct
+    ]
+    return wrong[int(rng.integers(len(wrong)))]
+
+
+def difficulty(item: Item) -> float:
+    """Return an item's difficulty in logits: standard normal over items, the same for everyone."""
+    number = int(hashlib.sha256(item.item_id.encode()).hexdigest()[:15], 16)
+    return float(np.random.default_rng(number).normal())
+
+
+def simulate(
+    url: str, battery: Battery, n_participants: int, seed: int, on_done: Callable[[], None] = lambda: None
+) -> None:
+    """Let simulated participants take the study that is served at `url`.
+
+    The same seed against a store without simulated participants gives the same answers again.
+
+    Parameters
+    ----------
+    url
+        Where the study is served, such as `http://127.0.0.1:8000`.
+    battery
+        The battery served; a simulated participant looks up there what a person would know.
+    n_participants
+        How many participants.
+    seed
+        Seed of persons and answers.
+    on_done
+        Called after each participant, for a progress bar.
+
+    Raises
+    ------
+    httpx.HTTPError
+        If the server cannot be reached or refuses an answer.
+    """
+    items = {_shown(item.task, item.content): item for item in battery.items}
+    # Starts come one after the other, so that the n-th participant always gets the same group and plan.
+    begun = []
+    for number in range(n_participants):
+        client = httpx.Client(base_url=url, timeout=60)
+        study = client.get("/api/study").raise_for_status().json()
+        start = {"consent_digest": study["consent_digest"], "kind": Kind.SIMULATED}
+        begun.append((number, client, client.post("/api/session", json=start).raise_for_status().json()))
+
+    def take(number: int, client: httpx.Client, session: dict[str, Any]) -> None:
+        with closing(client):
+            rng = np.random.default_rng([seed, number])
+            _take_session(client, session, items, rng)
+        on_done()
+
+    with ThreadPoolExecutor(CONCURRENT_SESSIONS) as pool:
+        for future in [pool.submit(take, *participant) for participant in begun]:
+            future.result()
+
+
+def _take_session(
+    client: httpx.Client, session: dict[str, Any], items: dict[str, Item], rng: np.random.Generator
+) -> None:
+    person = draw_person(rng)
+    for trial in session["trials"]:
+        item = items[_shown(trial["task"], trial["content"])]
+        response = {
+            "response_id": str(uuid.UUID(bytes=rng.bytes(16), version=4)),
+            "trial_index": trial["trial_index"],
+            "response": draw_response(person, item, Phase(trial["phase"]), rng),
+            "rt_ms": round(draw_rt_ms(person, rng), 1),
+            "fixation_ms": session["fixation_ms"],
+            "shown_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "frames_dropped": 0,
+            "focus_lost": 0,
+        }
+        client.post("/api/responses", json=response).raise_for_status()
+    client.post("/api/complete", json={}).raise_for_status()
+
+
+def _shown(task: str, content: dict[str, Any]) -> str:
+    """Return a name for what is on the screen, by which the item is found: the server sends no item ids."""
+    return digest([task, content])

@@ -1,0 +1,124 @@
+"""The study: what `study.yaml` says, and the study as a whole with its battery, groups and texts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from batteries.canonical import digest
+from batteries.design import Design
+from batteries.items import Battery, Item
+from experiment.preregistration import AnalysisPlan
+
+
+class MaxRun(BaseModel):
+    """No more than `length` test trials in a row with equal levels of the factors `of`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    of: tuple[str, ...] = Field(min_length=1, description="Factors whose combined levels may not repeat too often.")
+    length: int = Field(ge=1, description="Longest allowed run, in trials.")
+
+
+class Order(BaseModel):
+    """Constraints on the order of trials. Practice always comes first."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    attention_check_spacing: int = Field(
+        default=3,
+        ge=1,
+        description="Fewest test trials before the first, between two, and after the last attention check.",
+    )
+    max_run: MaxRun | None = Field(default=None, description="Longest run of equal conditions; any if left out.")
+
+
+class Timeline(BaseModel):
+    """The participants' texts: Markdown files in the study's folder."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    consent: str = Field(description="File with the information and consent; nothing is stored before it is given.")
+    instructions: tuple[str, ...] = Field(min_length=1, description="Files with the instructions, a page each.")
+    debrief: str = Field(description="File shown at the end.")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of all text files."""
+        return (self.consent, *self.instructions, self.debrief)
+
+
+class Timing(BaseModel):
+    """Durations of a trial."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    fixation_ms: int = Field(default=200, ge=0, le=10_000, description="Fixation cross before each trial, in ms.")
+
+
+class StudyDefinition(BaseModel):
+    """What `study.yaml` says. File names are relative to its folder."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    study: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", description="Name: small letters, digits and hyphens.")
+    version: str = Field(min_length=1, description='Version of the study, in quotes, such as "1.0".')
+    title: str = Field(min_length=1, description="Title that participants see.")
+    language: str = Field(default="en", pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$", description="Language of the texts.")
+    battery: str = Field(description="File with the battery, .jsonl or .yaml.")
+    practice: tuple[str, ...] = Field(default=(), description="Item ids of the practice trials, in order.")
+    attention_checks: tuple[str, ...] = Field(default=(), description="Item ids of the attention checks.")
+    design: Design = Field(description="How the test items are divided over counterbalance groups.")
+    order: Order = Field(default_factory=Order, description="Constraints on the order of trials.")
+    timing: Timing = Field(default_factory=Timing, description="Durations of a trial.")
+    timeline: Timeline = Field(description="The participants' texts.")
+    completion_code: str | None = Field(
+        default=None,
+        min_length=4,
+        max_length=64,
+        description="Code that participants get at the end; the server makes one when it is left out.",
+    )
+    analysis: AnalysisPlan = Field(default_factory=AnalysisPlan, description="The analysis, fixed beforehand.")
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study, read and checked (see `experiment.loading`)."""
+
+    folder: Path
+    definition: StudyDefinition
+    battery: Battery
+    groups: Mapping[str, int]
+    """Counterbalance group (from 1) of every test item, by item id."""
+    texts: Mapping[str, str]
+    """The participants' texts (Markdown), by file name."""
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self.definition.study
+
+    @property
+    def store_path(self) -> Path:
+        """Where the study's data are kept."""
+        return self.folder / "data" / "equipoise.db"
+
+    @cached_property
+    def test_items(self) -> list[Item]:
+        """The items that are neither practice nor attention check, in the order of their ids."""
+        return sorted(
+            (item for item in self.battery.items if item.item_id in self.groups), key=lambda item: item.item_id
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of definition, battery and texts: changes with all that participants see and analysts plan."""
+        return digest(
+            {
+                "definition": self.definition.model_dump(mode="json"),
+                "battery": self.battery.digest,
+                "texts": dict(self.texts),
+            }
+        )

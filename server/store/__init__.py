@@ -1,0 +1,9 @@
+"""The store: what was asked and answered, and nothing that is acknowledged is ever lost.
+
+`contract` says what a store promises; `sqlite` is the embedded one; `schema` its tables; `writer` its group commit.
+"""
+
+from server.store.contract import AddedRun, Conflict, Store, StoredSession, StoreUnavailable
+from server.store.sqlite import SqliteStore
+
+__all__ = ["AddedRun", "Conflict", "SqliteStore", "Store", "StoreUnavailable", "StoredSession"]
