@@ -81,7 +81,7 @@ def levels_of(item: Item, factors: Iterable[str]) -> tuple[Level, ...]:
     except KeyError as error:
         known = ", ".join(sorted(item.factors)) or "none"
         raise InputError(
-            f"the item `{item.item_id}` has no factor {error}, which the design names; it has {known}."
+            f"the item `{item.item_id}` has no factor {error}, which the design or order names; it has {known}."
         ) from None
 
 

@@ -59,10 +59,10 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     try:
         return model.model_validate(_plain(document))
     except ValidationError as error:
-        sentences = [
-            f"{path}, line {_line_of(document, details['loc'])}: {_sentence(details, model)}"
-            for details in error.errors()
-        ]
+        sentences = []
+        for details in error.errors():
+            line_number, details["loc"] = _find(document, details["loc"])
+            sentences.append(f"{path}, line {line_number}: {_sentence(details, model)}")
         raise InputError("\n".join(sentences)) from None
 
 
@@ -113,19 +113,27 @@ def _plain(node: Any) -> Any:
     return node
 
 
-def _line_of(document: CommentedMap, location: tuple[int | str, ...]) -> int:
-    """Return the line (from 1) of the deepest part of `location` that stands in the document."""
+def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int, tuple[int | str, ...]]:
+    """Return the line (from 1) of a place in the document, and the place without the names of alternatives.
+
+    Where the place itself is missing, the line is that of the nearest thing around it.
+    """
     node: Any = document
     line: int = document.lc.line
+    place: list[int | str] = []
     for step in location:
         if isinstance(node, CommentedMap) and step in node:
             line = node.lc.key(step)[0]
         elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
             line = node.lc.item(step)[0]
+        elif step is location[-1]:
+            place.append(step)  # a missing field
+            break
         else:
-            continue  # a discriminator's name, or a missing field: its parent's line is the nearest there is
+            continue  # pydantic names the alternative it tried, such as `deal`; the document does not
+        place.append(step)
         node = node[step]
-    return line + 1
+    return line + 1, tuple(place)
 
 
 def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:

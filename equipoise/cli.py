@@ -95,6 +95,18 @@ def simulate(study: Path, n_participants: int, seed: int) -> None:
     click.echo(f"{n_participants} simulated participants answered; their answers are in {loaded.store_path}.")
 
 
+@main.command(epilog="Example: equipoise withdraw my-study --code 3F0A91BC")
+@STUDY
+@click.option("--code", required=True, help="The completion code that the participant got at the end.")
+def withdraw(study: Path, code: str) -> None:
+    """Delete the answers of a participant who asks for it after the end, and gives their completion code."""
+    from equipoise.withdrawal import withdraw_by_code
+    from experiment.loading import load_study
+
+    withdraw_by_code(load_study(study), code)
+    click.echo("The answers of this session are deleted; the session counts as withdrawn.")
+
+
 @main.group()
 def models() -> None:
     """Model runs: read stored ones, or make runs of baselines."""
@@ -144,8 +156,8 @@ def analyze(study: Path, output: Path) -> None:
 @click.argument("what", type=click.Choice(["study", "item"]))
 def schema(what: str) -> None:
     """Print the JSON Schema of study.yaml or of a battery's item, for editors."""
-    models: dict[str, type[BaseModel]] = {"study": StudyDefinition, "item": Item}
-    click.echo(json.dumps(models[what].model_json_schema(), indent=2, ensure_ascii=False))
+    described: dict[str, type[BaseModel]] = {"study": StudyDefinition, "item": Item}
+    click.echo(json.dumps(described[what].model_json_schema(), indent=2, ensure_ascii=False))
 
 
 new.help = f"{new.help} There are: {', '.join(sample_studies())}."

@@ -15,3 +15,14 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task(what, total=total)
         yield lambda: progress.advance(task)
+
+
+@contextmanager
+def spinner(what: str) -> Iterator[None]:
+    """Show that something goes on whose steps cannot be counted."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(what):
+            yield
+    else:
+        yield

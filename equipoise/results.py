@@ -6,6 +6,7 @@ from pathlib import Path
 from analysis.analyze import analyze
 from analysis.data import read_trials
 from batteries.errors import InputError
+from equipoise.progress import spinner
 from experiment.study import Study
 
 
@@ -22,10 +23,11 @@ def analyze_study(study: Study, output: Path) -> None:
             f"{study.store_path}: nothing has been answered yet; collect answers with "
             f"`equipoise serve {study.folder}`, or try `equipoise simulate {study.folder} -n 40`."
         )
-    analyze(
-        read_trials(study.store_path),
-        study.definition.analysis,
-        output,
-        title=study.definition.title,
-        software_version=version("equipoise"),
-    )
+    with spinner("Analyzing"):
+        analyze(
+            read_trials(study.store_path),
+            study.definition.analysis,
+            output,
+            title=study.definition.title,
+            software_version=version("equipoise"),
+        )

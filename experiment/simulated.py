@@ -24,10 +24,13 @@ from batteries.tasks import task_named
 from experiment.plan import Phase
 from experiment.records import Kind
 
-CARELESS_SHARE = 0.12
+CARELESS_SHARE = 0.15
 CARELESS_PASS_SHARE = 0.25
 """Attention checks that a careless one passes, by luck."""
 FASTEST_RT_MS = 150.0
+INTERRUPTED_SHARE = 0.004
+"""Trials on which somebody is called away, and takes `INTERRUPTION_MS` more."""
+INTERRUPTION_MS = 150_000.0
 CONCURRENT_SESSIONS = 8
 
 
@@ -55,8 +58,9 @@ def draw_person(rng: np.random.Generator) -> Person:
 
 
 def draw_rt_ms(person: Person, rng: np.random.Generator) -> float:
-    """Draw an ex-Gaussian response time: normal plus exponential, never under `FASTEST_RT_MS`."""
-    return max(FASTEST_RT_MS, float(rng.normal(person.mu_ms, person.sigma_ms) + rng.exponential(person.tau_ms)))
+    """Draw an ex-Gaussian response time: normal plus exponential, never under `FASTEST_RT_MS`; rarely, interrupted."""
+    rt_ms = max(FASTEST_RT_MS, float(rng.normal(person.mu_ms, person.sigma_ms) + rng.exponential(person.tau_ms)))
+    return rt_ms + INTERRUPTION_MS if rng.random() < INTERRUPTED_SHARE else rt_ms
 
 
 def draw_response(person: Person, item: Item, phase: Phase, rng: np.random.Generator) -> JsonValue:
@@ -138,6 +142,7 @@ def _take_session(
     for trial in session["trials"]:
         item = items[_shown(trial["task"], trial["content"])]
         response = {
+            "session": session["session"],
             "response_id": str(uuid.UUID(bytes=rng.bytes(16), version=4)),
             "trial_index": trial["trial_index"],
             "response": draw_response(person, item, Phase(trial["phase"]), rng),

@@ -78,7 +78,7 @@ class StudyDefinition(BaseModel):
         default=None,
         min_length=4,
         max_length=64,
-        description="Code that participants get at the end; the server makes one when it is left out.",
+        description="Code that all participants get at the end, as panels want it; left out, each gets their own.",
     )
     analysis: AnalysisPlan = Field(default_factory=AnalysisPlan, description="The analysis, fixed beforehand.")
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from flask import Blueprint, Response, current_app, jsonify, render_template, request, send_from_directory
 from markdown_it import MarkdownIt
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from werkzeug.exceptions import HTTPException
 
 from batteries.errors import InputError
@@ -22,7 +22,7 @@ from experiment import records
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
 from experiment.study import Study
-from server.store import Store, StoredSession
+from server.store import Conflict, Store, StoredSession
 
 participants = Blueprint("participants", __name__, template_folder="templates")
 
@@ -54,6 +54,12 @@ class Start(BaseModel):
 
     consent_digest: str
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Kind.HUMAN
+
+
+class Answer(records.Response):
+    """Body of `POST /api/responses`."""
+
+    session: str = Field(description="The session that the answer belongs to, as `GET /api/session` names it.")
 
 
 @participants.get("/")
@@ -111,7 +117,10 @@ def session() -> Response:
 def respond() -> tuple[Response, int]:
     """Store one answer; after a practice trial, say what was right."""
     stored = _session()
-    body = _body(records.Response)
+    body = _body(Answer)
+    if body.session != stored.session.session:
+        # A page that waited offline while another session began in the same browser.
+        raise Conflict("This answer belongs to another session than this browser's.")
     if body.trial_index >= len(stored.trials):
         raise BadRequest(f"There is no trial {body.trial_index} in this session.")
     trial = stored.trials[body.trial_index]
@@ -164,6 +173,7 @@ def _session() -> StoredSession:
 
 def _session_json(stored: StoredSession) -> Response:
     body: dict[str, Any] = {
+        "session": stored.session.session,
         "status": stored.session.status,
         "fixation_ms": _study().definition.timing.fixation_ms,
         "next_trial_index": stored.n_answered,
@@ -194,7 +204,7 @@ def _completion(stored: StoredSession) -> dict[str, str]:
 def _body(model: type[Model]) -> Model:
     _require_json()
     try:
-        return model.model_validate_json(request.get_data())
+        return model.model_validate_json(request.get_data(), strict=True)
     except ValidationError as error:
         raise BadRequest(describe(error, model)) from None
 

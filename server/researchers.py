@@ -37,9 +37,7 @@ def progress() -> str:
     extension = current_app.extensions["equipoise"]
     study: Study = extension["study"]
     store: Store = extension["store"]
-    return render_template(
-        "progress.html", study=study, progress=store.progress(), completion_code=store.completion_code(study)
-    )
+    return render_template("progress.html", study=study, progress=store.progress())
 
 
 @researchers.get("/style.css")

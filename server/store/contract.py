@@ -121,6 +121,10 @@ class Store(ABC):
         """Delete a session's answers and close it; again is the same as once."""
 
     @abstractmethod
+    def sessions_with_code(self, completion_code: str) -> list[str]:
+        """Return the sessions that were given this completion code: one, or all of a study that fixes its code."""
+
+    @abstractmethod
     def add_runs(self, study: Study, runs: Sequence[Run]) -> list[AddedRun]:
         """Store models' runs, all of them or none.
 
@@ -131,10 +135,6 @@ class Store(ABC):
         Conflict
             If some answers of a run are stored already, as part of another run.
         """
-
-    @abstractmethod
-    def completion_code(self, study: Study) -> str:
-        """Return the code that participants get at the end."""
 
     @abstractmethod
     def progress(self) -> list[GroupProgress]:

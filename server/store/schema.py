@@ -15,7 +15,7 @@ def m001_studies_sessions_responses(db: Database) -> None:
     """The first schema."""
     db.table("studies").create(
         {"study_digest": str, "study": str, "version": str, "battery_digest": str, "definition": str, "texts": str,
-         "completion_code": str, "registered_at": str},
+         "registered_at": str},
         pk="study_digest", not_null={"study", "version", "battery_digest", "definition"}, strict=True,
     )  # fmt: skip
     db.table("items").create(
@@ -26,7 +26,7 @@ def m001_studies_sessions_responses(db: Database) -> None:
     db.table("sessions").create(
         {"session": str, "participant": str, "study_digest": str, "battery_digest": str, "group": int, "seed": int,
          "source": str, "status": str, "started_at": str, "completed_at": str, "consent_digest": str,
-         "token_digest": str, "n_trials": int},
+         "token_digest": str, "completion_code": str, "n_trials": int},
         pk="session", not_null={"participant", "study_digest", "battery_digest", "source", "status", "started_at"},
         foreign_keys=[("participant", "participants", "participant"), ("study_digest", "studies", "study_digest")],
         strict=True,
@@ -73,7 +73,7 @@ def m001_studies_sessions_responses(db: Database) -> None:
           JOIN sessions USING (session)
           JOIN studies USING (study_digest)
           JOIN participants USING (participant)
-          JOIN items ON items.battery_digest = sessions.battery_digest AND items.item_id = planned_trials.item_id
+          LEFT JOIN items ON items.battery_digest = sessions.battery_digest AND items.item_id = planned_trials.item_id
           LEFT JOIN responses
                  ON responses.session = planned_trials.session AND responses.trial_index = planned_trials.trial_index
           LEFT JOIN runs ON runs.session = sessions.session

@@ -86,6 +86,7 @@ class SqliteStore(Store):
                 plan_session(study, group, seed),
                 token_digest,
                 consent_digest,
+                study.definition.completion_code or secrets.token_hex(4).upper(),
             )
 
         self._writer.write(job)
@@ -127,15 +128,9 @@ class SqliteStore(Store):
 
         return self._writer.write(job)
 
-    def completion_code(self, study: Study) -> str:
-        row = (
-            self._reader()
-            .execute("SELECT completion_code FROM studies WHERE study_digest = ?", (study.digest,))
-            .fetchone()
-        )
-        if row is None:
-            raise LookupError(f"study {study.digest} is not registered")
-        return str(row[0])
+    def sessions_with_code(self, completion_code: str) -> list[str]:
+        rows = self._reader().execute("SELECT session FROM sessions WHERE completion_code = ?", (completion_code,))
+        return [session for (session,) in rows]
 
     def progress(self) -> list[GroupProgress]:
         rows = self._reader().execute(
@@ -268,9 +263,8 @@ def _as_json(value: Any) -> str:
 
 
 def _insert_study(db: sqlite3.Connection, study: Study) -> None:
-    code = study.definition.completion_code or secrets.token_hex(4).upper()
     db.execute(
-        "INSERT INTO studies VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "INSERT INTO studies VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
             study.digest,
             study.name,
@@ -278,7 +272,6 @@ def _insert_study(db: sqlite3.Connection, study: Study) -> None:
             study.battery.digest,
             study.definition.model_dump_json(),
             _as_json(dict(study.texts)),
-            code,
             _now(),
         ),
     )
@@ -312,10 +305,11 @@ def _insert_session(
     plan: Plan,
     token_digest: str | None = None,
     consent_digest: str | None = None,
+    completion_code: str | None = None,
 ) -> None:
     db.execute("INSERT INTO participants VALUES (?, ?)", (session.participant.participant, session.participant.kind))
     db.execute(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             session.session,
             session.participant.participant,
@@ -329,6 +323,7 @@ def _insert_session(
             session.completed_at.isoformat(timespec="milliseconds") if session.completed_at else None,
             consent_digest,
             token_digest,
+            completion_code,
             len(plan.trials),
         ),
     )

@@ -1,0 +1,109 @@
+"""Proportion correct, by subject and factors, with intervals that respect who answered."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.columns import factor_columns, level_order, subject_order, subjects, units
+from analysis.intervals import Interval, proportion_interval
+from batteries.errors import InputError
+from experiment.preregistration import AnalysisPlan
+
+MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
+TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "accuracy_people", "accuracy_model",
+                 "difference"}  # fmt: skip
+
+
+def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
+    """Return the proportion of test trials answered correctly, by subject and by the factors crossed.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, as `apply_exclusions` gives it; only trials in the analysis are counted.
+    by : sequence of str
+        Factors; empty for one row a subject.
+    plan : AnalysisPlan
+        Confidence and bootstrap settings.
+
+    Returns
+    -------
+    DataFrame
+        `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high`. A subject is
+        `people`, `simulated participants`, or the label of a model's run; a cell without trials has no row, and a
+        participant without trials in a cell is not counted there. An item without a factor is in a cell whose level
+        is missing. A model's unanswered trials count as not correct. Intervals: see `intervals.proportion_interval`;
+        each cell's bootstrap starts from the plan's seed, so a cell does not depend on the others.
+    """
+    check_factors(trials, by)
+    kept = kept_trials(trials)
+    counts = participant_counts(kept, by)
+    rows: list[tuple[Any, ...]] = []
+    for cell, members in counts.groupby(["kind", "subject", *by], dropna=False, sort=False):
+        interval = interval_of(members, plan)
+        n_trials, n_correct = int(members["n_trials"].sum()), int(members["n_correct"].sum())
+        rows.append((*cell, len(members), n_trials, n_correct, n_correct / n_trials, *interval))
+    return ordered_table(rows, ["kind", "subject"], by, MEASURES, kept)
+
+
+def kept_trials(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the test trials that are in the analysis."""
+    if "excluded_by" not in trials.columns:
+        raise InputError("the trials have no column `excluded_by`; apply the exclusions first (apply_exclusions).")
+    return trials[trials["excluded_by"].isna() & (trials["phase"] == "test")]
+
+
+def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return trials and correct answers of each participant (for models, each run) in each cell."""
+    work = kept[list(by)].assign(
+        kind=kept["kind"],
+        subject=subjects(kept),
+        _unit=units(kept),
+        _correct=kept["correct"].fillna(False).astype("int64"),
+    )
+    cells = work.groupby(["kind", "subject", *by, "_unit"], dropna=False, sort=False)["_correct"]
+    return cells.agg(n_trials="size", n_correct="sum").reset_index()
+
+
+def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
+    """Return the interval of the pooled proportion of `participant_counts`."""
+    return proportion_interval(
+        members["n_correct"].to_numpy(dtype="int64"),
+        members["n_trials"].to_numpy(dtype="int64"),
+        confidence=plan.confidence,
+        resamples=plan.bootstrap_resamples,
+        seed=plan.bootstrap_seed,
+    )
+
+
+def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
+    """Raise InputError if a name in `by` is no factor, is named twice, or is the name of a column of the tables."""
+    there = factor_columns(trials)
+    for name in by:
+        if name not in there:
+            have = f"the factors are {', '.join(there)}" if there else "the items have no factors"
+            raise InputError(f"there is no factor `{name}` in the data; {have}. Mend `by` in the study's analysis.")
+        if name in TABLE_COLUMNS:
+            raise InputError(
+                f"the factor `{name}` has the name of a column of the tables; rename it, or leave it out of `by`."
+            )
+    if len(set(by)) < len(by):
+        raise InputError("a factor stands twice in `by`; name each once.")
+
+
+def ordered_table(
+    rows: list[tuple[Any, ...]], who: Sequence[str], by: Sequence[str], measures: Sequence[str], kept: pd.DataFrame
+) -> pd.DataFrame:
+    """Return rows as a table: subjects in their order, levels in theirs, each factor with the type it has."""
+    n_who = len(who)
+
+    def place(row: tuple[Any, ...]) -> Any:
+        names = [subject_order(row[0], name) for name in row[1:n_who]]
+        return (*names, *(level_order(level) for level in row[n_who : n_who + len(by)]))
+
+    rows = sorted(rows, key=place)
+    table = pd.DataFrame(rows, columns=[*who, *by, *measures])
+    types = {name: kept[name].dtype for name in by} | dict.fromkeys(who, "str")
+    types |= {name: "int64" if name.startswith("n_") else "float64" for name in measures}
+    return table.astype(types)

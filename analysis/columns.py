@@ -1,0 +1,72 @@
+"""The columns of the view `trials` and of the tidy table, and the words that every table shares."""
+
+import re
+from collections.abc import Hashable
+
+import pandas as pd
+
+TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "started_at",
+        "completed_at", "phase", "item_id", "task", "shown_at", "received_at", "model", "model_version", "run",
+        "prompt_digest")  # fmt: skip
+WHOLE = ("group", "seed", "trial_index", "fixation_frames", "frames_dropped", "focus_lost", "attempt")
+DECIMAL = ("rt_ms", "fixation_ms", "temperature")
+YES_NO = ("valid", "imported_correct")
+JSON = ("factors", "content", "key", "response")
+VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
+
+NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",
+               "trial_index", "phase", "item_id", "task", "factors", "content", "key")  # fmt: skip
+
+BEFORE_FACTORS = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "group",
+                  "seed", "started_at", "completed_at", "trial_index", "phase", "item_id", "task")  # fmt: skip
+AFTER_FACTORS = ("content", "key", "response", "correct", "score", "chance", "rt_ms", "fixation_ms", "fixation_frames",
+                 "shown_at", "received_at", "frames_dropped", "focus_lost", "attempt", "model", "model_version",
+                 "temperature", "run", "prompt_digest", "valid", "imported_correct")  # fmt: skip
+DERIVED = ("correct", "score", "chance", "excluded_by")
+"""Columns that are made from the raw data, and so are no part of the data digest."""
+
+FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))
+
+ALLOWED = {
+    "kind": ("human", "simulated", "model"),
+    "source": ("web", "lab", "api", "import"),
+    "status": ("active", "completed", "withdrawn"),
+    "phase": ("practice", "test", "attention_check"),
+}
+
+KINDS = ("human", "simulated", "model")
+"""In the order of every table."""
+
+PEOPLE = {"human": "people", "simulated": "simulated participants"}
+"""The subject under which the answers of a kind stand together; the kinds themselves are never put together."""
+
+
+def factor_columns(trials: pd.DataFrame) -> list[str]:
+    """Return the factors of a tidy table: every column that is not one of the fixed ones."""
+    return [column for column in trials.columns if column not in FIXED_COLUMNS]
+
+
+def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
+    """Return a sort key for the levels of a factor: numbers by size, text by its numbers and letters, missing last."""
+    if pd.isna(level):  # type: ignore[call-overload]
+        return 2, []
+    if isinstance(level, str):
+        parts = re.split(r"(\d+)", level)
+        natural = [(0, float(part), part) if part.isdecimal() else (1, 0.0, part.casefold()) for part in parts if part]
+        return 1, [*natural, (2, 0.0, level)]
+    return 0, [(0, float(level), "")]  # type: ignore[arg-type]
+
+
+def subjects(trials: pd.DataFrame) -> pd.Series:
+    """Return who each trial's answer counts for: `people`, `simulated participants`, or the label of a model's run."""
+    return trials["run"].where(trials["kind"] == "model", trials["kind"].map(PEOPLE))
+
+
+def units(trials: pd.DataFrame) -> pd.Series:
+    """Return the unit each trial belongs to: the participant, or for models the run."""
+    return trials["run"].where(trials["kind"] == "model", trials["participant"])
+
+
+def subject_order(kind: Hashable, subject: Hashable) -> tuple[int, object]:
+    """Return a sort key: people, simulated participants, then models by their labels."""
+    return KINDS.index(str(kind)), level_order(subject)

@@ -1,0 +1,125 @@
+"""Numbers in words: how the report and the figures say them. Tables keep the numbers themselves."""
+
+from typing import Any
+
+import pandas as pd
+
+from experiment.preregistration import AnalysisPlan
+
+
+def percent(share: float, digits: int = 1) -> str:
+    r"""Return a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.8125), percent(0.95, 0)
+    ('81.2\xa0%', '95\xa0%')
+    """
+    return f"{100 * share:.{digits}f}\u00a0%"
+
+
+def points(difference: float) -> str:
+    """Return a difference of shares in percentage points, signed.
+
+    Examples
+    --------
+    >>> points(0.0524), points(-0.1), points(0.0)
+    ('+5.2', '−10.0', '0.0')
+    """
+    rounded = f"{100 * abs(difference):.1f}"
+    sign = "" if rounded == "0.0" else "+" if difference > 0 else "−"
+    return f"{sign}{rounded}"
+
+
+def milliseconds(value: float) -> str:
+    r"""Return a time with the unit that reads best.
+
+    Examples
+    --------
+    >>> milliseconds(200), milliseconds(1500), milliseconds(60_000)
+    ('200\xa0ms', '1.5\xa0s', '60\xa0s')
+    """
+    return (
+        f"{value:g}\u00a0ms"
+        if value < 1000
+        else f"{value / 1000:.3g}\u00a0s"
+        if value < 1e6
+        else f"{value / 1000:,.0f}\u00a0s"
+    )
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    r"""Return a number with its noun.
+
+    Examples
+    --------
+    >>> count(1, "participant"), count(1200, "trial")
+    ('1\xa0participant', '1,200\xa0trials')
+    """
+    return f"{number:,}\u00a0{one if number == 1 else many or one + 's'}"
+
+
+def level_words(level: Any) -> str:
+    """Return a level of a factor as shown to a reader."""
+    if pd.isna(level):
+        return "(not set)"
+    if isinstance(level, bool):
+        return "yes" if level else "no"
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def interval(low: float, high: float, confidence: float) -> str:
+    """Return a confidence interval of a share."""
+    return f"{percent(confidence, 0)} interval {100 * low:.1f} to {percent(high)}"
+
+
+def accuracy_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
+    """Return one row of the overall accuracy table as a sentence."""
+    who = str(row["subject"])
+    trials = count(row["n_trials"], "trial")
+    if row["kind"] != "model":
+        trials = f"{count(row['n_participants'], 'participant')}, {trials}"
+    ci = interval(row["ci_low"], row["ci_high"], plan.confidence)
+    return f"{_capital(who)} answered {percent(row['accuracy'])} of the test trials correctly ({ci}; {trials})."
+
+
+def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
+    """Return one row of the overall difference table as a sentence that claims no more than the interval does."""
+    who, model = _capital(str(row["people"])), row["model"]
+    size = f"{100 * abs(row['difference']):.1f}\u00a0percentage points"
+    bounds = f"{points(row['ci_low'])} to {points(row['ci_high'])}"
+    ci = f"{percent(plan.confidence, 0)} interval {bounds}; {count(row['n_items'], 'item')}"
+    if row["ci_low"] <= 0 <= row["ci_high"]:
+        seen = "scored the same as" if size.startswith("0.0") else f"were {size} {_side(row)}"
+        return f"{who} {seen} {model}, but the interval includes zero, so these data leave the direction open ({ci})."
+    return f"{who} were {size} {_side(row)} {model} ({ci})."
+
+
+def _side(row: dict[str, Any]) -> str:
+    return "above" if row["difference"] > 0 else "below"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if text in {"people", "simulated participants"} else text
+
+
+def rule_sentences(plan: AnalysisPlan) -> list[str]:
+    """Return how the numbers were made, a sentence a rule."""
+    level = percent(plan.confidence, 0)
+    return [
+        "Answers of people and models are scored by the same grader from the raw answer; a model's answer that is no "
+        "possible answer, and a trial it left unanswered, count as not correct.",
+        "Accuracy is the share of a subject's test trials answered correctly, all its trials pooled.",
+        f"The interval of several participants together ({level}) is the percentile interval of "
+        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (seed {plan.bootstrap_seed}), because "
+        "trials of one person are not independent. Where all participants have the same accuracy, it is Wilson's "
+        "interval with the number of participants as its number of trials.",
+        f"The interval of a single participant or run ({level}) is Wilson's over its trials.",
+        "A difference is people minus model over the items that both answered; its interval joins the two intervals "
+        "by MOVER (Zou & Donner 2008).",
+        "The intervals speak of other participants and other answers to these items, not of other items, and are not "
+        "adjusted for the number of comparisons.",
+        "Chance is the mean accuracy of random answers over the test trials in the analysis.",
+        "Response-time rules and attention checks apply to people and simulated participants only; these two kinds are "
+        "never put together.",
+    ]

@@ -1,0 +1,198 @@
+/**
+ * The Black Box board as SVG: atoms, grid, and the ports around it, which are radio buttons to assistive technology.
+ * Marks tell themselves apart by word and shape, never by colour alone; colours are in style.css.
+ */
+import type { BlackboxContent, BlackboxSolution } from "./api";
+import { html, svg } from "./dom";
+import { type ArrowKey, type Cell, isPort, parsePort, type Port, portCell, portsOf, portTowards } from "./ports";
+import { texts } from "./texts";
+
+/** A cell's side in SVG units. Whole numbers well above 1 keep text sharp in every browser. */
+const CELL = 40;
+
+/** Turns an arrow of the top edge to the other edges. */
+const INWARD_DEGREES = { north: 0, east: 90, south: 180, west: 270 };
+
+const centre = ([row, column]: Cell) => ({ x: (column + 0.5) * CELL, y: (row + 0.5) * CELL });
+
+export class Board {
+  readonly element: SVGSVGElement;
+  private ports = new Map<Port, SVGGElement>();
+  private chosen: Port | null = null;
+  private locked = false;
+
+  /** `labelId` names the element that asks the question; `onChoose` hears every port chosen by pointer or keyboard. */
+  constructor(
+    private content: BlackboxContent,
+    labelId: string,
+    private onChoose: (port: Port) => void,
+  ) {
+    const { size, atoms } = content;
+    const side = (size + 2) * CELL;
+    this.element = svg("svg", {
+      class: "board",
+      viewBox: `0 0 ${side} ${side}`,
+      role: "radiogroup",
+      "aria-labelledby": labelId,
+    });
+    this.element.append(this.grid(), ...atoms.map((atom) => this.atom(atom)));
+    for (const port of portsOf(size)) {
+      const group = this.port(port);
+      this.ports.set(port, group);
+      this.element.append(group);
+    }
+    this.element.append(this.arrow(content.entry, "in"));
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    this.choose(null);
+  }
+
+  /** Marks `port` as the answer; null takes the mark away. */
+  choose(port: Port | null): void {
+    this.chosen = port;
+    this.element.querySelector(".arrow-out")?.remove();
+    if (port && port !== this.content.entry) this.element.append(this.arrow(port, "out"));
+    // Roving tabindex: the tab key reaches one port, the arrow keys the others.
+    const reachable = port ?? this.content.entry;
+    for (const [name, group] of this.ports) {
+      group.setAttribute("aria-checked", String(name === port));
+      group.setAttribute("tabindex", name === reachable ? "0" : "-1");
+      group.classList.toggle("chosen", name === port);
+      this.label(name, this.markWhileAnswering(name));
+    }
+  }
+
+  /** Moves the choice with an arrow key, from the entry when nothing is chosen yet. */
+  chooseTowards(key: ArrowKey): void {
+    const port = portTowards(this.chosen ?? this.content.entry, key, this.content.size);
+    this.onChoose(port);
+    this.ports.get(port)!.focus({ preventScroll: true });
+  }
+
+  /** Draws what the ray really did. The board takes no answer after that. */
+  showSolution({ outcome, path }: BlackboxSolution): void {
+    this.locked = true;
+    const { entry } = this.content;
+    const exit = outcome === "absorbed" ? null : isPort(outcome) ? outcome : entry;
+    this.element.querySelector(".arrow-out")?.remove();
+    for (const [name, group] of this.ports) {
+      group.setAttribute("tabindex", "-1");
+      group.setAttribute("aria-disabled", "true");
+      group.classList.toggle("outcome", name === exit);
+      this.label(name, this.markInFeedback(name, exit));
+    }
+    if (path.length > 0) {
+      const points = [this.edge(entry), ...path.map(centre), ...(exit ? [this.edge(exit)] : [])];
+      const route = points.map(({ x, y }) => `${x},${y}`).join(" ");
+      // A wide line below a narrow one keeps the path visible over grid and atoms.
+      this.element.append(svg("polyline", { class: "ray-halo", points: route }), svg("polyline", { class: "ray", points: route }));
+    }
+    this.element.append(this.arrow(entry, "in"));
+    if (exit && exit !== entry) this.element.append(this.arrow(exit, "ray-out"));
+    if (!exit) this.element.append(this.hit(path[path.length - 1]!));
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (event.key !== " " || event.repeat || this.locked) return;
+    const port = (event.target as Element).closest<SVGGElement>("[data-port]")?.dataset.port;
+    if (!port) return;
+    event.preventDefault(); // the space bar would scroll the page
+    this.onChoose(port as Port);
+  }
+
+  private markWhileAnswering(port: Port): string {
+    const { entry } = this.content;
+    if (port === entry) return port === this.chosen ? texts.markBack : texts.markIn;
+    return port === this.chosen ? texts.markOut : "";
+  }
+
+  private markInFeedback(port: Port, exit: Port | null): string {
+    if (port === exit) return port === this.chosen ? texts.markRight : texts.markRay;
+    if (port === this.chosen) return texts.markYou;
+    return port === this.content.entry ? texts.markIn : "";
+  }
+
+  private grid(): SVGGElement {
+    const { size } = this.content;
+    const lines = [];
+    for (let line = 2; line <= size; line++) {
+      lines.push(`M${line * CELL},${CELL}v${size * CELL}M${CELL},${line * CELL}h${size * CELL}`);
+    }
+    const box = { x: CELL, y: CELL, width: size * CELL, height: size * CELL };
+    return svg("g", { "aria-hidden": "true" }, svg("rect", { class: "box", ...box }), svg("path", { class: "grid", d: lines.join("") }));
+  }
+
+  private atom(cell: Cell): SVGCircleElement {
+    const { x, y } = centre(cell);
+    return svg("circle", { class: "atom", cx: x, cy: y, r: CELL * 0.32, "aria-hidden": "true" });
+  }
+
+  /** A ring and a cross on the atom that absorbs the ray. */
+  private hit(cell: Cell): SVGGElement {
+    const { x, y } = centre(cell);
+    return svg(
+      "g",
+      { class: "hit", "aria-hidden": "true" },
+      svg("circle", { cx: x, cy: y, r: CELL * 0.42 }),
+      svg("path", { d: `M${x - 6},${y - 6}l12,12m0,-12l-12,12` }),
+    );
+  }
+
+  private port(port: Port): SVGGElement {
+    const { entry, size } = this.content;
+    const [row, column] = portCell(port, size);
+    const box = { x: column * CELL + 1.5, y: row * CELL + 1.5, width: CELL - 3, height: CELL - 3, rx: 6 };
+    const isEntry = port === entry;
+    const group = svg(
+      "g",
+      {
+        class: isEntry ? "port entry" : "port",
+        role: "radio",
+        "aria-label": isEntry ? texts.portSpokenEntry(port) : texts.portSpoken(port),
+        "data-port": port,
+      },
+      svg("rect", box),
+    );
+    group.addEventListener("click", () => {
+      if (!this.locked) this.onChoose(port);
+    });
+    return group;
+  }
+
+  /** Writes a port's short name, and below it the mark it bears. */
+  private label(port: Port, mark: string): void {
+    const { side, position } = parsePort(port);
+    const { x, y } = centre(portCell(port, this.content.size));
+    const group = this.ports.get(port)!;
+    group.querySelectorAll("text").forEach((text) => text.remove());
+    group.append(svg("text", { class: "port-name", x, y: mark ? y - 3 : y + 5 }, side[0]!.toUpperCase() + position));
+    if (mark) group.append(svg("text", { class: "port-mark", x, y: y + 12 }, mark));
+  }
+
+  /** The middle of the edge between a port and the box. */
+  private edge(port: Port): { x: number; y: number } {
+    const { size } = this.content;
+    const [row, column] = portCell(port, size);
+    const { x, y } = centre([row, column]);
+    const half = CELL / 2;
+    return {
+      x: column === 0 ? x + half : column === size + 1 ? x - half : x,
+      y: row === 0 ? y + half : row === size + 1 ? y - half : y,
+    };
+  }
+
+  private arrow(port: Port, kind: "in" | "out" | "ray-out"): SVGPathElement {
+    const { x, y } = this.edge(port);
+    return svg("path", {
+      class: `arrow arrow-${kind}`,
+      d: kind === "in" ? "M-8,0h16l-8,11z" : "M-8,11h16l-8,-11z",
+      transform: `translate(${x},${y}) rotate(${INWARD_DEGREES[parsePort(port).side]})`,
+      "aria-hidden": "true",
+    });
+  }
+}
+
+/** The board in words, for everybody: where the atoms are and where the ray enters. */
+export function describeBoard({ atoms, entry }: BlackboxContent): HTMLElement {
+  const inReadingOrder = [...atoms].sort(([row, column], [otherRow, otherColumn]) => row - otherRow || column - otherColumn);
+  return html("div", { class: "board-in-words" }, html("p", {}, texts.rayEnters(entry)), html("p", {}, texts.atoms(inReadingOrder)));
+}

@@ -1,0 +1,39 @@
+/** Small helpers to build elements. Text always goes in as text, never as HTML. */
+
+type Attributes = Record<string, string | number | boolean>;
+
+function setAttributes(element: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false) element.setAttribute(name, String(value));
+  }
+}
+
+export function html<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  setAttributes(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: (Node | string)[]
+): SVGElementTagNameMap[K] {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  setAttributes(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+/** A block of the server's sanitised Markdown. The only place of the client where text is read as HTML. */
+export function serverHtml(markup: string): HTMLElement {
+  const block = html("div", { class: "server-html" });
+  block.innerHTML = markup;
+  return block;
+}

@@ -1,0 +1,67 @@
+/**
+ * The fixation cross, counted in frames of the display, and the stimulus that takes its place.
+ *
+ * Times are the stamps that `requestAnimationFrame` gives: the clock of the frames themselves, and the same clock as
+ * `event.timeStamp`. A timer would be late by up to a frame or more, at random.
+ */
+import { html } from "./dom";
+
+/** One animation frame later; resolves with its time stamp, before the frame is painted. */
+const nextFrame = () => new Promise<number>(requestAnimationFrame);
+
+/** The display's frame interval: the median over 30 frames. */
+export async function measureFrameInterval_ms(): Promise<number> {
+  const intervals_ms: number[] = [];
+  await nextFrame(); // the first frame after idle carries an old stamp
+  let last = await nextFrame();
+  while (intervals_ms.length < 30) {
+    const stamp = await nextFrame();
+    intervals_ms.push(stamp - last);
+    last = stamp;
+  }
+  return intervals_ms.sort((one, other) => one - other)[15]!;
+}
+
+export interface Onset {
+  /** Time stamp of the frame that carries the stimulus; same clock as `event.timeStamp`. */
+  onset_ms: number;
+  shown_at: string;
+  fixation_ms: number;
+  fixation_frames: number;
+  frames_dropped: number;
+}
+
+/** Shows the fixation for the frames nearest to `fixation_ms`, then `stimulus` in the very frame in which the cross goes. */
+export async function showAfterFixation(
+  display: HTMLElement,
+  stimulus: HTMLElement,
+  fixation_ms: number,
+  frame_ms: number,
+): Promise<Onset> {
+  const target_frames = Math.round(fixation_ms / frame_ms);
+  const cross = html("div", { id: "fixation", "aria-hidden": "true" }, "+");
+  window.scrollTo(0, 0);
+
+  await nextFrame(); // warm-up: the first frame after idle carries a stamp up to a frame in the past
+  const start_ms = await nextFrame();
+  if (target_frames > 0) display.replaceChildren(cross);
+
+  let stamp_ms = start_ms;
+  let frames_seen = 0;
+  // Half a frame of tolerance: stamps jitter, and a fixation that is a frame late must not last one more.
+  while (stamp_ms - start_ms < (target_frames - 0.5) * frame_ms) {
+    stamp_ms = await nextFrame();
+    frames_seen++;
+  }
+  display.replaceChildren(stimulus);
+
+  const shown_ms = stamp_ms - start_ms;
+  const fixation_frames = Math.round(shown_ms / frame_ms);
+  return {
+    onset_ms: stamp_ms,
+    shown_at: new Date(Date.now() - (performance.now() - stamp_ms)).toISOString(),
+    fixation_ms: shown_ms,
+    fixation_frames,
+    frames_dropped: Math.max(0, fixation_frames - frames_seen),
+  };
+}

@@ -1,0 +1,88 @@
+/** Pages of our own, outside the jsPsych timeline: waiting, errors, the end. */
+import type { Completion } from "./api";
+import { html, serverHtml } from "./dom";
+import { TEXTS_LANGUAGE, texts } from "./texts";
+
+export function showWaiting(place: HTMLElement, message: string): void {
+  place.replaceChildren(html("p", { class: "waiting", role: "status", lang: TEXTS_LANGUAGE }, message));
+}
+
+export function showEnd(place: HTMLElement, title: string, message: string): void {
+  const page = html(
+    "article",
+    { class: "page", tabindex: -1, lang: TEXTS_LANGUAGE },
+    html("h1", {}, title),
+    html("p", {}, message),
+  );
+  replaceAndFocus(place, page);
+}
+
+/** An error that the client cannot mend, in the server's own words, with a way to try again. */
+export function showError(place: HTMLElement, message: string): void {
+  const page = html(
+    "article",
+    { class: "page", role: "alert", tabindex: -1, lang: TEXTS_LANGUAGE },
+    html("h1", {}, texts.errorTitle),
+    html("p", {}, message),
+    html("div", { class: "buttons" }, reloadButton()),
+  );
+  replaceAndFocus(place, page);
+}
+
+/** Tells, above everything else, that the server refused a response. */
+export function showNotSaved(reason: string): void {
+  const dialog = html(
+    "dialog",
+    { "aria-labelledby": "not-saved-title", lang: TEXTS_LANGUAGE },
+    html("h2", { id: "not-saved-title" }, texts.notSavedTitle),
+    html("p", {}, reason),
+    html("p", {}, texts.notSaved),
+    html("div", { class: "buttons" }, reloadButton()),
+  );
+  dialog.addEventListener("cancel", (event) => event.preventDefault());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+export function showCompletion(place: HTMLElement, { completion_code, debrief_html }: Completion): void {
+  const code = html("output", { id: "completion-code", tabindex: -1 });
+  const copied = html("span", { role: "status" });
+  const copy = html("button", { id: "copy-code", type: "button", class: "secondary" }, texts.copyCode);
+  copy.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(completion_code);
+      copied.textContent = texts.codeCopied;
+    } catch {
+      // No clipboard over plain HTTP, or not allowed: leave the code selected.
+      window.getSelection()?.selectAllChildren(code);
+      copied.textContent = texts.codeNotCopied;
+    }
+  });
+  const page = html(
+    "article",
+    { class: "page", tabindex: -1 },
+    html(
+      "div",
+      { lang: TEXTS_LANGUAGE },
+      html("h1", {}, texts.completedTitle),
+      html("p", {}, texts.completed),
+      html("p", { class: "code-label" }, texts.completionCode),
+      html("div", { class: "code-row" }, code, copy, copied),
+    ),
+    serverHtml(debrief_html),
+  );
+  replaceAndFocus(place, page);
+  code.textContent = completion_code; // filled once it is on the page, so that it is announced
+}
+
+function reloadButton(): HTMLButtonElement {
+  const button = html("button", { type: "button", class: "primary" }, texts.reload);
+  button.addEventListener("click", () => location.reload());
+  return button;
+}
+
+function replaceAndFocus(place: HTMLElement, page: HTMLElement): void {
+  place.replaceChildren(page);
+  window.scrollTo(0, 0);
+  page.focus({ preventScroll: true });
+}

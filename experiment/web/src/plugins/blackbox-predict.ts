@@ -1,0 +1,226 @@
+import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
+import type { BlackboxContent, BlackboxSolution } from "../api";
+import { Board, describeBoard } from "../board";
+import { html } from "../dom";
+import { type ArrowKey, isPort, type Port, port, portsOf, type Side } from "../ports";
+import { responseTime_ms } from "../rt";
+import { runTrial, type SimulatedParticipant, simulatedTiming, type Stimulus, type TrialData, type TrialParameters } from "../run-trial";
+import { TEXTS_LANGUAGE, texts } from "../texts";
+import { trialParameters, trialTimingData } from "./shared-info";
+
+const info = {
+  name: "blackbox-predict",
+  version: "1.0.0",
+  parameters: {
+    /** Rows and columns of the box. */
+    size: { type: ParameterType.INT, default: 8 },
+    /** Where the atoms are: [row, column], counted from 1 at the top left. */
+    atoms: { type: ParameterType.COMPLEX, array: true, default: undefined },
+    /** The port where the ray enters, such as "north-1". */
+    entry: { type: ParameterType.STRING, default: undefined },
+    ...trialParameters,
+  },
+  data: {
+    /** "absorbed", "reflected", or the port where the ray is expected to leave, such as "west-5". */
+    response: { type: ParameterType.STRING },
+    ...trialTimingData,
+  },
+} as const;
+
+type Info = typeof info;
+/** jsPsych fills in the defaults before it calls us; `TrialType` alone does not say so. */
+type Trial = TrialType<Info> & BlackboxContent & TrialParameters;
+type Prediction = "absorbed" | "reflected" | Port;
+
+/** A Black Box with its atoms shown: where does the ray leave? The answer is chosen first, then submitted. */
+export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
+  static info = info;
+
+  constructor(private jsPsych: JsPsych) {}
+
+  trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<TrialData<string>> {
+    return this.run(display, trial, on_load);
+  }
+
+  async simulate(
+    trial: Trial,
+    simulation_mode: "data-only" | "visual",
+    simulation_options: { data?: Partial<TrialData<string>> },
+    on_load: () => void = () => {},
+  ): Promise<TrialData<string>> {
+    const api = this.jsPsych.pluginAPI;
+    const { sampleWithoutReplacement } = this.jsPsych.randomization;
+    const predictions: Prediction[] = ["absorbed", "reflected", ...portsOf(trial.size)];
+    const data: TrialData<string> = api.mergeSimulationData(
+      { response: sampleWithoutReplacement(predictions, 1)[0], ...simulatedTiming(this.jsPsych, trial) },
+      simulation_options,
+    );
+    if (simulation_mode === "data-only") {
+      on_load();
+      await trial.on_response(data);
+      return data;
+    }
+    return this.run(this.jsPsych.getDisplayElement(), trial, on_load, {
+      answer: () => {
+        for (const key of keysFor(data.response)) api.pressKey(key, data.rt_ms / 2);
+        api.pressKey("Enter", data.rt_ms);
+      },
+      continue: (button) => api.clickTarget(button, data.rt_ms),
+    });
+  }
+
+  private run(display: HTMLElement, trial: Trial, on_load: () => void, simulated?: SimulatedParticipant) {
+    const stimulus = new BlackboxStimulus(trial, this.jsPsych.getDisplayContainerElement());
+    return runTrial(display, stimulus, trial, on_load, simulated);
+  }
+}
+
+const SIDE_OF_KEY: Record<string, Side> = { n: "north", e: "east", s: "south", w: "west" };
+
+/** The keys that type a prediction: "w" and "5" for "west-5", "a" for "absorbed". */
+function keysFor(prediction: string): string[] {
+  return isPort(prediction) ? [prediction[0]!, prediction.split("-")[1]!] : [prediction[0]!];
+}
+
+class BlackboxStimulus implements Stimulus<string> {
+  readonly element: HTMLElement;
+  private board: Board;
+  private words: HTMLElement;
+  private answerButtons: HTMLButtonElement[];
+  private answerText = html("p", { id: "answer-text", role: "status" }, texts.noAnswerYet);
+  private submitButton = html("button", { id: "submit-answer", class: "primary", type: "button", disabled: true }, texts.submit);
+  private choice: Prediction | null = null;
+  /** A side letter that was typed and waits for its digit. */
+  private typedSide: Side | null = null;
+  private open = true;
+
+  constructor(
+    private content: BlackboxContent,
+    private keyboard: HTMLElement,
+  ) {
+    this.board = new Board(content, "prompt", (chosen) => this.choose(chosen));
+    this.answerButtons = [
+      this.answerButton("absorbed", texts.absorbed, texts.absorbedHint),
+      this.answerButton("reflected", texts.reflected, texts.reflectedHint),
+    ];
+    this.words = describeBoard(content);
+    this.words.id = "board-in-words";
+    this.element = html(
+      "div",
+      {
+        id: "stimulus",
+        class: "blackbox-predict",
+        role: "group",
+        tabindex: -1,
+        lang: TEXTS_LANGUAGE,
+        "aria-labelledby": "prompt",
+        "aria-describedby": this.words.id,
+      },
+      html("h1", { id: "prompt" }, texts.blackboxQuestion),
+      this.words,
+      this.board.element,
+      html(
+        "div",
+        { class: "answer-panel" },
+        html("div", { class: "answer-buttons" }, ...this.answerButtons),
+        this.answerText,
+        this.submitButton,
+        keyboardHelp(),
+      ),
+    );
+  }
+
+  answered(onset_ms: number): Promise<{ response: string; rt_ms: number }> {
+    return new Promise((resolve) => {
+      const submit = (event: Event) => {
+        const rt_ms = responseTime_ms(event, onset_ms);
+        if (rt_ms === null || this.choice === null) return;
+        this.keyboard.removeEventListener("keydown", onKey);
+        this.close();
+        resolve({ response: this.choice, rt_ms });
+      };
+      const onKey = (event: KeyboardEvent) => {
+        if (responseTime_ms(event, onset_ms) === null || !this.element.isConnected) return;
+        if (event.key === "Enter") this.onEnter(event, submit);
+        else this.onChoiceKey(event);
+      };
+      this.keyboard.addEventListener("keydown", onKey);
+      this.submitButton.addEventListener("click", submit);
+    });
+  }
+
+  showSolution(solution: unknown): void {
+    const { outcome, path } = solution as BlackboxSolution;
+    this.board.showSolution({ outcome, path });
+    this.words.append(html("p", { class: "visually-hidden" }, texts.rayPath(path)));
+    this.answerButtons.find((button) => button.dataset.answer === outcome)?.classList.add("right");
+  }
+
+  private choose(choice: Prediction | null): void {
+    if (!this.open) return;
+    this.typedSide = null;
+    this.choice = choice;
+    this.board.choose(choice && isPort(choice) ? choice : null);
+    for (const button of this.answerButtons) button.setAttribute("aria-pressed", String(button.dataset.answer === choice));
+    if (choice) this.answerText.replaceChildren(html("strong", {}, texts.yourAnswerIs(this.choiceInWords(choice))));
+    this.submitButton.disabled = choice === null;
+  }
+
+  private choiceInWords(choice: Prediction): string {
+    if (!isPort(choice)) return texts[choice as "absorbed" | "reflected"];
+    const name = texts.portName(choice);
+    return choice === this.content.entry ? texts.leavesAtEntry(name) : name;
+  }
+
+  private onEnter(event: KeyboardEvent, submit: (event: Event) => void): void {
+    const target = event.target as HTMLElement | SVGElement;
+    const answer = target.dataset.answer ?? target.dataset.port;
+    // Enter on an answer that is not chosen yet chooses it; on anything else with a use of its own, it keeps that use.
+    if (answer && (this.choice === null || (target.dataset.answer && answer !== this.choice))) {
+      event.preventDefault();
+      this.choose(answer as Prediction);
+    } else if (answer || !target.closest("button, summary")) {
+      event.preventDefault();
+      submit(event);
+    }
+  }
+
+  private onChoiceKey(event: KeyboardEvent): void {
+    const key = event.key.toLowerCase();
+    if (key.startsWith("arrow")) {
+      event.preventDefault(); // would scroll the page
+      this.board.chooseTowards(event.key as ArrowKey);
+    } else if (key === "a") this.choose("absorbed");
+    else if (key === "r") this.choose("reflected");
+    else if (SIDE_OF_KEY[key]) {
+      this.choose(null); // so that Enter cannot submit an answer that is being changed
+      this.typedSide = SIDE_OF_KEY[key];
+      this.answerText.textContent = texts.yourAnswerIs(`${this.typedSide.toUpperCase()} …`);
+    } else if (this.typedSide && /^[1-9]$/.test(key) && Number(key) <= this.content.size) {
+      this.choose(port(this.typedSide, Number(key)));
+    }
+  }
+
+  private answerButton(answer: "absorbed" | "reflected", label: string, hint: string): HTMLButtonElement {
+    const button = html(
+      "button",
+      { type: "button", class: "answer", "data-answer": answer, "aria-pressed": "false" },
+      html("span", { class: "answer-label" }, label),
+      html("span", { class: "answer-hint" }, hint),
+    );
+    button.addEventListener("click", () => this.choose(answer));
+    return button;
+  }
+
+  private close(): void {
+    this.open = false;
+    this.element.classList.add("answered");
+    for (const button of [...this.answerButtons, this.submitButton]) button.disabled = true;
+  }
+}
+
+function keyboardHelp(): HTMLElement {
+  const rows = texts.keyboardHelp.flatMap(([keys, meaning]) => [html("dt", {}, keys), html("dd", {}, meaning)]);
+  const open = matchMedia("(hover: hover) and (min-width: 50rem)").matches; // a telephone has no keys and no room
+  return html("details", { class: "keyboard-help", open }, html("summary", {}, texts.keyboardTitle), html("dl", {}, ...rows));
+}

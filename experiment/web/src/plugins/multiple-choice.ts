@@ -1,0 +1,127 @@
+import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
+import type { MultipleChoiceContent } from "../api";
+import { html } from "../dom";
+import { responseTime_ms } from "../rt";
+import { runTrial, type SimulatedParticipant, simulatedTiming, type Stimulus, type TrialData, type TrialParameters } from "../run-trial";
+import { TEXTS_LANGUAGE, texts } from "../texts";
+import { trialParameters, trialTimingData } from "./shared-info";
+
+const info = {
+  name: "multiple-choice",
+  version: "1.0.0",
+  parameters: {
+    /** What to read first; paragraphs are separated by blank lines. May be empty. */
+    text: { type: ParameterType.STRING, default: "" },
+    /** The question. */
+    prompt: { type: ParameterType.STRING, default: undefined },
+    /** The answers to choose from, 2 to 9. */
+    options: { type: ParameterType.STRING, array: true, default: undefined },
+    ...trialParameters,
+  },
+  data: {
+    /** The number of the chosen option, counted from 1. */
+    response: { type: ParameterType.INT },
+    ...trialTimingData,
+  },
+} as const;
+
+type Info = typeof info;
+/** jsPsych fills in the defaults before it calls us; `TrialType` alone does not say so. */
+type Trial = TrialType<Info> & MultipleChoiceContent & TrialParameters;
+
+/** A text, a question and numbered options. A number key, a click or a tap answers at once. */
+export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
+  static info = info;
+
+  constructor(private jsPsych: JsPsych) {}
+
+  trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<TrialData<number>> {
+    return this.run(display, trial, on_load);
+  }
+
+  async simulate(
+    trial: Trial,
+    simulation_mode: "data-only" | "visual",
+    simulation_options: { data?: Partial<TrialData<number>> },
+    on_load: () => void = () => {},
+  ): Promise<TrialData<number>> {
+    const api = this.jsPsych.pluginAPI;
+    const data: TrialData<number> = api.mergeSimulationData(
+      { response: this.jsPsych.randomization.randomInt(1, trial.options.length), ...simulatedTiming(this.jsPsych, trial) },
+      simulation_options,
+    );
+    if (simulation_mode === "data-only") {
+      on_load();
+      await trial.on_response(data);
+      return data;
+    }
+    return this.run(this.jsPsych.getDisplayElement(), trial, on_load, {
+      answer: () => api.pressKey(String(data.response), data.rt_ms),
+      continue: (button) => api.clickTarget(button, data.rt_ms),
+    });
+  }
+
+  private run(display: HTMLElement, trial: Trial, on_load: () => void, simulated?: SimulatedParticipant) {
+    const stimulus = new MultipleChoiceStimulus(trial, this.jsPsych.getDisplayContainerElement());
+    return runTrial(display, stimulus, trial, on_load, simulated);
+  }
+}
+
+class MultipleChoiceStimulus implements Stimulus<number> {
+  readonly element: HTMLElement;
+  private buttons: HTMLButtonElement[];
+  private chosen = 0;
+
+  constructor(
+    content: MultipleChoiceContent,
+    private keyboard: HTMLElement,
+  ) {
+    this.buttons = content.options.map((option, index) =>
+      html(
+        "button",
+        { type: "button", class: "option", "data-option": index + 1 },
+        html("span", { class: "option-number" }, String(index + 1)),
+        html("span", { class: "option-text" }, option),
+      ),
+    );
+    const paragraphs = content.text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== "");
+    this.element = html(
+      "div",
+      { id: "stimulus", class: "multiple-choice", role: "group", tabindex: -1, "aria-labelledby": "text prompt" },
+      html("div", { id: "text" }, ...paragraphs.map((paragraph) => html("p", {}, paragraph))),
+      html("h1", { id: "prompt" }, content.prompt),
+      html("ol", { class: "options" }, ...this.buttons.map((button) => html("li", {}, button))),
+      html("p", { class: "hint", lang: TEXTS_LANGUAGE }, texts.multipleChoiceHelp),
+    );
+  }
+
+  answered(onset_ms: number): Promise<{ response: number; rt_ms: number }> {
+    return new Promise((resolve) => {
+      const answer = (event: Event, option: number) => {
+        const rt_ms = responseTime_ms(event, onset_ms);
+        if (rt_ms === null || !this.buttons[option - 1] || !this.element.isConnected) return;
+        this.keyboard.removeEventListener("keydown", onKey);
+        this.chosen = option;
+        for (const button of this.buttons) button.disabled = true;
+        resolve({ response: option, rt_ms });
+      };
+      const onKey = (event: KeyboardEvent) => {
+        if (/^[1-9]$/.test(event.key)) answer(event, Number(event.key));
+      };
+      this.keyboard.addEventListener("keydown", onKey);
+      this.buttons.forEach((button, index) => button.addEventListener("click", (event) => answer(event, index + 1)));
+    });
+  }
+
+  showSolution(solution: unknown): void {
+    const right = solution as number;
+    this.mark(right, "right", `✓ ${texts.rightAnswer}`);
+    if (this.chosen !== right) this.mark(this.chosen, "wrong", `✗ ${texts.yourAnswer}`);
+  }
+
+  private mark(option: number, name: "right" | "wrong", words: string): void {
+    const button = this.buttons[option - 1]!;
+    button.classList.add(name);
+    button.append(html("span", { class: "option-mark", lang: TEXTS_LANGUAGE }, words));
+  }
+}

@@ -1,0 +1,124 @@
+import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
+import { html, serverHtml } from "../dom";
+import { TEXTS_LANGUAGE, texts } from "../texts";
+
+const info = {
+  name: "page",
+  version: "1.0.0",
+  parameters: {
+    /** The pages to read, as HTML that is safe already (the server's sanitised Markdown). */
+    pages: { type: ParameterType.HTML_STRING, array: true, default: undefined },
+    /** The buttons of the last page, each with its element id and its label. The first one is the main one. */
+    buttons: {
+      type: ParameterType.COMPLEX,
+      array: true,
+      default: [{ id: "page-next", label: texts.continue }],
+      nested: {
+        /** Element id of the button, recorded when it is pressed. */
+        id: { type: ParameterType.STRING, default: undefined },
+        /** What the button says. */
+        label: { type: ParameterType.STRING, default: undefined },
+      },
+    },
+  },
+  data: {
+    /** The id of the button that ended the pages. */
+    button: { type: ParameterType.STRING },
+    /** How long the participant stayed on the pages, in ms. */
+    duration_ms: { type: ParameterType.FLOAT },
+  },
+} as const;
+
+type Info = typeof info;
+type Trial = TrialType<Info>;
+interface Button {
+  id: string;
+  label: string;
+}
+
+export interface PageData {
+  button: string;
+  duration_ms: number;
+}
+
+/**
+ * One or more pages to read, with Back and Next between them: consent, instructions. Where the last page leaves no choice,
+ * Enter goes on.
+ */
+export default class PagePlugin implements JsPsychPlugin<Info> {
+  static info = info;
+
+  constructor(private jsPsych: JsPsych) {}
+
+  trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<PageData> {
+    const { pages } = trial;
+    const answers = trial.buttons as Button[];
+    const keyboard = this.jsPsych.getDisplayContainerElement();
+    const start_ms = performance.now();
+
+    return new Promise((resolve) => {
+      let current = 0;
+
+      const press = (id: string) => {
+        if (current < pages.length - 1 || id === "page-back") return show(current + (id === "page-back" ? -1 : 1));
+        keyboard.removeEventListener("keydown", onKey);
+        resolve({ button: id, duration_ms: performance.now() - start_ms });
+      };
+
+      const onKey = (event: KeyboardEvent) => {
+        const onControl = (event.target as Element).closest("button, a, summary");
+        if (event.key !== "Enter" || event.repeat || onControl || document.querySelector("dialog[open]")) return;
+        if (current < pages.length - 1) press("page-next");
+        else if (answers.length === 1) press(answers[0]!.id);
+      };
+
+      const show = (page: number) => {
+        current = page;
+        const last = page === pages.length - 1;
+        const buttons = last ? [...answers] : [{ id: "page-next", label: texts.next }];
+        const row = html("div", { class: "buttons", lang: TEXTS_LANGUAGE }, ...buttons.map(({ id, label }, index) => button(id, label, index === 0)));
+        if (page > 0) row.prepend(button("page-back", texts.back, false));
+        const article = html("article", { class: "page", tabindex: -1 }, serverHtml(pages[page]!), row);
+        if (pages.length > 1) row.append(html("span", { class: "hint" }, texts.pageOf(page + 1, pages.length)));
+        display.replaceChildren(article);
+        window.scrollTo(0, 0);
+        article.focus({ preventScroll: true });
+      };
+
+      const button = (id: string, label: string, main: boolean) => {
+        const element = html("button", { id, type: "button", class: main ? "primary" : "secondary" }, label);
+        element.addEventListener("click", () => press(id));
+        return element;
+      };
+
+      keyboard.addEventListener("keydown", onKey);
+      show(0);
+      on_load();
+    });
+  }
+
+  async simulate(
+    trial: Trial,
+    simulation_mode: "data-only" | "visual",
+    simulation_options: { data?: Partial<PageData> },
+    on_load: () => void = () => {},
+  ): Promise<PageData> {
+    const answers = trial.buttons as Button[];
+    const data: PageData = this.jsPsych.pluginAPI.mergeSimulationData(
+      { button: answers[0]!.id, duration_ms: this.jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true) },
+      simulation_options,
+    );
+    if (simulation_mode === "data-only") {
+      on_load();
+      return data;
+    }
+    const display = this.jsPsych.getDisplayElement();
+    const read = this.trial(display, trial, on_load);
+    for (let page = 1; page <= trial.pages.length; page++) {
+      await new Promise((resolve) => setTimeout(resolve, data.duration_ms));
+      const id = page < trial.pages.length ? "page-next" : data.button;
+      this.jsPsych.pluginAPI.clickTarget(display.querySelector(`#${id}`)!);
+    }
+    return read;
+  }
+}

@@ -1,0 +1,73 @@
+/** The 4 x size ports around a Black Box board: their names and where they lie. Rows and columns count from 1, at the top left. */
+
+export type Side = "north" | "east" | "south" | "west";
+export type Port = `${Side}-${number}`;
+export type Cell = [row: number, column: number];
+export type ArrowKey = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
+
+export const CARDINAL: Record<Side, string> = { north: "North", east: "East", south: "South", west: "West" };
+
+export function port(side: Side, position: number): Port {
+  return `${side}-${position}`;
+}
+
+export function parsePort(name: Port): { side: Side; position: number } {
+  const [side, position] = name.split("-");
+  return { side: side as Side, position: Number(position) };
+}
+
+export function isPort(answer: string): answer is Port {
+  return /^(north|east|south|west)-\d+$/.test(answer);
+}
+
+/** All ports, clockwise from the top left. */
+export function portsOf(size: number): Port[] {
+  const positions = Array.from({ length: size }, (_, index) => index + 1);
+  const reversed = [...positions].reverse();
+  return [
+    ...positions.map((position) => port("north", position)),
+    ...positions.map((position) => port("east", position)),
+    ...reversed.map((position) => port("south", position)),
+    ...reversed.map((position) => port("west", position)),
+  ];
+}
+
+/** The cell of the surrounding frame that holds a port: row or column 0 or size + 1. */
+export function portCell(name: Port, size: number): Cell {
+  const { side, position } = parsePort(name);
+  switch (side) {
+    case "north":
+      return [0, position];
+    case "south":
+      return [size + 1, position];
+    case "west":
+      return [position, 0];
+    case "east":
+      return [position, size + 1];
+  }
+}
+
+/** Where an arrow key leads from a port: along its edge, round the corner, or straight across the board. */
+export function portTowards(from: Port, key: ArrowKey, size: number): Port {
+  const { side, position } = parsePort(from);
+  const forward = key === "ArrowRight" || key === "ArrowDown";
+  const horizontalKey = key === "ArrowLeft" || key === "ArrowRight";
+  const horizontalEdge = side === "north" || side === "south";
+  if (horizontalKey === horizontalEdge) {
+    const next = position + (forward ? 1 : -1);
+    if (next >= 1 && next <= size) return port(side, next);
+    const corner = side === "north" || side === "west" ? 1 : size;
+    if (horizontalEdge) return port(forward ? "east" : "west", corner);
+    return port(forward ? "south" : "north", corner);
+  }
+  switch (side) {
+    case "north":
+      return forward ? port("south", position) : from;
+    case "south":
+      return forward ? from : port("north", position);
+    case "west":
+      return forward ? port("east", position) : from;
+    case "east":
+      return forward ? from : port("west", position);
+  }
+}

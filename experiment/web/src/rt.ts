@@ -1,0 +1,23 @@
+/** Which input events count as an answer, and their response time. */
+
+/**
+ * Milliseconds from stimulus onset to the event itself (not to its handler), or null when the event is no answer to this
+ * stimulus: made before its onset, a key held down, a key with a modifier, or typed while a dialog is open.
+ */
+export function responseTime_ms(event: Event, onset_ms: number): number | null {
+  if (event instanceof KeyboardEvent && (event.repeat || event.ctrlKey || event.altKey || event.metaKey)) return null;
+  if (document.querySelector("dialog[open]")) return null;
+  return event.timeStamp < onset_ms ? null : event.timeStamp - onset_ms;
+}
+
+/** A key held down on one page must not press the button of the next. */
+export function ignoreHeldKeysOnButtons(): void {
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      const pressesButtons = event.key === "Enter" || event.key === " ";
+      if (event.repeat && pressesButtons && event.target instanceof HTMLButtonElement) event.preventDefault();
+    },
+    { capture: true },
+  );
+}

@@ -1,0 +1,95 @@
+/** The course that every trial of ours takes: fixation, stimulus until answered, and in practice the server's feedback. */
+import type { JsPsych } from "jspsych";
+import type { Answer, Feedback, TrialTiming } from "./api";
+import { html } from "./dom";
+import { showAfterFixation } from "./fixation";
+import { countFocusLosses } from "./focus-lost";
+import { TEXTS_LANGUAGE, texts } from "./texts";
+
+/** What a plugin puts on the screen. It is built whole before the fixation, so that showing it takes one frame. */
+export interface Stimulus<A extends Answer> {
+  element: HTMLElement;
+  /** Resolves with the participant's answer; called in the frame of the onset. */
+  answered(onset_ms: number): Promise<{ response: A; rt_ms: number }>;
+  /** Marks the right answer on the stimulus, which is still on the screen and takes no answers any more. */
+  showSolution(solution: unknown): void;
+}
+
+export type TrialData<A extends Answer> = TrialTiming & { response: A };
+
+export interface TrialParameters {
+  fixation_ms: number;
+  frame_ms: number;
+  feedback_note: string;
+  continue_label: string;
+  /** Takes the data of the trial as soon as it is answered; what it resolves to is shown as feedback. */
+  on_response: (data: TrialData<Answer>) => Promise<Feedback | null>;
+}
+
+/** Whoever plays the participant in a visual simulation. */
+export interface SimulatedParticipant {
+  answer(): void;
+  continue(button: HTMLElement): void;
+}
+
+export async function runTrial<A extends Answer>(
+  display: HTMLElement,
+  stimulus: Stimulus<A>,
+  trial: TrialParameters,
+  on_load: () => void,
+  simulated?: SimulatedParticipant,
+): Promise<TrialData<A>> {
+  const focusLosses = countFocusLosses();
+  on_load();
+  const { onset_ms, ...shown } = await showAfterFixation(display, stimulus.element, trial.fixation_ms, trial.frame_ms);
+  // Screen readers begin to read here; after the paint, to keep the frame of the onset short.
+  setTimeout(() => stimulus.element.focus({ preventScroll: true }));
+  const answered = stimulus.answered(onset_ms);
+  simulated?.answer();
+
+  const { response, rt_ms } = await answered;
+  const data = { response, rt_ms, ...shown, focus_lost: focusLosses() };
+  const panel = html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, texts.checking));
+  // Only a practice trial waits for the server, and only then is there something to say.
+  const waiting = setTimeout(() => stimulus.element.append(panel), 150);
+  const feedback = await trial.on_response(data);
+  clearTimeout(waiting);
+  if (feedback) {
+    stimulus.element.append(panel);
+    stimulus.showSolution(feedback.solution);
+    await untilContinued(panel, feedback, trial, simulated);
+  }
+  return data;
+}
+
+function untilContinued(
+  panel: HTMLElement,
+  feedback: Feedback,
+  trial: TrialParameters,
+  simulated?: SimulatedParticipant,
+): Promise<void> {
+  const button = html("button", { id: "feedback-continue", class: "primary", type: "button", lang: TEXTS_LANGUAGE }, trial.continue_label);
+  const message = html("p", { class: feedback.correct ? "verdict right" : "verdict wrong" }, feedback.message);
+  panel.replaceChildren(message);
+  if (trial.feedback_note) panel.append(html("p", { lang: TEXTS_LANGUAGE }, trial.feedback_note));
+  panel.append(button);
+  panel.scrollIntoView({ block: "nearest" });
+  button.focus({ preventScroll: true });
+  return new Promise((resolve) => {
+    button.addEventListener("click", () => resolve(), { once: true });
+    simulated?.continue(button);
+  });
+}
+
+/** The timings of a trial in a data-only simulation, where nothing is shown: as they would be on a perfect display. */
+export function simulatedTiming(jsPsych: JsPsych, { fixation_ms, frame_ms }: TrialParameters): TrialTiming {
+  const fixation_frames = Math.round(fixation_ms / frame_ms);
+  return {
+    rt_ms: jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true),
+    fixation_ms: fixation_frames * frame_ms,
+    fixation_frames,
+    frames_dropped: 0,
+    shown_at: new Date().toISOString(),
+    focus_lost: 0,
+  };
+}

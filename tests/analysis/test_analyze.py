@@ -1,0 +1,224 @@
+import csv
+import hashlib
+import html
+import io
+import json
+import re
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+from analysis.analyze import analyze
+from analysis.data import tidy_trials
+from batteries.errors import InputError
+from experiment.preregistration import AnalysisPlan
+
+PLAN = AnalysisPlan(
+    by=["condition"], bootstrap_resamples=1000,
+    exclusions=[
+        {"rule": "attention_check"}, {"rule": "median_rt", "min_ms": 1000}, {"rule": "trial_rt", "min_ms": 200}
+    ],
+)  # fmt: skip
+MADE = datetime(2026, 1, 3, 12, 0, tzinfo=UTC)
+TABLES = {"accuracy", "accuracy_overall", "differences", "differences_overall", "exclusions", "invalid",
+          "participants", "regraded", "stored_scoring", "trials"}  # fmt: skip
+
+
+def run(rows, out, plan=PLAN, **changes):
+    settings = {"title": "A <study>", "software_version": "0.1.0", "made_at": MADE, **changes}
+    return analyze(tidy_trials(rows), plan, out, **settings)
+
+
+def files_in(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def rows(view, session, row):
+    return view(
+        [session(participant=f"P{n}", n_correct=n % 5, factors={"condition": f"0{n % 2}"}) for n in range(6)],
+        session(participant="slow", status="active", factors={"condition": "00"}),
+        session(kind="model", run="=Model", n_correct=3, factors={"condition": "00"}, imported_correct=1),
+        row(
+            kind="model",
+            run="=Model",
+            trial_index=8,
+            item_id="i8",
+            response="-1?",
+            valid=0,
+            factors={"condition": "00"},
+        ),
+    )
+
+
+def test_all_tables_figures_and_the_report_are_written(rows, tmp_path):
+    result = run(rows, tmp_path / "out")
+    written = files_in(tmp_path / "out")
+    assert set(written) == {
+        *(f"tables/{name}.csv" for name in TABLES), "figures/accuracy.svg", "figures/accuracy_by_condition.svg",
+        "figures/response_times.svg", "report.html", "provenance.json",
+    }  # fmt: skip
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "out/tables/exclusions.csv"), result.tables["exclusions"], check_dtype=False
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_same_data_in_any_order_give_the_same_bytes(rows, tmp_path):
+    run(rows, tmp_path / "a")
+    run(rows.sample(frac=1, random_state=2), tmp_path / "b")
+    assert files_in(tmp_path / "a") == files_in(tmp_path / "b")
+
+
+def test_the_manifest_names_every_file_and_the_provenance(rows, tmp_path):
+    run(rows, tmp_path / "out")
+    written = files_in(tmp_path / "out")
+    manifest = json.loads(written.pop("provenance.json"))
+    assert manifest["files"] == {name: hashlib.sha256(content).hexdigest() for name, content in written.items()}
+    assert manifest["software"] == "equipoise 0.1.0"
+    assert manifest["made_at"] == "2026-01-03T12:00:00+00:00"
+    assert [rule["rule"] for rule in manifest["plan"]["exclusions"]] == ["attention_check", "median_rt", "trial_rt"]
+    for value in (manifest["data_digest"], *manifest["batteries"]):
+        assert value in written["report.html"].decode()
+
+
+def test_text_cells_are_guarded_and_numbers_are_not(rows, tmp_path):
+    run(rows, tmp_path / "out")
+    for name in TABLES:
+        for cells in csv.reader(io.StringIO((tmp_path / f"out/tables/{name}.csv").read_text(encoding="utf-8"))):
+            for cell in cells:
+                assert not re.match(r"[=+@\t]|-(?![\d.])", cell), (name, cell)
+    trials = pd.read_csv(tmp_path / "out/tables/trials.csv", dtype=str, keep_default_na=False)
+    assert "'=Model" in set(trials["run"])
+    assert "'-1?" in set(trials["response"])
+    assert set(trials["condition"]) == {"00", "01"}
+    differences = pd.read_csv(tmp_path / "out/tables/differences_overall.csv")
+    assert (differences["ci_low"] < 0).all()
+
+
+def test_the_trials_table_counts_as_the_flow_does(rows, tmp_path):
+    result = run(rows, tmp_path / "out")
+    trials = pd.read_csv(tmp_path / "out/tables/trials.csv")
+    included = result.tables["exclusions"].query("step == 'included'")
+    assert trials["excluded_by"].isna().sum() == included["n_trials"].sum()
+    assert result.tables["accuracy"]["n_trials"].sum() == included["n_trials"].sum()
+
+
+def test_the_report_asks_nothing_of_the_network_and_escapes_text(rows, tmp_path):
+    run(rows, tmp_path / "out")
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    addresses = set(re.findall(r"https?://[^\s\"'<>)]+", page))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert not re.search(r"<script|<link|<img|<iframe|@import|src=", page)
+    assert "<study>" not in page
+    assert "A &lt;study&gt;" in page
+
+
+def test_the_report_says_the_numbers_of_the_tables(rows, tmp_path):
+    result = run(rows, tmp_path / "out")
+    page = html.unescape((tmp_path / "out/report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
+    people = result.tables["accuracy_overall"].iloc[0]
+    assert f"People answered {100 * people['accuracy']:.1f} % of the test trials correctly" in page
+    assert "=Model: 1 invalid answers and 0 unanswered trials of 5 count as not correct." in page
+    assert "Simulated participants are in this report" not in page
+    assert "1 answer is scored differently" in page
+
+
+def test_simulated_participants_are_announced(view, session, tmp_path):
+    run(view(session(kind="simulated", participant="S")), tmp_path / "out", AnalysisPlan())
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "Simulated participants are in this report" in page
+    assert "No model runs are in the data" in page
+
+
+def test_models_alone_and_people_alone_can_be_analysed(view, session, tmp_path):
+    assert run(view(session(kind="model")), tmp_path / "m", AnalysisPlan()).tables["differences"].empty
+    assert run(view(session()), tmp_path / "p", AnalysisPlan()).tables["differences_overall"].empty
+    header = (tmp_path / "p/tables/differences.csv").read_text(encoding="utf-8")
+    assert header == "kind,people,model,n_items,accuracy_people,accuracy_model,difference,ci_low,ci_high\n"
+
+
+def test_when_nobody_is_left_the_sentence_says_where_they_went(view, session, tmp_path):
+    with pytest.raises(InputError, match="no trial is left to analyse: 2 of kind human left at `not_completed`"):
+        run(view(session(status="active"), session(participant="B", status="active")), tmp_path / "out", AnalysisPlan())
+    assert not list(tmp_path.iterdir())
+
+
+def test_people_none_of_whom_completed_stand_in_the_report_beside_models(view, session, tmp_path):
+    result = run(view(session(status="active"), session(kind="model")), tmp_path / "out", AnalysisPlan())
+    assert result.tables["accuracy_overall"]["kind"].tolist() == ["model"]
+    assert any("None of the people" in note for note in result.notes)
+
+
+def test_a_factor_that_is_not_there_is_refused_before_anything_is_written(rows, tmp_path):
+    with pytest.raises(InputError, match="no factor `colour` in the data; the factors are condition"):
+        run(rows, tmp_path / "out", AnalysisPlan(by=["colour"]))
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_item_that_changed_between_sessions_is_refused(view, session, row, tmp_path):
+    changed = row(participant="B", battery="c" * 64, content={"text": "", "prompt": "New?", "options": ["a", "b"]})
+    with pytest.raises(InputError, match="item `i1` does not have one text and key"):
+        run(view(session(), changed), tmp_path / "out", AnalysisPlan())
+
+
+def test_a_failure_while_writing_leaves_the_earlier_result(rows, tmp_path, monkeypatch):
+    run(rows, tmp_path / "out")
+    before = files_in(tmp_path / "out")
+
+    def fail(*_args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", fail)
+    with pytest.raises(OSError, match="disk full"):
+        run(rows, tmp_path / "out", AnalysisPlan(by=["condition"], confidence=0.9))
+    monkeypatch.undo()
+    assert files_in(tmp_path / "out") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_earlier_analysis_is_replaced_and_other_files_stay(rows, tmp_path):
+    out = tmp_path / "out"
+    run(rows, out)
+    (out / "notes.txt").write_text("mine")
+    (out / "tables" / "mine.csv").write_text("mine")
+    run(rows, out, AnalysisPlan(bootstrap_resamples=1000))
+    written = files_in(out)
+    assert "figures/accuracy_by_condition.svg" not in written, "a figure the new plan has not is no longer there"
+    assert written["notes.txt"] == written["tables/mine.csv"] == b"mine"
+
+
+def test_a_file_that_is_not_of_an_analysis_is_never_overwritten(rows, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.html").write_text("my thesis")
+    with pytest.raises(InputError, match=r"report\.html: this file was not written by an analysis"):
+        run(rows, tmp_path / "out")
+    assert files_in(tmp_path) == {"out/report.html": b"my thesis"}
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="this is a file"):
+        run(rows, tmp_path / "file")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "provenance.json").write_text('{"mine": 1}')
+    with pytest.raises(InputError, match="no manifest of an analysis"):
+        run(rows, tmp_path / "other")
+
+
+def test_factors_with_awkward_names_get_files_of_their_own(view, session, tmp_path):
+    factors = {"a/b": "x", "a b": "y", "=Größe": "z", "../up": "w"}
+    result = run(view(session(factors=factors), session(kind="model", factors=factors)), tmp_path / "deep" / "out",
+                 AnalysisPlan(by=list(factors), bootstrap_resamples=1000))  # fmt: skip
+    assert len(result.figures) == 6
+    assert {path.name for path in tmp_path.iterdir()} == {"deep"}
+
+
+def test_unequal_items_and_missing_levels_are_noted(view, session, row, tmp_path):
+    rows = view(
+        session(participant="A", factors={"condition": "a"}),
+        session(participant="B", n_test=2, n_correct=0, factors={"condition": "a"}),
+        row(participant="A", trial_index=9, item_id="i9"),
+    )
+    notes = " ".join(run(rows, tmp_path / "out").notes)
+    assert "with every item weighing the same their accuracy would be 80.0 % instead of 71.4 %" in notes
+    assert "The factor condition is not set on 1 test items" in notes
+    assert "fewer than 10 participants" in notes

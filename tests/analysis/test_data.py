@@ -1,0 +1,204 @@
+import json
+import sqlite3
+import time
+from contextlib import closing
+
+import pandas as pd
+import pytest
+
+from analysis.columns import VIEW_COLUMNS
+from analysis.csv_text import csv_bytes
+from analysis.data import read_trials, tidy_trials
+from analysis.provenance import data_digest
+from batteries.errors import InputError
+
+SCHEMA = "CREATE TABLE kept ({}); CREATE VIEW trials AS SELECT * FROM kept;"
+
+
+def write_store(path, rows):
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(SCHEMA.format(", ".join(f'"{column}"' for column in VIEW_COLUMNS)))
+        marks = ", ".join("?" for _ in VIEW_COLUMNS)
+        store.executemany(f"INSERT INTO kept VALUES ({marks})", rows.itertuples(index=False))
+    return path
+
+
+@pytest.fixture
+def mixed(view, session, row):
+    return view(
+        session(participant="007", factors={"condition": "01", "level": 1}),
+        row(participant="007", trial_index=9, phase="practice", item_id="p", response=3),
+        session(kind="model", run="Model A", n_test=3, n_correct=2, factors={"condition": "1", "level": 2}),
+        row(kind="model", run="Model A", trial_index=9, item_id="i9", response="I refuse", valid=0, imported_correct=0),
+        row(participant="008", trial_index=3, response=None, rt_ms=None),
+    )
+
+
+def test_answers_are_scored_anew_by_the_tasks_own_grader(view, row):
+    board = {"size": 8, "atoms": [[3, 3], [3, 5]], "entry": "north-4"}
+    table = tidy_trials(
+        view(
+            row(trial_index=0, response=1),
+            row(trial_index=1, item_id="i2", response=2),
+            row(
+                trial_index=2, item_id="b", task="blackbox_predict", content=board, key="reflected", response="north-4"
+            ),
+        )
+    )
+    assert table["correct"].tolist() == [True, False, True]
+    assert table["score"].tolist() == [1, 0, 1]
+    assert table["chance"].tolist() == pytest.approx([1 / 4, 1 / 4, 1 / 33])
+
+
+def test_an_unanswered_trial_has_no_score_and_an_invalid_one_has_zero(mixed):
+    table = tidy_trials(mixed)
+    unanswered = table[table["response"].isna()]
+    invalid = table[table["valid"].eq(False).fillna(False)]
+    assert unanswered["correct"].isna().all()
+    assert invalid["correct"].tolist() == [False]
+    assert invalid["response"].tolist() == ["I refuse"]
+
+
+def test_an_invalid_answer_is_not_right_even_if_it_equals_the_key(view, row):
+    assert tidy_trials(view(row(kind="model", response=1, valid=0)))["correct"].tolist() == [False]
+
+
+def test_levels_keep_their_type_and_their_leading_zeros(mixed):
+    table = tidy_trials(mixed)
+    assert set(table["condition"].dropna()) == {"01", "1"}
+    assert str(table["level"].dtype) == "Int64"
+    assert table["participant"].iloc[0] == "007"
+
+
+def test_a_store_and_its_csv_export_give_the_same_table_and_digest(mixed, tmp_path):
+    store = write_store(tmp_path / "with space#1.sqlite", mixed)
+    export = tmp_path / "export.csv"
+    mixed.to_csv(export, index=False)
+    pd.testing.assert_frame_equal(read_trials(store), read_trials(export))
+    assert data_digest(store) == data_digest(export)
+    assert read_trials(export)["participant"].iloc[0] == "007"
+
+
+def test_a_store_is_opened_read_only(mixed, tmp_path):
+    store = write_store(tmp_path / "store.sqlite", mixed)
+    before = store.read_bytes()
+    read_trials(store)
+    assert store.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["store.sqlite"]
+
+
+def test_the_digest_does_not_depend_on_row_order_but_on_every_value(mixed):
+    table = tidy_trials(mixed)
+    shuffled = table.sample(frac=1, random_state=3)[sorted(table.columns)]
+    assert data_digest(shuffled) == data_digest(table)
+    assert data_digest(table.assign(correct=False)) == data_digest(table)
+    for column, value in (("rt_ms", 1500.0001), ("item_id", "other"), ("response", 4), ("content", {"x": 1})):
+        changed = table.copy()
+        changed.at[0, column] = value
+        assert data_digest(changed) != data_digest(table), column
+
+
+def test_the_digest_tells_text_from_numbers(view, row):
+    text, number = (tidy_trials(view(row(factors={"level": level}))) for level in ("1", 1))
+    assert data_digest(text) != data_digest(number)
+
+
+def test_mixed_levels_become_text_unless_two_would_read_alike(view, row):
+    mixed = view(row(factors={"level": 1}), row(trial_index=1, item_id="i2", factors={"level": "low"}))
+    assert tidy_trials(mixed)["level"].tolist() == ["1", "low"]
+    alike = view(row(factors={"level": 1}), row(trial_index=1, item_id="i2", factors={"level": "1"}))
+    with pytest.raises(InputError, match="as text and as number"):
+        tidy_trials(alike)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"factors": {"model": "x"}}, "factor `model`, which is the name of a column"),
+        ({"factors": {"correct": "x"}}, "factor `correct`"),
+        ({"factors": ["x"]}, "no JSON object"),
+        ({"factors": {"x": {"y": 1}}}, "no single value"),
+        ({"kind": "robot"}, "`kind` is 'robot'; it must be one of human, simulated, model"),
+        ({"rt_ms": "fast"}, "`rt_ms` is 'fast', which is not a number"),
+        ({"rt_ms": float("inf")}, "not a number"),
+        ({"trial_index": 1.5}, "not a whole number"),
+        ({"valid": "maybe"}, "not 0 or 1"),
+        ({"item_id": None}, "`item_id` is empty"),
+        ({"task": "riddle"}, "no task `riddle`"),
+        ({"kind": "model", "run": None}, "without `run`"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_row(view, row, changes, message):
+    with pytest.raises(InputError, match=message) as error:
+        tidy_trials(view(row(**changes)), "store.sqlite")
+    assert str(error.value).startswith("store.sqlite")
+
+
+def test_a_doubled_row_is_an_error(view, row):
+    with pytest.raises(InputError, match="more than one row for trial 0"):
+        tidy_trials(view(row(), row()))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({"participant": "A", "session": "s"}, {"participant": "B", "session": "s"}, "more than one participant"),
+        ({"participant": "A"}, {"participant": "A", "kind": "simulated", "session": "t"}, "more than one kind"),
+        ({"status": "completed"}, {"status": "active"}, "more than one status"),
+        (
+            {"kind": "model", "run": "R", "session": "a"},
+            {"kind": "model", "run": "R", "session": "b"},
+            "more than one run",
+        ),
+    ],
+)
+def test_contradictory_rows_are_an_error(view, row, first, second, message):
+    with pytest.raises(InputError, match=message):
+        tidy_trials(view(row(**first), row(trial_index=1, **second)))
+
+
+def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_path):
+    (tmp_path / "note.sqlite").write_text("hello")
+    (tmp_path / "empty.sqlite").write_bytes(b"")
+    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as other, other:
+        other.execute("CREATE TABLE x (y)")
+    (tmp_path / "broken.sqlite").write_bytes(b"SQLite format 3\x00" + b"x" * 200)
+    write_store(tmp_path / "no_rows.sqlite", view())
+    good = view(row()).to_csv(index=False)
+    (tmp_path / "short.csv").write_text(good.rstrip().rsplit(",", 1)[0])
+    (tmp_path / "unclosed.csv").write_text(good[: good.rindex("prompt") + 3])
+    (tmp_path / "cut.csv").write_text(good[:-30])
+    (tmp_path / "twice.csv").write_text(good.replace("study,", "study,study,", 1))
+    view(row()).drop(columns=["item_id", "key"]).to_csv(tmp_path / "columns.csv", index=False)
+    (tmp_path / "nothing.csv").write_text("")
+    (tmp_path / "latin.csv").write_bytes(good.replace("demo", "d\xe9mo").encode("latin-1"))
+    (tmp_path / "json.csv").write_text(good.replace('""options""', "options"))
+    expected = {
+        "none.sqlite": "does not exist", "note.sqlite": "no store", "empty.sqlite": "no store",
+        "other.sqlite": "no view `trials`", "broken.sqlite": "cannot be read", "no_rows.sqlite": "no trials yet",
+        "short.csv": "line 2: .* cells where the header has", "unclosed.csv": "not CSV",
+        "cut.csv": "33 cells", "twice.csv": "stands twice",
+        "columns.csv": "no column `item_id`, `key`", "nothing.csv": "no column", "latin.csv": "not UTF-8",
+        "json.csv": "row 1: `content` is .* not JSON", ".": "is a folder",
+    }  # fmt: skip
+    for name, message in expected.items():
+        with pytest.raises(InputError, match=message) as error:
+            read_trials(tmp_path / name)
+        assert "\n" not in str(error.value)
+
+
+def test_text_that_a_spreadsheet_would_run_survives_a_guarded_export(view, row, tmp_path):
+    rows = view(row(participant="=1+1"), row(participant="'=x", trial_index=1), row(participant="-5", trial_index=2))
+    (tmp_path / "export.csv").write_bytes(csv_bytes(rows))
+    assert "'=1+1" in (tmp_path / "export.csv").read_text()
+    assert read_trials(tmp_path / "export.csv")["participant"].tolist() == ["=1+1", "'=x", "-5"]
+
+
+def test_a_hundred_thousand_rows_are_read_in_seconds(view, session):
+    rows = session(n_test=1000, factors={"condition": "a"})
+    big = pd.concat([view(rows).assign(participant=f"P{n}", session=f"s{n}") for n in range(100)])
+    start = time.perf_counter()
+    table = tidy_trials(big)
+    assert len(table) == 100_000
+    assert time.perf_counter() - start < 20
+    assert json.loads(json.dumps(table["content"].iloc[-1]))["prompt"] == "Which?"

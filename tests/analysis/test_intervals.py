@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.intervals import Interval, mover_difference, participant_bootstrap, proportion_interval, wilson
+
+SETTINGS = {"confidence": 0.95, "resamples": 10_000, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilsons_interval_is_that_of_newcombe_1998(k, n, low, high):
+    """Newcombe (1998), Two-sided confidence intervals for the single proportion, Table I, method 3."""
+    assert wilson(k, n) == pytest.approx((low, high), abs=5e-5)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_wilsons_interval_is_that_of_scipy(confidence):
+    for n in (1, 2, 7, 235):
+        for k in range(n + 1):
+            theirs = stats.binomtest(k, n).proportion_ci(confidence, method="wilson")
+            assert wilson(k, n, confidence) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "low", "high"),
+    [
+        ((56, 70), (48, 80), 0.0524, 0.3339),
+        ((9, 10), (3, 10), 0.1705, 0.8090),
+        ((10, 10), (0, 20), 0.6791, 1.0),
+        ((5, 56), (0, 29), -0.0381, 0.1926),
+    ],
+)
+def test_movers_difference_is_newcombes_method_10(first, second, low, high):
+    """Newcombe (1998), Interval estimation for the difference between independent proportions, Table II."""
+    interval = mover_difference(first[0] / first[1], wilson(*first), second[0] / second[1], wilson(*second))
+    assert interval == pytest.approx((low, high), abs=5e-5)
+
+
+def test_movers_difference_turns_round_with_its_arguments():
+    a, b = (0.8, Interval(0.7, 0.85)), (0.6, Interval(0.5, 0.72))
+    low, high = mover_difference(*a, *b)
+    assert mover_difference(*b, *a) == pytest.approx((-high, -low))
+
+
+def test_the_bootstrap_agrees_with_scipys():
+    rng = np.random.default_rng(5)
+    n = rng.integers(10, 30, size=40)
+    k = rng.binomial(n, rng.beta(6, 3, size=40))
+    theirs = stats.bootstrap(
+        (k, n), lambda k, n, axis: k.sum(axis) / n.sum(axis), paired=True, n_resamples=20_000, method="percentile",
+        rng=np.random.default_rng(9),
+    ).confidence_interval  # fmt: skip
+    assert participant_bootstrap(k, n, **SETTINGS) == pytest.approx((theirs.low, theirs.high), abs=0.004)
+
+
+def test_the_bootstrap_repeats_itself_whatever_the_order_of_participants():
+    k, n = np.array([3, 9, 5, 7, 10, 2]), np.array([10, 10, 9, 10, 11, 8])
+    interval = participant_bootstrap(k, n, **SETTINGS)
+    assert interval == participant_bootstrap(k[::-1], n[::-1], **SETTINGS)
+    assert interval != participant_bootstrap(k, n, **{**SETTINGS, "seed": 2})
+    assert interval.low < k.sum() / n.sum() < interval.high
+
+
+def test_the_bootstrap_is_wider_than_wilson_when_trials_of_a_person_go_together():
+    k, n = np.array([0] * 10 + [20] * 10), np.full(20, 20)
+    bootstrap, naive = participant_bootstrap(k, n, **SETTINGS), wilson(int(k.sum()), int(n.sum()))
+    assert bootstrap.high - bootstrap.low > 3 * (naive.high - naive.low)
+
+
+@pytest.mark.parametrize(("each", "rate"), [(0, 0.0), (10, 1.0), (5, 0.5)])
+def test_participants_who_are_all_alike_never_give_a_width_of_zero(each, rate):
+    interval = proportion_interval(np.full(12, each), np.full(12, 10), **SETTINGS)
+    assert interval == pytest.approx(wilson(12 * rate, 12))
+    assert interval.high - interval.low > 0.2
+
+
+def test_one_participant_gets_wilsons_interval_over_the_trials():
+    assert proportion_interval(np.array([56]), np.array([70]), **SETTINGS) == wilson(56, 70)

@@ -1,0 +1,96 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batteries.blackbox import Port, Ray, Side, all_ports, trace
+from batteries.blackbox.rules import entry_cell
+
+cells = st.tuples(st.integers(1, 8), st.integers(1, 8))
+boards = st.frozensets(cells, min_size=1, max_size=6)
+ports = st.sampled_from(all_ports())
+
+
+def ray(atoms: set[tuple[int, int]], entry: str) -> Ray:
+    return trace(frozenset(atoms), Port.parse(entry))
+
+
+@pytest.mark.parametrize(
+    ("atoms", "entry", "outcome"),
+    [
+        ({(5, 5)}, "north-1", "south-1"),
+        ({(5, 5)}, "west-5", "absorbed"),
+        ({(5, 5)}, "west-4", "north-4"),
+        ({(5, 5)}, "west-6", "south-4"),
+        ({(5, 5)}, "north-4", "west-4"),
+        ({(5, 5)}, "east-4", "north-6"),
+        ({(4, 4), (4, 6)}, "south-5", "reflected"),  # both diagonals: sent straight back
+        ({(1, 3)}, "north-2", "reflected"),  # beside the entry cell: never gets in
+        ({(1, 3)}, "north-3", "absorbed"),
+        ({(1, 3), (1, 4)}, "north-3", "absorbed"),  # hitting comes before being kept out
+        ({(3, 5), (4, 4), (4, 5)}, "west-4", "absorbed"),  # hitting comes before turning
+        ({(1, 1)}, "north-2", "reflected"),
+        ({(8, 8)}, "east-7", "reflected"),
+    ],
+)
+def test_a_ray_follows_the_rules(atoms: set[tuple[int, int]], entry: str, outcome: str) -> None:
+    assert ray(atoms, entry).outcome == outcome
+
+
+def test_the_path_ends_in_the_atom_that_absorbed_the_ray_and_is_empty_if_it_never_got_in() -> None:
+    assert ray({(5, 3)}, "west-5").path == ((5, 1), (5, 2), (5, 3))
+    assert ray({(1, 3)}, "north-2").path == ()
+
+
+def test_every_stored_ray_of_the_published_runs_is_traced_alike(stored_runs: Path) -> None:
+    n_rays = 0
+    for result in json.loads(stored_runs.read_text(encoding="utf-8"))["results"]:
+        atoms = frozenset((row, column) for row, column in result["atomConfig"])
+        for prediction in result["predictions"]:
+            stored = prediction["rayResult"]
+            entry = Port(Side(stored["entry"]["side"]), stored["entry"]["pos"])
+            assert trace(atoms, entry) == Ray(prediction["actual"], tuple(map(tuple, stored["path"])))
+            n_rays += 1
+    assert n_rays == 705
+
+
+@given(boards, ports)
+def test_a_ray_sent_in_where_another_left_comes_out_where_that_one_entered(
+    atoms: frozenset[tuple[int, int]], entry: Port
+) -> None:
+    outcome = trace(atoms, entry).outcome
+    if outcome not in {"absorbed", "reflected"}:
+        assert trace(atoms, Port.parse(outcome)).outcome == str(entry)
+
+
+@given(boards, ports)
+def test_turning_the_board_turns_the_outcome(atoms: frozenset[tuple[int, int]], entry: Port) -> None:
+    # A quarter turn clockwise takes (row, column) to (column, 9 - row).
+    turned_side = {Side.NORTH: Side.EAST, Side.EAST: Side.SOUTH, Side.SOUTH: Side.WEST, Side.WEST: Side.NORTH}
+
+    def turned(port: Port) -> Port:
+        position = port.position if port.side in {Side.NORTH, Side.SOUTH} else 9 - port.position
+        return Port(turned_side[port.side], position)
+
+    outcome = trace(atoms, entry).outcome
+    after = trace(frozenset((column, 9 - row) for row, column in atoms), turned(entry)).outcome
+    assert after == (outcome if outcome in {"absorbed", "reflected"} else str(turned(Port.parse(outcome))))
+
+
+@given(boards, ports)
+def test_a_path_is_connected_and_meets_atoms_only_at_its_end(atoms: frozenset[tuple[int, int]], entry: Port) -> None:
+    traced = trace(atoms, entry)
+    if traced.path:
+        assert traced.path[0] == entry_cell(entry)
+    for (row, column), (next_row, next_column) in zip(traced.path, traced.path[1:], strict=False):
+        assert abs(row - next_row) + abs(column - next_column) == 1
+    hits = [cell for cell in traced.path if cell in atoms]
+    assert hits == ([traced.path[-1]] if traced.outcome == "absorbed" else [])
+
+
+@pytest.mark.parametrize("text", ["north-0", "north-9", "up-3", "north3", "north-03", "", "NORTH-3", "north-3 "])
+def test_what_is_no_port_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no port"):
+        Port.parse(text)

@@ -1,0 +1,56 @@
+"""What several rooms' tests need: the sample study, a copy of it to spoil, and the real data beside the project."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from equipoise.studies import copy_sample_study
+from experiment.loading import load_study
+from experiment.study import Study
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def sample_study() -> Study:
+    return load_study(ROOT / "equipoise" / "studies" / "blackbox-predict")
+
+
+@pytest.fixture
+def study_folder(tmp_path: Path) -> Path:
+    """A copy of the sample study."""
+    folder = tmp_path / "study"
+    copy_sample_study("blackbox-predict", folder)
+    return folder
+
+
+@pytest.fixture
+def edit() -> Callable[[Path, str, str], None]:
+    """Replace a text that stands in a file, so that a test names what it spoils."""
+
+    def replace(path: Path, old: str, new: str) -> None:
+        text = path.read_text(encoding="utf-8")
+        assert old in text, f"{path} does not hold {old!r}"
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return replace
+
+
+@pytest.fixture(scope="session")
+def test_data() -> Path:
+    """The folder with published data; not part of the project, but never silently missing in CI."""
+    folder = Path(os.environ.get("EQUIPOISE_TEST_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        reason = f"the published data are not at {folder}; set EQUIPOISE_TEST_DATA"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def stored_runs(test_data: Path) -> Path:
+    """The published Black Box runs: three models, ten configurations, 235 predictions a model."""
+    return test_data / "blackbox" / "predict" / "augmented_no_thinking.json"

@@ -1,0 +1,182 @@
+"""The commands as a user types them, in a process of their own."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click import Command, Group
+
+from equipoise.cli import main
+
+Edit = Callable[[Path, str, str], None]
+
+
+def equipoise(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "equipoise", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=180,
+    )
+
+
+def table(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def commands(group: Group, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Command]]:
+    found: list[tuple[tuple[str, ...], Command]] = []
+    for name, command in group.commands.items():
+        found += commands(command, (*path, name)) if isinstance(command, Group) else [((*path, name), command)]
+    return found
+
+
+@pytest.mark.parametrize(("path", "command"), commands(main))
+def test_every_command_has_help_with_an_example(path: tuple[str, ...], command: Command) -> None:
+    assert command.help
+    assert command.epilog is not None
+    assert command.epilog.startswith("Example: equipoise " + " ".join(path))
+
+
+def test_import_shows_the_public_names() -> None:
+    import equipoise as eq
+
+    assert eq.InputError.__name__ == "InputError"
+    for name in eq.__all__:
+        assert getattr(eq, name) is not None
+    with pytest.raises(AttributeError):
+        eq.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_new_makes_a_study_that_loads_and_never_writes_over_one(tmp_path: Path) -> None:
+    made = equipoise("new", tmp_path / "mine", "--from", "blackbox-predict")
+    assert made.returncode == 0
+    schema = json.loads((tmp_path / "mine" / "study.schema.json").read_text(encoding="utf-8"))
+    assert schema["properties"]["timing"]
+    assert all("description" in field or "$ref" in field for field in schema["properties"].values())
+    again = equipoise("new", tmp_path / "mine")
+    assert again.returncode == 2
+    assert "there is something at this place already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["new", "x", "--from", "dance"], "there is no sample study `dance`; the sample studies are blackbox-predict"),
+        (["serve", "nowhere"], "nowhere: there is no study.yaml in it"),
+        (["simulate", "nowhere", "-n", "3"], "nowhere: there is no study.yaml in it"),
+        (["analyze", "nowhere", "-o", "out"], "nowhere: there is no study.yaml in it"),
+        (["models", "run", "nowhere", "--model", "baseline/tracer"], "there is no study.yaml"),
+        (["models", "import", "nowhere", "runs.json"], "there is no study.yaml"),
+        (["dance"], "No such command"),
+        (["simulate", "nowhere"], "Missing option"),
+    ],
+)
+def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = equipoise(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_analyzing_before_anybody_answered_says_what_to_do(study_folder: Path, tmp_path: Path) -> None:
+    done = equipoise("analyze", study_folder, "-o", tmp_path / "out")
+    assert done.returncode == 2
+    assert "nothing has been answered yet" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_second_server_on_a_port_says_so(study_folder: Path) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = equipoise("serve", study_folder, "--port", str(taken.getsockname()[1]))
+    assert done.returncode == 2
+    assert "choose another with --port" in done.stderr
+
+
+def test_a_changed_study_is_refused_before_anything_is_served(study_folder: Path, edit: Edit) -> None:
+    edit(study_folder / "study.yaml", "fixation_ms: 200", "fixation_ms: -1")
+    done = equipoise("serve", study_folder)
+    assert done.returncode == 2
+    assert "study.yaml, line" in done.stderr
+    assert not (study_folder / "data").exists()
+
+
+def test_importing_the_stored_runs_gives_the_published_accuracies_and_names_what_we_score_differently(
+    study_folder: Path, stored_runs: Path, tmp_path: Path
+) -> None:
+    imported = equipoise("models", "import", study_folder, stored_runs)
+    assert imported.returncode == 0, imported.stderr
+    assert "Haiku 4.5, augmented+viz: 235 answers, 179 correct" in imported.stdout
+    assert "the stored scoring says 176 correct and differs on 3" in imported.stdout
+    again = equipoise("models", "import", study_folder, stored_runs)
+    assert again.stdout.count("was in the store already") == 3
+
+    analyzed = equipoise("analyze", study_folder, "-o", tmp_path / "out")
+    assert analyzed.returncode == 0, analyzed.stderr
+    stored = {row["run"]: row for row in table(tmp_path / "out", "stored_scoring")}
+    assert {run: (row["n"], f"{float(row['accuracy_stored']):.3f}") for run, row in stored.items()} == {
+        "Haiku 4.5, augmented+viz": ("235", "0.749"),
+        "Sonnet 4.5, augmented+viz": ("235", "0.779"),
+        "Opus 4.5, augmented+viz": ("235", "0.817"),
+    }
+    regraded = table(tmp_path / "out", "regraded")
+    assert len(regraded) == 8
+    for row in regraded:  # a reflected ray, predicted as leaving by its own port
+        assert row["response"].strip('"') == row["item_id"].split(".")[1]
+        assert row["key"].strip('"') == "reflected"
+
+
+def test_a_simulation_can_be_repeated_exactly(study_folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(study_folder, tmp_path / "again")
+    tables = []
+    for folder in (study_folder, tmp_path / "again"):
+        done = equipoise("simulate", folder, "-n", "12", "--seed", "5")
+        assert done.returncode == 0, done.stderr
+        assert equipoise("analyze", folder, "-o", folder / "out").returncode == 0
+        tables.append((folder / "out" / "tables" / "accuracy.csv").read_text(encoding="utf-8"))
+    assert tables[0] == tables[1]
+
+
+def test_the_demo_does_the_whole_main_job(tmp_path: Path) -> None:
+    done = equipoise("demo", "--no-serve", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = tmp_path / "equipoise-demo" / "results"
+    assert str(results / "report.html") in done.stdout
+    kinds = {(row["kind"], row["subject"]) for row in table(results, "accuracy")}
+    assert ("simulated", "simulated participants") in kinds
+    assert {"baseline/tracer", "baseline/nearest-atom", "baseline/straight-line"} <= {subject for _, subject in kinds}
+    assert list(table(results, "accuracy")[0]) == [
+        "kind", "subject", "outcome", "n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high",
+    ]  # fmt: skip
+    flow = [row for row in table(results, "exclusions") if row["kind"] == "simulated"]
+    assert sum(int(row["n_participants"]) for row in flow) == 40
+    assert int(next(row["n_participants"] for row in flow if row["step"] == "attention_check")) > 0
+    assert (results / "report.html").stat().st_size > 10_000
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no file modes")
+def test_the_researchers_secret_is_readable_by_its_owner_only(study_folder: Path) -> None:
+    from server.serving import researcher_token
+
+    token = researcher_token(study_folder)
+    assert token == researcher_token(study_folder)
+    assert len(token) >= 32
+    assert (study_folder / "data" / "researcher-token").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,81 @@
+import subprocess
+import sys
+from collections import Counter
+from itertools import groupby
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batteries.canonical import digest
+from experiment.plan import Phase, plan_session
+from experiment.study import Study
+
+FIRST_PLANS_DIGEST = "2ba8ca6acccf6238c3f94f6a007929ce28e8f78f070663f44c37a26f96f22b26"
+
+
+def first_plans(study: Study) -> str:
+    plans = [plan_session(study, group, seed).model_dump(mode="json") for group in range(1, 11) for seed in (1, 2, 3)]
+    return digest(plans)
+
+
+def test_plans_are_the_same_on_every_machine_and_version(sample_study: Study) -> None:
+    # Pinned: a study that was preregistered with these plans must get them for ever.
+    assert first_plans(sample_study) == FIRST_PLANS_DIGEST
+
+
+def test_a_plan_does_not_depend_on_the_process(sample_study: Study) -> None:
+    program = (
+        "import sys; from pathlib import Path; from experiment.loading import load_study; "
+        "from experiment.plan import plan_session; "
+        "print(plan_session(load_study(Path(sys.argv[1])), 3, 5).model_dump_json())"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", program, str(sample_study.folder)],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True, text=True, check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert runs == {plan_session(sample_study, 3, 5).model_dump_json()}
+
+
+@given(st.integers(1, 10), st.integers(0, 2**63))
+def test_a_session_has_its_groups_items_once_and_keeps_the_constraints(
+    sample_study: Study, group: int, seed: int
+) -> None:
+    trials = plan_session(sample_study, group, seed).trials
+    assert [trial.trial_index for trial in trials] == list(range(len(trials)))
+    phases = [trial.phase for trial in trials]
+    assert phases[0] is Phase.PRACTICE
+    assert Counter(phases)[Phase.PRACTICE] == 1
+
+    test_ids = [trial.item_id for trial in trials if trial.phase is Phase.TEST]
+    assert sorted(test_ids) == sorted(item_id for item_id, of in sample_study.groups.items() if of == group)
+    (check,) = (place for place, phase in enumerate(phases) if phase is Phase.ATTENTION_CHECK)
+    assert 1 + 5 <= check <= len(trials) - 1 - 5
+    outcomes = [sample_study.battery.by_id[item_id].factors["outcome"] for item_id in test_ids]
+    assert max(len(list(run)) for _, run in groupby(outcomes)) <= 4
+
+
+def test_another_seed_or_group_gives_another_order(sample_study: Study) -> None:
+    plans = {tuple(t.item_id for t in plan_session(sample_study, 1, seed).trials) for seed in range(50)}
+    assert len(plans) == 50
+
+
+def test_over_all_groups_every_test_item_is_seen_once(sample_study: Study) -> None:
+    seen = Counter(
+        trial.item_id
+        for group in range(1, 11)
+        for trial in plan_session(sample_study, group, 1).trials
+        if trial.phase is Phase.TEST
+    )
+    assert len(seen) == 235
+    assert set(seen.values()) == {1}
+
+
+@pytest.mark.parametrize("group", [0, 11, -1])
+def test_there_is_no_other_group(sample_study: Study, group: int) -> None:
+    with pytest.raises(ValueError, match="groups 1 to 10"):
+        plan_session(sample_study, group, 1)

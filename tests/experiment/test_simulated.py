@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from experiment.plan import Phase
+from experiment.simulated import (
+    CARELESS_SHARE,
+    FASTEST_RT_MS,
+    INTERRUPTION_MS,
+    Person,
+    difficulty,
+    draw_person,
+    draw_response,
+    draw_rt_ms,
+)
+from experiment.study import Study
+
+CAREFUL = Person(ability=1.0, careless=False, mu_ms=5_000, sigma_ms=800, tau_ms=3_000)
+CARELESS = Person(ability=1.0, careless=True, mu_ms=600, sigma_ms=150, tau_ms=350)
+
+
+def test_response_times_are_ex_gaussian() -> None:
+    rng = np.random.default_rng(1)
+    drawn = np.array([draw_rt_ms(CAREFUL, rng) for _ in range(20_000)])
+    rts = drawn[drawn < INTERRUPTION_MS]
+    assert 0 < len(drawn) - len(rts) < 200  # now and then somebody is called away
+    # Mean mu + tau, variance sigma^2 + tau^2, third central moment 2 tau^3.
+    assert rts.mean() == pytest.approx(8_000, rel=0.02)
+    assert rts.var() == pytest.approx(800**2 + 3_000**2, rel=0.06)
+    assert ((rts - rts.mean()) ** 3).mean() == pytest.approx(2 * 3_000**3, rel=0.25)
+    assert min(draw_rt_ms(CARELESS, rng) for _ in range(5_000)) >= FASTEST_RT_MS
+
+
+def test_a_careful_participant_is_right_as_often_as_the_rasch_model_says(sample_study: Study) -> None:
+    rng = np.random.default_rng(1)
+    item = sample_study.test_items[0]
+    right = np.mean([draw_response(CAREFUL, item, Phase.TEST, rng) == item.key for _ in range(4_000)])
+    assert right == pytest.approx(1 / (1 + np.exp(difficulty(item) - 1.0)), abs=0.03)
+
+
+def test_careless_participants_mostly_fail_the_check_and_careful_ones_never(sample_study: Study) -> None:
+    rng = np.random.default_rng(1)
+    check = sample_study.battery.by_id["attention-1"]
+    passed = {
+        person.careless: np.mean(
+            [draw_response(person, check, Phase.ATTENTION_CHECK, rng) == check.key for _ in range(1_000)]
+        )
+        for person in (CAREFUL, CARELESS)
+    }
+    assert passed[False] == 1
+    assert 0.15 < passed[True] < 0.35
+
+
+def test_the_stated_share_is_careless() -> None:
+    rng = np.random.default_rng(1)
+    assert np.mean([draw_person(rng).careless for _ in range(5_000)]) == pytest.approx(CARELESS_SHARE, abs=0.02)

@@ -1,0 +1,88 @@
+"""A store and an application for each test, and a participant who talks to it over HTTP."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from experiment.study import Study
+from server.app import create_app
+from server.store import SqliteStore
+
+RESEARCHER_TOKEN = "researcher-token"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "data" / "equipoise.db")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def app(sample_study: Study, store: SqliteStore) -> Flask:
+    return create_app(sample_study, store, RESEARCHER_TOKEN)
+
+
+class Participant:
+    """One browser's worth of requests."""
+
+    def __init__(self, app: Flask) -> None:
+        self.http: FlaskClient = app.test_client()
+        self.session: dict[str, Any] = {}
+
+    def start(self, **body: Any) -> TestResponse:
+        digest = self.http.get("/api/study").get_json()["consent_digest"]
+        response = self.http.post("/api/session", json={"consent_digest": digest} | body)
+        self.session = response.get_json()
+        return response
+
+    def answer(self, trial_index: int, **changes: Any) -> TestResponse:
+        """Send a possible answer to a trial."""
+        body = {
+            "session": self.session["session"],
+            "response_id": str(uuid.uuid4()),
+            "trial_index": trial_index,
+            "rt_ms": 1234.5,
+            "fixation_ms": 200.1,
+            "fixation_frames": 12,
+            "shown_at": "2026-11-21T10:00:00.123Z",
+            "frames_dropped": 0,
+            "focus_lost": 0,
+        }
+        if "response" not in changes:
+            body["response"] = self.possible(trial_index)
+        return self.http.post("/api/responses", json=body | changes)
+
+    def possible(self, trial_index: int) -> Any:
+        trials = self.session["trials"]
+        task = trials[trial_index]["task"] if 0 <= trial_index < len(trials) else "multiple_choice"
+        return "absorbed" if task == "blackbox_predict" else 2
+
+    def answer_all(self) -> None:
+        for trial in self.session["trials"]:
+            assert self.answer(trial["trial_index"]).status_code == 201
+
+    def complete(self) -> TestResponse:
+        return self.http.post("/api/complete", json={})
+
+    def withdraw(self) -> TestResponse:
+        return self.http.post("/api/withdraw", json={})
+
+
+@pytest.fixture
+def participant(app: Flask) -> Participant:
+    participant = Participant(app)
+    participant.start()
+    return participant
+
+
+@pytest.fixture
+def newcomer(app: Flask) -> Participant:
+    """Somebody who has not begun."""
+    return Participant(app)

@@ -1,0 +1,342 @@
+"""A participant's requests, over HTTP, and what the store holds afterwards."""
+
+import json
+import uuid
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from batteries.items import Battery
+from experiment.plan import plan_session
+from experiment.study import Study
+from server.app import create_app
+from server.store import SqliteStore
+
+
+def answered(store: SqliteStore) -> list[dict[str, Any]]:
+    return [row for row in store.trials() if row["response"] is not None]
+
+
+def test_nothing_is_stored_before_consent(newcomer: Any, store: SqliteStore) -> None:
+    newcomer.http.get("/")
+    newcomer.http.get("/api/study")
+    assert newcomer.http.get("/api/session").status_code == 401
+    assert newcomer.http.post("/api/responses", json={}).status_code == 401
+    assert store.trials() == []
+    assert newcomer.http.post("/api/session", json={"consent_digest": "other"}).status_code == 422
+    assert store.trials() == []
+
+
+def test_a_whole_session_is_stored_as_answered(participant: Any, store: SqliteStore, sample_study: Study) -> None:
+    participant.answer_all()
+    done = participant.complete().get_json()
+    assert len(done["completion_code"]) >= 8
+    assert "Thank you" in done["debrief_html"]
+
+    rows = store.trials()
+    plan = plan_session(sample_study, rows[0]["group"], rows[0]["seed"])
+    assert [(row["trial_index"], row["phase"], row["item_id"]) for row in rows] == [
+        (trial.trial_index, trial.phase, trial.item_id) for trial in plan.trials
+    ]
+    for row in rows:
+        assert json.loads(row["response"]) == participant.possible(row["trial_index"])
+        assert (row["rt_ms"], row["fixation_ms"], row["fixation_frames"]) == (1234.5, 200.1, 12)
+        assert row["shown_at"] == "2026-11-21T10:00:00.123+00:00"
+        assert (row["kind"], row["source"], row["status"]) == ("human", "web", "completed")
+        assert (row["study"], row["battery"]) == ("blackbox-predict", sample_study.battery.digest)
+
+
+def test_a_retry_is_stored_once_and_answered_alike(participant: Any, store: SqliteStore) -> None:
+    response_id = str(uuid.uuid4())
+    first = participant.answer(0, response_id=response_id)
+    again = participant.answer(0, response_id=response_id)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.get_json() == again.get_json()
+    assert len(answered(store)) == 1
+
+
+def test_a_retry_of_the_last_answer_is_accepted_after_completion(participant: Any, store: SqliteStore) -> None:
+    last = participant.session["trials"][-1]["trial_index"]
+    for index in range(last):
+        participant.answer(index)
+    response_id = str(uuid.uuid4())
+    participant.answer(last, response_id=response_id)
+    participant.complete()
+    assert participant.answer(last, response_id=response_id).status_code == 200
+    assert len(answered(store)) == last + 1
+
+
+def test_an_id_cannot_be_used_for_another_answer(participant: Any, store: SqliteStore) -> None:
+    response_id = str(uuid.uuid4())
+    participant.answer(0, response_id=response_id)
+    assert participant.answer(0, response_id=response_id, response="reflected").status_code == 409
+    assert participant.answer(1, response_id=response_id).status_code == 409
+    assert [row["response"] for row in answered(store)] == ['"absorbed"']
+
+
+def test_answers_out_of_order_or_twice_are_refused(participant: Any, store: SqliteStore) -> None:
+    assert participant.answer(1).status_code == 409
+    assert participant.answer(0).status_code == 201
+    assert participant.answer(0).status_code == 409
+    assert participant.answer(2).status_code == 409
+    assert [row["trial_index"] for row in answered(store)] == [0]
+
+
+def test_a_trial_that_is_not_in_the_plan_is_refused(participant: Any, store: SqliteStore) -> None:
+    refused = participant.answer(len(participant.session["trials"]))
+    assert refused.status_code == 422
+    assert "There is no trial" in refused.get_json()["error"]
+    assert participant.answer(-1).status_code == 422
+    assert answered(store) == []
+
+
+def test_nothing_is_taken_after_completion(participant: Any, store: SqliteStore) -> None:
+    participant.answer_all()
+    participant.complete()
+    n_stored = len(answered(store))
+    assert participant.answer(n_stored - 1).status_code == 409
+    assert len(answered(store)) == n_stored
+
+
+def test_completion_waits_for_every_answer_and_may_be_repeated(participant: Any) -> None:
+    early = participant.complete()
+    assert early.status_code == 409
+    assert "answers have not arrived yet" in early.get_json()["error"]
+    participant.answer_all()
+    assert participant.complete().get_json() == participant.complete().get_json()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"response": "up"},
+        {"response": 3},
+        {"response": None},
+        {"response": {"a": ["b"]}},
+        {"rt_ms": -1},
+        {"rt_ms": "fast"},
+        {"rt_ms": 1e30},
+        {"response_id": "1"},
+        {"response_id": None},
+        {"trial_index": "0", "response": "absorbed"},
+        {"trial_index": 10**30, "response": "absorbed"},
+        {"frames_dropped": 10**30},
+        {"shown_at": "yesterday"},
+        {"shown_at": "2026-11-21T10:00:00"},  # no time zone
+        {"correct": True},
+    ],
+)
+def test_an_answer_of_the_wrong_shape_is_refused(participant: Any, store: SqliteStore, changes: dict[str, Any]) -> None:
+    refused = participant.answer(**{"trial_index": 0} | changes)
+    assert refused.status_code == 422
+    assert refused.get_json()["error"]
+    assert answered(store) == []
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b'{"rt_ms": NaN}', b"[" * 5_000])
+@pytest.mark.parametrize("address", ["/api/session", "/api/responses"])
+def test_a_body_that_is_no_object_is_refused(participant: Any, address: str, body: bytes) -> None:
+    refused = participant.http.post(address, data=body, content_type="application/json")
+    assert refused.status_code == 422
+
+
+@given(body=st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+                         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))  # fmt: skip
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_body_makes_the_server_fail(participant: Any, body: Any) -> None:
+    for address in ("/api/session", "/api/responses", "/api/complete", "/api/withdraw"):
+        if address != "/api/withdraw":
+            sent = participant.http.post(address, data=json.dumps(body), content_type="application/json")
+            assert sent.status_code < 500
+
+
+def test_a_body_over_64_kb_is_refused(participant: Any, store: SqliteStore) -> None:
+    refused = participant.answer(0, response="x" * 65_536)
+    assert refused.status_code == 413
+    assert "64 KB" in refused.get_json()["error"]
+    assert answered(store) == []
+
+
+@pytest.mark.parametrize("address", ["/api/responses", "/api/complete", "/api/withdraw", "/api/session"])
+def test_only_json_is_taken_so_that_no_other_site_can_post_a_form(participant: Any, address: str) -> None:
+    assert participant.http.post(address, data={"a": "b"}).status_code == 422
+
+
+def test_an_answer_that_waited_in_the_browser_never_gets_into_another_session(
+    participant: Any, newcomer: Any, store: SqliteStore
+) -> None:
+    newcomer.start()
+    refused = newcomer.answer(0, session=participant.session["session"])
+    assert refused.status_code == 409
+    assert answered(store) == []
+
+
+def test_a_forged_or_missing_session_is_refused(app: Flask, participant: Any, store: SqliteStore) -> None:
+    for token in ("", "x", "a" * 43):
+        stranger = app.test_client()
+        if token:
+            stranger.set_cookie("equipoise_session", token)
+        for address in ("/api/responses", "/api/complete", "/api/withdraw"):
+            assert stranger.post(address, json={}).status_code == 401
+        assert stranger.get("/api/session").status_code == 401
+    assert answered(store) == []
+    assert {row["status"] for row in store.trials()} == {"active"}
+
+
+def test_the_token_is_not_in_the_store(participant: Any, store: SqliteStore) -> None:
+    token = participant.http.get_cookie("equipoise_session").value
+    content = b"".join(path.read_bytes() for path in store.path.parent.iterdir())
+    assert token.encode() not in content
+
+
+def test_the_cookie_is_out_of_reach_of_scripts(newcomer: Any) -> None:
+    cookie = newcomer.start().headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+
+
+def test_a_reload_goes_on_where_it_stopped(participant: Any) -> None:
+    participant.answer(0)
+    participant.answer(1)
+    again = participant.http.get("/api/session").get_json()
+    assert again["next_trial_index"] == 2
+    assert again["trials"] == participant.session["trials"]
+    participant.session = again
+    for trial in again["trials"][2:]:
+        participant.answer(trial["trial_index"])
+    code = participant.complete().get_json()["completion_code"]
+    assert participant.http.get("/api/session").get_json()["completion_code"] == code
+
+
+def test_withdrawing_deletes_the_answers_and_closes_the_session(participant: Any, store: SqliteStore) -> None:
+    participant.answer(0)
+    participant.answer(1)
+    assert participant.withdraw().status_code == 200
+    assert answered(store) == []
+    assert {row["status"] for row in store.trials()} == {"withdrawn"}  # the books still know of the session
+    assert participant.answer(0).status_code == 409
+    assert participant.complete().status_code == 409
+    assert participant.withdraw().status_code == 200
+
+
+def test_only_practice_is_followed_by_feedback(participant: Any) -> None:
+    feedback = [participant.answer(index).get_json()["feedback"] for index in range(len(participant.session["trials"]))]
+    assert feedback[0]["solution"]["outcome"] == "east-5"
+    assert feedback[0]["message"] == "Not quite: the ray leaves at EAST 5."
+    assert set(feedback[1:]) == {None}
+
+
+def test_groups_fill_evenly_and_seeds_count_up(app: Flask, store: SqliteStore, newcomer: Any) -> None:
+    for _ in range(25):
+        newcomer.http.delete_cookie("equipoise_session")
+        newcomer.start()
+    sessions = {(row["session"], row["group"], row["seed"]) for row in store.trials()}
+    per_group = Counter(group for _, group, _ in sessions)
+    assert sorted(per_group.values()) == [2] * 5 + [3] * 5
+    assert {(group, seed) for _, group, seed in sessions} == {
+        (group, seed) for group, n in per_group.items() for seed in range(1, n + 1)
+    }
+
+
+def test_simulated_participants_do_not_take_peoples_places(app: Flask, store: SqliteStore, newcomer: Any) -> None:
+    for kind in ["simulated"] * 7 + ["human"]:
+        newcomer.http.delete_cookie("equipoise_session")
+        newcomer.start(kind=kind)
+    (human,) = {(row["group"], row["seed"]) for row in store.trials() if row["kind"] == "human"}
+    assert human == (1, 1)
+    assert newcomer.http.post("/api/session", json={"kind": "model"}).status_code == 422
+
+
+def collect(value: Any) -> set[str]:
+    """Return every field name in a JSON value."""
+    if isinstance(value, dict):
+        return set(value) | {name for inner in value.values() for name in collect(inner)}
+    if isinstance(value, list):
+        return {name for inner in value for name in collect(inner)}
+    return set()
+
+
+def test_a_served_plan_has_neither_keys_nor_factors_nor_ids(app: Flask, sample_study: Study, newcomer: Any) -> None:
+    for _ in range(10):  # one session in each group
+        newcomer.http.delete_cookie("equipoise_session")
+        served = newcomer.start().get_json()
+        assert collect(served["trials"]) == {
+            "trial_index", "phase", "task", "content", "size", "atoms", "entry", "text", "prompt", "options",
+        }  # fmt: skip
+        assert not [item.item_id for item in sample_study.battery.items if item.item_id in json.dumps(served)]
+
+
+def test_nothing_that_is_served_depends_on_the_keys(
+    sample_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two studies that differ in keys and factors alone are served alike, byte for byte: so no key is in any of it."""
+
+    def everything_served(name: str, key: int) -> list[bytes]:
+        items = [
+            item if item.item_id in sample_study.definition.practice
+            else item.model_copy(update={
+                "task": "multiple_choice",
+                "content": {"text": "", "prompt": item.item_id.replace("config", "q"), "options": ["a", "b", "c"]},
+                "key": key, "factors": item.factors | {"right_option": key},
+            })
+            for item in sample_study.battery.items
+        ]  # fmt: skip
+        battery = Battery(battery="keys", version="1", items=tuple(items))
+        definition = sample_study.definition.model_copy(update={"completion_code": "CODE"})
+        study = Study(sample_study.folder, definition, battery, sample_study.groups, sample_study.texts)
+        store = SqliteStore(tmp_path / name / "equipoise.db")
+        http = create_app(study, store, "token").test_client()
+        served = []
+        for address in ("/", "/static/equipoise.js", "/static/equipoise.css"):
+            with http.get(address) as page:
+                served.append(page.data)
+        digest = http.get("/api/study").get_json()["consent_digest"]
+        start = http.post("/api/session", json={"consent_digest": digest})
+        served += [http.get("/api/study").data, start.data, http.get("/api/session").data]
+        for trial in start.get_json()["trials"]:
+            answer = "absorbed" if trial["task"] == "blackbox_predict" else 2
+            body = {"session": start.get_json()["session"], "response_id": str(uuid.UUID(int=trial["trial_index"])),
+                    "trial_index": trial["trial_index"],
+                    "response": answer}  # fmt: skip
+            served.append(http.post("/api/responses", json=body).data)
+        served += [http.post("/api/complete", json={}).data, http.get("/api/session").data]
+        store.close()
+        return served
+
+    # The session's random name is the one thing that differs between any two sessions.
+    monkeypatch.setattr("server.store.sqlite.secrets.token_hex", lambda _n: "0" * 16)
+    one, other = everything_served("one", key=1), everything_served("other", key=2)
+    assert len(one) > 30
+    assert one == other
+
+
+def test_every_page_carries_strict_headers(participant: Any) -> None:
+    for address in ("/", "/api/study", "/api/session", "/static/equipoise.js", "/nowhere"):
+        with participant.http.get(address) as page:
+            headers = page.headers
+        assert headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self';")
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert headers["Cross-Origin-Embedder-Policy"] == "require-corp"
+        assert "Server" not in headers or "Werkzeug" not in headers["Server"]
+
+
+@pytest.mark.parametrize(
+    ("method", "address"),
+    [("GET", "/api/responses"), ("DELETE", "/api/session"), ("POST", "/api/study"), ("GET", "/api/withdraw")],
+)
+def test_a_wrong_method_is_refused(participant: Any, method: str, address: str) -> None:
+    refused = participant.http.open(address, method=method)
+    assert refused.status_code == 405
+    assert refused.get_json()["error"]
+
+
+def test_files_beside_the_bundle_are_out_of_reach(participant: Any) -> None:
+    for address in ("/static/../__init__.py", "/static/%2e%2e/package.json", "/static/..%5cpackage.json"):
+        assert participant.http.get(address).status_code == 404
