@@ -1,0 +1,38 @@
+# The two commands of the README. Each sets up all it needs in .venv; nothing outside it is touched, but that
+# `make test` installs a browser where Debian's package manager can (as root) and there is none.
+
+VENV := .venv
+PYTHON ?= python3
+WEB := $(filter-out experiment/web/node_modules/%,$(wildcard experiment/web/src/*.ts experiment/web/src/*/*.ts experiment/web/src/*.css experiment/web/*.json experiment/web/*.mjs))
+SOURCES := pyproject.toml hatch_build.py constraints.txt $(WEB)
+
+# Constraints by environment variable: so they hold for the build's own dependencies too.
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check
+
+demo: $(VENV)/installed  ## Run a whole study on simulated participants; ARGS=--no-serve ends by itself.
+	$(VENV)/bin/equipoise demo $(ARGS)
+
+test: $(VENV)/installed-dev check  ## Check style, types and imports, then run all tests.
+	sh tests/prerequisites.sh
+	$(VENV)/bin/python -m pytest $(ARGS)
+
+check: $(VENV)/installed-dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later; name one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
+	$(VENV)/bin/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/bin/python $(SOURCES)
+	$(VENV)/bin/pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/installed
