@@ -200,10 +200,10 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
                 f"Some intervals of {row['subject']} rest on fewer than 10 participants (the fewest: {cells.min()}); "
                 "an interval from so few is too narrow to speak of other participants."
             )
-        if per_item["size"].nunique() > 1:
+        balanced, pooled = f"{100 * per_item['mean'].mean():.1f} %", f"{100 * row['accuracy']:.1f} %"
+        if balanced != pooled:
             notes.append(
                 f"Items were answered by {per_item['size'].min()} to {per_item['size'].max()} {row['subject']}; with "
-                f"every item weighing the same their accuracy would be {100 * per_item['mean'].mean():.1f} % "
-                f"instead of {100 * row['accuracy']:.1f} %."
+                f"every item weighing the same their accuracy would be {balanced} instead of {pooled}."
             )
     return notes
