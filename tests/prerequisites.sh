@@ -1,15 +1,29 @@
 #!/bin/sh
-# Installs what the tests need beside Python packages: a Chromium. Without the right to install, it says what is missing;
-# the browser tests then skip with a reason, or fail under CI=true.
+# Installs what the tests need beside Python packages: a Chromium, and a library that the browser driver's Node links to.
+# Without the right to install, it says what is missing; the browser tests then skip with a reason, or fail under CI=true.
 set -eu
-for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do
-  command -v "$name" >/dev/null 2>&1 && exit 0
-done
-[ -n "${EQUIPOISE_CHROMIUM:-}" ] && exit 0
+
+has_browser() {
+  [ -n "${EQUIPOISE_CHROMIUM:-}" ] && return
+  for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do
+    command -v "$name" >/dev/null 2>&1 && return
+  done
+  return 1
+}
+
+missing=""
+has_browser || missing="chromium fonts-dejavu-core"
+if [ "$(uname)" = Linux ] && ! /sbin/ldconfig -p | grep -q 'libatomic\.so\.1'; then
+  missing="$missing libatomic1"
+fi
+[ -n "$missing" ] || exit 0
+
 if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
-  echo "Installing Chromium for the browser tests ..."
+  echo "Installing for the browser tests: $missing"
   apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
+  # Unquoted: a list of packages.
+  # shellcheck disable=SC2086
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 else
-  echo "No Chromium or Chrome was found: the browser tests will be skipped. Install one, or set EQUIPOISE_CHROMIUM." >&2
+  echo "For the browser tests please install: $missing (or name a browser with EQUIPOISE_CHROMIUM)." >&2
 fi

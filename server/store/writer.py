@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from server.store.contract import StoreUnavailable
@@ -26,11 +27,11 @@ class GroupCommitWriter:
     Parameters
     ----------
     connect
-        Opens the connection, in the writer's thread, with transactions left to the writer (`isolation_level=None`).
+        Opens the connection, for use in another thread, with transactions left to the writer (`isolation_level=None`).
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        self._connect = connect
+        self._connection = connect()
         self._waiting: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
@@ -63,14 +64,12 @@ class GroupCommitWriter:
         self._thread.join()
 
     def _run(self) -> None:
-        connection = self._connect()
-        try:
-            while (batch := self._next_batch())[0]:
-                self._commit(connection, batch[0])
-                if batch[1]:
-                    break
-        finally:
-            connection.close()
+        is_last = False
+        while not is_last:
+            batch, is_last = self._next_batch()
+            if batch:
+                self._commit(self._connection, batch)
+        self._connection.close()
 
     def _next_batch(self) -> tuple[list[tuple[Job, Future[Any]]], bool]:
         """Wait for a job, take all that wait with it, and say whether the end was asked for."""
@@ -87,7 +86,7 @@ class GroupCommitWriter:
         return batch, True
 
     def _commit(self, connection: sqlite3.Connection, batch: list[tuple[Job, Future[Any]]]) -> None:
-        outcomes: list[tuple[Future[Any], Any, BaseException | None]] = []
+        outcomes: list[tuple[Future[Any], Any, Exception | None]] = []
         try:
             connection.execute("BEGIN IMMEDIATE")
             for job, future in batch:
@@ -101,14 +100,19 @@ class GroupCommitWriter:
                     outcomes.append((future, None, error))
                 connection.execute("RELEASE job")
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            for _, future in batch:
-                future.set_exception(StoreUnavailable(str(error)))
-            return
+        except Exception as error:
+            _roll_back(connection)
+            outcomes = [(future, None, StoreUnavailable(str(error))) for _, future in batch]
         for future, result, failure in outcomes:
             if failure is None:
                 future.set_result(result)
             else:
                 future.set_exception(failure)
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    # After a serious error SQLite may have rolled back by itself, or may not be able to just now: the next batch begins
+    # with a new BEGIN either way, and fails as this one did if the trouble lasts.
+    with suppress(sqlite3.Error):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

@@ -1,0 +1,246 @@
+"""Writes the reference pages that say what the code says: study.yaml, the battery and the command line.
+
+Run `.venv/bin/python docs/generate_reference.py` after changing a model or a command; a test fails until it is done.
+"""
+
+import inspect
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import click
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from batteries.items import BatteryHeader, Item
+from batteries.tasks import TASKS
+from equipoise.cli import main as command_line
+from experiment.study import StudyDefinition
+
+HERE = Path(__file__).parent / "reference"
+
+GENERATED = "<!-- Made by docs/generate_reference.py from the code; do not edit. -->\n"
+
+PLAIN_TYPES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "yes or no"}
+
+ARGUMENTS = {
+    "files": "The files with the runs, as JSON.",
+    "folder": "The folder to make; it must not be there, or be empty.",
+    "study": "The study's folder.",
+    "what": "What to describe.",
+}
+
+STUDY_INTRO = """# study.yaml
+
+A study is a folder with a file `study.yaml` (YAML 1.2, UTF-8). These are all its fields. A field that is not listed
+here is refused with its file and line. File names are relative to the folder.
+
+An editor that knows the YAML language server checks the file as you type: `equipoise new` puts the JSON Schema beside
+it as `study.schema.json`, and `equipoise schema study` prints it.
+
+In YAML 1.2 a bare `no` is a text, and `1.0` is a number; put versions in quotes.
+"""
+
+BATTERY_INTRO = """# The battery file
+
+A battery is one file, JSON Lines (`.jsonl`) or YAML (`.yaml`, `.yml`), in UTF-8. In JSON Lines the first line is the
+header and every further line one item; in YAML the header's fields stand at the top and the items in the list
+`items`. [Write a battery](../how-to/write-a-battery.md) has an example of each. `equipoise schema item` prints the
+JSON Schema of an item.
+
+A battery is named by its digest: the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. The order
+of the items, the order of the fields and the form of the file do not change it; a changed letter of a text does. The
+description and the canary are no part of it.
+"""
+
+COMMANDS_INTRO = """# The command line
+
+`equipoise --help` lists the commands, and every command has its own `--help`. A study is named by its folder.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | stopped by an error that is not in the input |
+| 2 | something in the input is wrong: one sentence on standard error says what, where and how to mend it |
+
+Progress is shown on standard error, and only on a terminal. No command asks questions.
+"""
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every generated page by its file name."""
+    return {"study-yaml.md": study_page(), "battery.md": battery_page(), "command-line.md": command_page()}
+
+
+def study_page() -> str:
+    """Return the page on `study.yaml`."""
+    sections = [GENERATED + STUDY_INTRO, _section("The whole file", StudyDefinition)]
+    sections += [_section(_heading(path, model), model) for path, model in _inner_models(StudyDefinition)]
+    return "\n".join(sections)
+
+
+def battery_page() -> str:
+    """Return the page on battery files."""
+    sections = [GENERATED + BATTERY_INTRO, _section("Header", BatteryHeader), _section("Item", Item)]
+    for name, task in TASKS.items():
+        note = " ".join(inspect.getdoc(type(task)).split("\n\n")[0].split())  # type: ignore[union-attr]
+        heading = f"`content` of the task `{name}`"
+        sections.append(_section(heading, task.content_model, intro=note))
+    return "\n".join(sections)
+
+
+def command_page() -> str:
+    """Return the page on the command line."""
+    sections = [GENERATED + COMMANDS_INTRO]
+    sections += [_command_section(path, command) for path, command in commands(command_line)]
+    return "\n".join(sections)
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield every command that is not itself a group, with the words that call it."""
+    for name, command in sorted(group.commands.items()):
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def _section(heading: str, model: type[BaseModel], intro: str | None = None) -> str:
+    rows = [
+        f"| `{name}` | {_type_words(field)} | {_default_words(field)} | {_cell(_meaning(field))} |"
+        for name, field in model.model_fields.items()
+    ]
+    words = intro or " ".join((model.__doc__ or "").split())
+    return "\n".join(
+        [f"## {heading}\n", f"{words}\n", "| field | type | default | meaning |", "|---|---|---|---|", *rows, ""]
+    )
+
+
+def _inner_models(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
+    for name, field in model.model_fields.items():
+        place = f"{path}.{name}" if path else name
+        for inner in _models_in(field.annotation):
+            yield place, inner
+            yield from _inner_models(inner, place)
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models_in(part)]
+
+
+def _heading(path: str, model: type[BaseModel]) -> str:
+    for name, field in model.model_fields.items():
+        if get_origin(field.annotation) is Literal:
+            return f"`{path}` with `{name}: {get_args(field.annotation)[0]}`"
+    return f"`{path}`"
+
+
+def _type_words(field: FieldInfo) -> str:
+    words = _annotation_words(field.annotation)
+    limits = _limits(field)
+    return _cell(f"{words}, {limits}" if limits else words)
+
+
+def _annotation_words(annotation: Any) -> str:  # noqa: PLR0911 - one line a kind of type
+    if annotation in PLAIN_TYPES:
+        return PLAIN_TYPES[annotation]
+    origin, parts = get_origin(annotation), [part for part in get_args(annotation) if part is not type(None)]
+    if origin is Annotated:
+        return _annotation_words(parts[0])
+    if origin is Literal:
+        return " or ".join(f"`{value}`" for value in parts)
+    if origin is tuple:
+        if parts[-1] is not Ellipsis:
+            return f"[{', '.join(_annotation_words(part) for part in parts)}]"
+        return f"list of {_annotation_words(parts[0])}"
+    if origin is dict:
+        return f"fields, each {_annotation_words(parts[1])}"
+    if origin in {Union, types.UnionType}:
+        words = dict.fromkeys(_annotation_words(part) for part in parts)
+        return " or ".join(words)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "fields, see below"
+    return "any JSON value"
+
+
+def _limits(field: FieldInfo) -> str:
+    unit = "entries" if "list of" in _annotation_words(field.annotation) else "characters"
+    forms = {
+        "ge": "{} or more", "gt": "over {}", "le": "at most {}", "lt": "under {}", "pattern": "of the form `{}`",
+        "min_length": f"at least {{}} {unit}", "max_length": f"at most {{}} {unit}",
+    }  # fmt: skip
+    words = []
+    for bound in field.metadata:
+        for name, form in forms.items():
+            value = getattr(bound, name, None)
+            if value is not None and not (name == "min_length" and value == 1):
+                words.append(form.format(f"{value:,}" if isinstance(value, int) else value))
+            elif name == "min_length" and value == 1:
+                words.append("not empty")
+    return ", ".join(words)
+
+
+def _default_words(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    if field.default_factory is not None:
+        default = field.get_default(call_default_factory=True)
+        return "none" if not isinstance(default, BaseModel) else "its fields' defaults"
+    if field.default in (None, (), PydanticUndefined):
+        return "none"
+    return "empty" if field.default == "" else f"`{field.default}`"
+
+
+def _meaning(field: FieldInfo) -> str:
+    return field.description or "Says which of the alternatives this is."
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _command_section(path: tuple[str, ...], command: click.Command) -> str:
+    context = click.Context(command, info_name=" ".join(("equipoise", *path)))
+    rows = [_parameter_row(parameter, context) for parameter in command.params]
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    help_text = " ".join((command.help or "").split())
+    example = (command.epilog or "").removeprefix("Example: ")
+    lines = [f"## equipoise {' '.join(path)}\n", f"{help_text}\n", f"```text\n{' '.join(usage.split())}\n```\n"]
+    lines += ["| argument or option | default | meaning |", "|---|---|---|", *rows, ""]
+    return "\n".join([*lines, f"```console\n$ {example}\n```\n"])
+
+
+def _parameter_row(parameter: click.Parameter, context: click.Context) -> str:
+    if isinstance(parameter, click.Option):
+        name = ", ".join(f"`{option}`" for option in parameter.opts)
+        if not parameter.is_flag:
+            name += f" {_value_words(parameter, context)}"
+        # A default that depends on what is there already is written at the end of the help.
+        meaning, _, default = (parameter.help or "").partition("  [default: ")
+        default = default.rstrip("]") or parameter.default
+    else:
+        name, meaning, default = f"`{parameter.make_metavar(context)}`", ARGUMENTS[str(parameter.name)], None
+    if parameter.required:
+        words = "required"
+    elif isinstance(parameter, click.Option) and parameter.is_flag:
+        words = "off"
+    else:
+        words = f"`{default}`"
+    return f"| {_cell(name)} | {words} | {_cell(meaning)} |"
+
+
+def _value_words(option: click.Option, context: click.Context) -> str:
+    if isinstance(option.type, click.IntRange):
+        top = "" if option.type.max is None else f" to {option.type.max:,}"
+        return f"whole number, {option.type.min}{top or ' or more'}"
+    return option.make_metavar(context).lower()
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (HERE / name).write_text(text, encoding="utf-8", newline="\n")
+        click.echo(f"{HERE / name}")

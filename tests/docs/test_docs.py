@@ -1,0 +1,259 @@
+"""The documentation says what the program does: its examples load, its commands exist, its tables are whole."""
+
+import csv
+import importlib.util
+import re
+import shlex
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from flask import Flask
+
+import equipoise
+from analysis.columns import AFTER_FACTORS, BEFORE_FACTORS
+from analysis.exclusions import NOT_A_TEST_TRIAL
+from batteries.items import load_battery
+from equipoise.cli import main as command_line
+from equipoise.results import analyze_study
+from equipoise.runs import add_runs
+from experiment.loading import load_study
+from experiment.models.baselines import BASELINES, run_baseline
+from experiment.study import Study
+from server.participants import Answer, Start, participants
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+FENCE = re.compile(r"^```(?P<words>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE_SPAN = re.compile(r"`(equipoise [^`]+)`")
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(DOCS).as_posix()
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def fences(page: Path) -> Iterator[tuple[str, str]]:
+    for fence in FENCE.finditer(text_of(page)):
+        yield fence["words"], fence["text"]
+
+
+def typed_commands() -> list[tuple[str, str]]:
+    """Every command of ours in a console block, with the page it is on."""
+    lines = [
+        (name_of(page), line.removeprefix("$ "))
+        for page in PAGES
+        for words, text in fences(page)
+        if words == "console"
+        for line in text.splitlines()
+        if line.startswith("$ ")
+    ]
+    return [(page, line) for page, line in lines if line.startswith("equipoise")]
+
+
+def named_commands() -> list[tuple[str, str]]:
+    """Every command of ours named within a sentence, with the page it is on."""
+    return [
+        (name_of(page), span) for page in PAGES for span in CODE_SPAN.findall(FENCE.sub("", text_of(page)))
+    ]  # fmt: skip
+
+
+def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that the words call, and the words that are left for it."""
+    command: click.Command = command_line
+    rest = words[1:]
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        assert rest[0] in command.commands, f"there is no command {' '.join(words)}"
+        command = command.commands[rest.pop(0)]
+    return command, rest
+
+
+def generator() -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_reference", DOCS / "generate_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def documented_in(page: Path, heading: str) -> set[str]:
+    """The names in the first column of the tables under a heading."""
+    sections = re.split(r"^## ", text_of(page), flags=re.MULTILINE)
+    (section,) = [section for section in sections if section.splitlines()[0] == heading]
+    cells = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| ")]
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def slug(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def examples(kind: str) -> list[tuple[str, int]]:
+    """The pages and places of the examples that are marked as a complete `study` or `battery`."""
+    return [
+        (name_of(page), place)
+        for page in PAGES
+        for place, (words, _) in enumerate(fences(page))
+        if words.split()[1:] == [kind]
+    ]
+
+
+def written_battery(folder: Path, form: str, text: str) -> Path:
+    path = folder / f"battery.{form}"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["study-yaml.md", "battery.md", "command-line.md"])
+def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
+    assert (DOCS / "reference" / name).read_text(encoding="utf-8") == generator().pages()[name], (
+        "run docs/generate_reference.py"
+    )
+
+
+def test_generated_pages_say_something_about_everything() -> None:
+    for name, text in generator().pages().items():
+        for line in text.splitlines():
+            assert "|  |" not in line, f"{name}: {line}"
+
+
+@pytest.mark.parametrize(("page", "place"), examples("battery"))
+def test_a_battery_in_the_docs_loads(tmp_path: Path, page: str, place: int) -> None:
+    words, text = list(fences(DOCS / page))[place]
+    assert load_battery(written_battery(tmp_path, words.split()[0], text)).items
+
+
+@pytest.mark.parametrize(("page", "place"), examples("study"))
+def test_a_study_in_the_docs_loads_with_the_battery_before_it_and_has_the_groups_after_it(
+    tmp_path: Path, page: str, place: int
+) -> None:
+    blocks = list(fences(DOCS / page))
+    (words, text), (next_words, groups) = blocks[place - 1 : place + 2 : 2]
+    written_battery(tmp_path, words.split()[0], text)
+    (tmp_path / "study.yaml").write_text(blocks[place][1], encoding="utf-8")
+    for name in ("consent.md", "instructions.md", "debrief.md"):
+        (tmp_path / name).write_text("Text.", encoding="utf-8")
+    study = load_study(tmp_path)
+    assert next_words == "text groups"
+    shown = {
+        item_id: int(number)
+        for number, items in re.findall(r"^group (\d+): (.+)$", groups, re.MULTILINE)
+        for item_id in items.split(", ")
+    }
+    assert shown == dict(study.groups)
+
+
+def test_both_tasks_and_both_designs_have_a_complete_example() -> None:
+    marked = "".join(text for page in PAGES for words, text in fences(page) if words.split()[1:])
+    for needed in ("multiple_choice", "blackbox_predict", "method: latin_square", "method: deal"):
+        assert needed in marked
+
+
+@pytest.mark.parametrize(("page", "line"), typed_commands())
+def test_a_command_typed_in_the_docs_is_one_that_the_program_takes(page: str, line: str) -> None:
+    words = shlex.split(line.split(" > ", maxsplit=1)[0])
+    command, rest = resolved(words)
+    assert not isinstance(command, click.Group), f"{page}: {line} names no whole command"
+    command.make_context(" ".join(words), rest)  # reads the arguments, and runs nothing
+
+
+@pytest.mark.parametrize(("page", "span"), named_commands())
+def test_a_command_named_in_the_docs_exists_with_its_options(page: str, span: str) -> None:
+    command, rest = resolved(span.split())
+    known = {option for parameter in command.params for option in parameter.opts} | {"-h", "--help", "--version"}
+    assert {word for word in rest if word.startswith("-")} <= known, f"{page}: {span}"
+
+
+def test_every_command_is_typed_somewhere_else_than_in_the_reference() -> None:
+    typed = {line for page, line in [*typed_commands(), *named_commands()] if not page.startswith("reference/c")}
+    for path, _ in generator().commands(command_line):
+        assert [line for line in typed if line.startswith(" ".join(("equipoise", *path)))], path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_relative_links_lead_to_a_page_and_a_heading(page: Path) -> None:
+    for link in LINK.findall(FENCE.sub("", text_of(page))):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.is_file(), f"{name_of(page)}: {link}"
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text_of(target)), re.MULTILINE)
+            assert anchor in {slug(heading) for heading in headings}, f"{name_of(page)}: {link}"
+
+
+def test_the_index_names_every_page() -> None:
+    linked = set(LINK.findall(text_of(DOCS / "index.md")))
+    assert linked >= {name_of(page) for page in PAGES} - {"index.md"}
+
+
+def test_every_python_example_compiles_and_uses_names_that_exist() -> None:
+    sources = [text for page in PAGES for words, text in fences(page) if words == "python"]
+    assert sources
+    for source in sources:
+        compile(source, "example", "exec")
+    names = set(re.findall(r"\beq\.(\w+)", "".join(text_of(page) for page in PAGES)))
+    assert names <= set(equipoise.__all__)
+
+
+def test_every_column_of_the_view_trials_is_documented_and_no_other(store_with_runs: Study) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(store_with_runs.store_path)) as store:
+        columns = {row[1] for row in store.execute("PRAGMA table_info(trials)")}
+    assert documented_in(DOCS / "reference" / "data.md", "The view `trials`") == columns
+
+
+def test_every_column_of_the_tidy_table_is_documented_and_no_other() -> None:
+    documented = documented_in(DOCS / "reference" / "data.md", "The tidy table")
+    assert documented == {*BEFORE_FACTORS, *AFTER_FACTORS, "excluded_by"}
+
+
+@pytest.fixture
+def store_with_runs(study_folder: Path) -> Study:
+    study = load_study(study_folder)
+    add_runs(study, [run_baseline(study, name) for name in BASELINES])
+    return study
+
+
+def test_every_file_and_column_of_an_analysis_is_documented(store_with_runs: Study, tmp_path: Path) -> None:
+    analyze_study(store_with_runs, tmp_path / "out")
+    page = DOCS / "how-to" / "analyze.md"
+    for path in sorted((tmp_path / "out" / "tables").glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            columns = set(next(csv.reader(file)))
+        documented = documented_in(page, f"tables/{path.name}")
+        if path.name == "trials.csv":
+            documented |= documented_in(DOCS / "reference" / "data.md", "The tidy table")
+            columns |= {"content"}
+        factors = {"outcome", "configuration", "entry_side", "n_cells", "pattern"}
+        assert columns - factors == documented, path.name
+    written = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file() and path.suffix != ".csv"}
+    for name in written:
+        assert name.replace("by_outcome", "by_<factor>") in text_of(page)
+    assert NOT_A_TEST_TRIAL in text_of(page)
+
+
+def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
+    app = Flask("docs", static_folder=None)
+    app.register_blueprint(participants)
+    page = DOCS / "reference" / "http-api.md"
+    served = {
+        f"{method} {rule.rule}"
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    }
+    listed = set(re.findall(r"^\| `((?:GET|POST) [^`]+)` \|", text_of(page), re.MULTILINE))
+    assert listed == served
+    assert documented_in(page, "POST /api/session") == set(Start.model_fields)
+    answered = {"feedback"}
+    assert documented_in(page, "POST /api/responses") == set(Answer.model_fields) | answered
