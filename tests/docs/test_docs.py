@@ -5,6 +5,7 @@ import importlib.util
 import re
 import shlex
 import types
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,9 @@ from equipoise.runs import add_runs
 from experiment.loading import load_study
 from experiment.models.baselines import BASELINES, run_baseline
 from experiment.study import Study
+from server.app import create_app
 from server.participants import Answer, Start, participants
+from server.store import SqliteStore
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -220,7 +223,19 @@ def test_every_column_of_the_tidy_table_is_documented_and_no_other() -> None:
 
 @pytest.fixture
 def store_with_runs(study_folder: Path) -> Study:
+    """A study with a simulated participant, so that there are response times, and the baselines."""
     study = load_study(study_folder)
+    store = SqliteStore(study.store_path)
+    http = create_app(study, store, "token").test_client()
+    start = {"consent_digest": http.get("/api/study").json["consent_digest"], "kind": "simulated"}
+    session = http.post("/api/session", json=start).json
+    for trial in session["trials"]:
+        index = trial["trial_index"]
+        answer = {"session": session["session"], "response_id": str(uuid.UUID(int=index)), "trial_index": index}
+        response = 2 if trial["task"] == "multiple_choice" else "absorbed"
+        assert http.post("/api/responses", json=answer | {"response": response, "rt_ms": 3_000}).status_code == 201
+    http.post("/api/complete", json={})
+    store.close()
     add_runs(study, [run_baseline(study, name) for name in BASELINES])
     return study
 
@@ -238,13 +253,14 @@ def test_every_file_and_column_of_an_analysis_is_documented(store_with_runs: Stu
         factors = {"outcome", "configuration", "entry_side", "n_cells", "pattern"}
         assert columns - factors == documented, path.name
     written = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file() and path.suffix != ".csv"}
+    assert "response_times.svg" in written
     for name in written:
         assert name.replace("by_outcome", "by_<factor>") in text_of(page)
     assert NOT_A_TEST_TRIAL in text_of(page)
 
 
 def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
-    app = Flask("docs", static_folder=None)
+    app = Flask("server", static_folder=None)
     app.register_blueprint(participants)
     page = DOCS / "reference" / "http-api.md"
     served = {
