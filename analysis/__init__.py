@@ -7,9 +7,9 @@ Read the room in the order the data walk through it:
     data.py             `read_trials`: the tidy table, a row a trial, scored by the graders of `batteries`
     provenance.py       `data_digest`, and what a report must say of where its numbers come from
     exclusions.py       `apply_exclusions`: the preregistered rules in their order, and the flow table that adds up
-    intervals.py        Wilson's interval, the participant bootstrap, MOVER for a difference
+    intervals.py        Wilson's interval (weighted too), the participant bootstrap, MOVER for a difference
     accuracy.py         `accuracy`: proportion correct by subject and factors
-    differences.py      `differences`: people minus model over the items both answered
+    differences.py      `differences`: people minus model over the same items in the same mixture
     model_answers.py    answers of models that were none, and stored scoring beside ours
     figures.py, svg.py  the figures, as stable SVG with text as text
     wording.py          numbers in words

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,6 +50,7 @@ def analyze(
     title: str,
     software_version: str,
     made_at: datetime | None = None,
+    notes: Sequence[str] = (),
 ) -> Analysis:
     """Analyse a tidy table by a plan, and write `tables/*.csv`, `figures/*.svg`, `report.html` and `provenance.json`.
 
@@ -67,6 +69,8 @@ def analyze(
         Version of Equipoise.
     made_at : datetime, optional
         The time of making, now by default.
+    notes : sequence of str
+        Remarks of the caller, in sentences; they stand first among the notes of the report, and in `provenance.json`.
 
     Raises
     ------
@@ -94,9 +98,9 @@ def analyze(
     response_times = response_times_figure(trials, plan, "response_times")
     if response_times is not None:
         figures["response_times"] = response_times
-    provenance = provenance_of(trials, plan, software_version, made_at or datetime.now(UTC))
-    notes = [*exclusions.notes, *_notes(kept, exclusions, tables, plan)]
-    analysis = Analysis(out, exclusions, tables, figures, notes, provenance)
+    provenance = provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes)
+    all_notes = [*notes, *exclusions.notes, *_notes(kept, exclusions, tables, plan)]
+    analysis = Analysis(out, exclusions, tables, figures, all_notes, provenance)
     report = render_report(
         title,
         exclusions=exclusions,
@@ -104,7 +108,7 @@ def analyze(
         by_factor=by_factor,
         figures=figures,
         figure_of={factor: f"accuracy_by_{_file_name(factor, by)}" for factor in by},
-        notes=notes,
+        notes=all_notes,
         provenance=provenance,
     )
     files = {f"tables/{name}.csv": csv_bytes(table) for name, table in tables.items()}
@@ -203,7 +207,8 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
         balanced, pooled = f"{100 * per_item['mean'].mean():.1f} %", f"{100 * row['accuracy']:.1f} %"
         if balanced != pooled:
             notes.append(
-                f"Items were answered by {per_item['size'].min()} to {per_item['size'].max()} {row['subject']}; with "
-                f"every item weighing the same their accuracy would be {balanced} instead of {pooled}."
+                f"Items were answered by {per_item['size'].min()} to {per_item['size'].max()} {row['subject']}, whose "
+                f"accuracy of {pooled} would be {balanced} if every item weighed the same, as it does in a model's; "
+                "compare them by the differences, where an item weighs alike on both sides."
             )
     return notes

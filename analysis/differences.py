@@ -1,4 +1,4 @@
-"""People minus model, over the items that both answered."""
+"""People minus model, over the same items in the same mixture."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.accuracy import check_factors, interval_of, kept_trials, ordered_table, participant_counts
 from analysis.columns import PEOPLE, level_order
-from analysis.intervals import mover_difference
+from analysis.intervals import Interval, mover_difference, weighted_accuracy
 from experiment.preregistration import AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high")
@@ -30,25 +30,27 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     DataFrame
         `kind, people, model, <by...>, n_items, accuracy_people, accuracy_model, difference, ci_low, ci_high`.
         `kind` and `people` say who the people are: `human`, `people`, or `simulated`, `simulated participants`; the
-        two are never put together. `n_items` counts the items answered by both (a model's invalid answer is an
-        answer); only these enter both accuracies. Positive differences are in the people's favour.
+        two are never put together. `n_items` counts the items that people answered and the run was asked; only these
+        enter both accuracies. A model's unanswered or invalid trials count as not correct, as in `accuracy`. Positive
+        differences are in the people's favour.
 
     Notes
     -----
-    The interval joins the two accuracies' own intervals (`intervals.mover_difference`). It speaks of other
-    participants and other answers to the same items, not of other items, and is not adjusted for the number of
-    comparisons.
+    The people's trials are pooled, so an item weighs as many as the answers it got from people; the model's items
+    weigh the same (`intervals.weighted_accuracy`). Otherwise a difference would speak of the items that happened to
+    be asked more often. The interval joins the two accuracies' own intervals (`intervals.mover_difference`). It
+    speaks of other participants and other answers to the same items, not of other items, and is not adjusted for the
+    number of comparisons.
     """
     check_factors(trials, by)
     kept = kept_trials(trials)
-    answered = kept[kept["response"].notna()]
     rows: list[tuple[Any, ...]] = []
-    runs = dict(list(answered[answered["kind"] == "model"].groupby("run", sort=False)))
+    runs = dict(list(kept[kept["kind"] == "model"].groupby("run", sort=False)))
     for kind, people in PEOPLE.items():
-        theirs = answered[answered["kind"] == kind]
-        for run, answers in runs.items():
-            shared = theirs[theirs["item_id"].isin(answers["item_id"])]
-            ours = answers[answers["item_id"].isin(shared["item_id"])]
+        theirs = kept[(kept["kind"] == kind) & kept["response"].notna()]
+        for run, asked in runs.items():
+            shared = theirs[theirs["item_id"].isin(asked["item_id"])]
+            ours = asked[asked["item_id"].isin(shared["item_id"])]
             rows += [(kind, people, run, *row) for row in _cells(shared, ours, by, plan)]
     return ordered_table(rows, ["kind", "people", "model"], by, MEASURES, kept)
 
@@ -57,25 +59,32 @@ def _cells(people: pd.DataFrame, model: pd.DataFrame, by: Sequence[str], plan: A
     if people.empty:
         return []
     rows = []
-    whole = ["kind", "subject", *by]
-    of_people = _by_cell(participant_counts(people, by), whole)
-    of_model = _by_cell(participant_counts(model, by), whole)
-    n_items = _by_cell(model.assign(subject=model["run"]), whole)
-    for cell, theirs in of_people.items():
-        if cell not in of_model:  # pragma: no cover - an item has the same factors for everyone
+    answers, asked = _by_cell(people, by), _by_cell(model, by)
+    for cell, counts in _by_cell(participant_counts(people, by), by).items():
+        if cell not in asked:  # pragma: no cover - an item has the same factors for everyone
             continue
-        ours = of_model[cell]
-        first, second = _proportion(theirs), _proportion(ours)
-        interval = mover_difference(first, interval_of(theirs, plan), second, interval_of(ours, plan))
-        levels = theirs[list(by)].iloc[0].tolist() if by else []
-        rows.append((*levels, n_items[cell]["item_id"].nunique(), first, second, first - second, *interval))
+        weights = answers[cell]["item_id"].value_counts()
+        first, first_ci = _proportion(counts), interval_of(counts, plan)
+        second, second_ci = _in_mixture(asked[cell], weights, plan)
+        interval = mover_difference(first, first_ci, second, second_ci)
+        levels = counts[list(by)].iloc[0].tolist() if by else []
+        rows.append((*levels, len(weights), first, second, first - second, *interval))
     return rows
 
 
-def _by_cell(table: pd.DataFrame, whole: Sequence[str]) -> dict[tuple[object, ...], pd.DataFrame]:
-    """Return the rows of each cell, named by its levels without kind and subject; missing levels are one level."""
-    groups = table.groupby(list(whole), dropna=False, sort=False)
-    return {tuple(str(level_order(level)) for level in cell[2:]): rows for cell, rows in groups}
+def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], pd.DataFrame]:
+    """Return the rows of each cell, named by its levels; missing levels are one level."""
+    groups = table.groupby(["kind", *by], dropna=False, sort=False)
+    return {tuple(str(level_order(level)) for level in cell[1:]): rows for cell, rows in groups}
+
+
+def _in_mixture(asked: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:
+    """Return the accuracy of one run with its interval, its items weighing as many as people's answers to them."""
+    correct = asked["correct"].fillna(False).astype("int64")
+    items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
+    counts = (items["n_correct"], items["n_trials"], weights.reindex(items.index, fill_value=0))
+    n_correct, n_trials, n_answers = (count.to_numpy(dtype="int64") for count in counts)
+    return weighted_accuracy(n_correct, n_trials, n_answers, plan.confidence)
 
 
 def _proportion(counts: pd.DataFrame) -> float:

@@ -9,7 +9,8 @@ Every recruited participant and every planned test trial is in exactly one row o
   `trial_rt` is therefore in the row `trial_rt`, and whoever has nothing left but unanswered trials in `unanswered`.
 - A rule sees what the steps before it left: a median after `trial_rt` is a median of the remaining trials.
 - Bounds are inclusive: a response time equal to `min_ms` or `max_ms` stays. An answer without a response time cannot
-  be judged; it stays, and a note says so. An unanswered attention check is a failed one.
+  be judged; it stays, and a note says so.
+- Attention checks are those of completed sessions; one of them left unanswered is failed.
 - Models: no rule applies to them, and their unanswered or invalid trials stay and count as not correct. A run that
   was not completed is left out as a participant would be.
 - A person with several sessions is one participant. Trials of a session that was withdrawn or not completed leave at
@@ -126,7 +127,7 @@ def _apply(rule: ExclusionRule, books: _Books) -> list[str]:
     n_untimed = int((left["answered"] & (left["kind"] != "model") & left["rt_ms"].isna()).sum())
     untimed = [f"{n_untimed:,} answered test trials have no response time; `{rule.rule}` could not judge them."]
     if isinstance(rule, AttentionCheckRule):
-        checks = books.work[people & (books.work["phase"] == "attention_check")]
+        checks = _checks(books.work[people])
         failed = (~checks["correct"]).groupby([checks["kind"], checks["unit"]]).sum()
         books.leave_with_all_trials(rule.rule, failed.index[failed > rule.max_failed])
         without = left[left["kind"] != "model"][["kind", "unit"]].drop_duplicates()
@@ -140,6 +141,11 @@ def _apply(rule: ExclusionRule, books: _Books) -> list[str]:
         return untimed * (n_untimed > 0)
     books.leave(rule.rule, people & books.work["answered"] & _out_of_bounds(books.work["rt_ms"], rule))
     return untimed * (n_untimed > 0)
+
+
+def _checks(work: pd.DataFrame) -> pd.DataFrame:
+    """Return the attention checks that count: those of completed sessions, as nobody answers on after withdrawing."""
+    return work[(work["phase"] == "attention_check") & (work["status"] == "completed")]
 
 
 def _out_of_bounds(rt_ms: pd.Series, rule: MedianRtRule | TrialRtRule) -> pd.Series:
@@ -216,7 +222,7 @@ def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Serie
 def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
     work = books.work.assign(excluded_by=books.excluded_by)
     test = work[work["phase"] == "test"]
-    checks = work[work["phase"] == "attention_check"]
+    checks = _checks(work)
     by = ["kind", "unit"]
     timed = test[test["answered"]].groupby(by)["rt_ms"].median()
     counts = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Intervals: Wilson's for one subject's trials, a bootstrap over participants, and MOVER for a difference."""
+"""Intervals: Wilson's for one subject's trials, weighted or not, a bootstrap over participants, MOVER's difference."""
 
 import math
 from functools import lru_cache
@@ -51,6 +51,47 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     low = 0.0 if n_correct == 0 else max(0.0, (middle - half) / total)
     high = 1.0 if n_correct == n_trials else min(1.0, (middle + half) / total)
     return Interval(low, high)
+
+
+def weighted_accuracy(
+    n_correct: Counts, n_trials: Counts, weights: Counts, confidence: float = 0.95
+) -> tuple[float, Interval]:
+    r"""Return one subject's accuracy over items that do not weigh the same, and its interval.
+
+    Parameters
+    ----------
+    n_correct, n_trials : array of int, shape (items,)
+        Successes and trials of the subject at each item; every item has trials.
+    weights : array of int, shape (items,)
+        Weight of each item.
+    confidence : float
+        Coverage.
+
+    Notes
+    -----
+    With :math:`m_i` the subject's accuracy at item :math:`i` and :math:`w_i` the item's weight, the accuracy is
+
+    .. math:: p = \frac{\sum w_i m_i}{\sum w_i},
+
+    and the interval is Wilson's with Kish's effective number of trials
+    :math:`n = (\sum w_i)^2 / \sum w_i^2` and :math:`k = p n`. Where an item has several trials, they share its weight
+    equally, and the sums of :math:`n` run over trials. With equal weights this is Wilson's interval over the trials.
+
+    References
+    ----------
+    Kish, L. (1965). Survey sampling. Wiley.
+
+    Examples
+    --------
+    >>> one = np.array([1, 1])
+    >>> accuracy, (low, high) = weighted_accuracy(np.array([1, 0]), one, np.array([3, 1]))
+    >>> accuracy, round(low, 4), round(high, 4)
+    (0.75, 0.1691, 0.9779)
+    """
+    right = float((weights * n_correct / n_trials).sum())
+    total = float(weights.sum())
+    squares = float((weights**2 / n_trials).sum())
+    return right / total, wilson(right * total / squares, total * total / squares, confidence)
 
 
 def participant_bootstrap(

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,25 +30,23 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     """
     table = read_trials(trials) if isinstance(trials, Path) else trials
     names = sorted(column for column in table.columns if column not in DERIVED)
-    cells = [_canonical_cells(table[name]) for name in names]
-    keys = [json.dumps(name, ensure_ascii=False) for name in names]
-    rows = (
-        hashlib.sha256(",".join(f"{key}:{cell}" for key, cell in zip(keys, row, strict=True)).encode()).digest()
-        for row in zip(*cells, strict=True)
-    )
+    cells = [_canonical_cells(table[name], f"{json.dumps(name, ensure_ascii=False)}:") for name in names]
+    rows = (hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True))
     return hashlib.sha256(b"".join(sorted(rows))).hexdigest()
 
 
-def _canonical_cells(column: pd.Series) -> list[str]:
+def _canonical_cells(column: pd.Series, before: str = "") -> list[str]:
+    """Return each cell as canonical JSON with a text before it; equal cells are written once."""
+    values = column.tolist()
+    identities: list[Any] = values
+    if column.dtype == object:
+        identities = [id(value) if isinstance(value, (dict, list)) else (type(value), value) for value in values]
     known: dict[Any, str] = {}
-    texts = []
-    for value in column.tolist():
-        identity = id(value) if isinstance(value, (dict, list)) else (type(value), value)
+    for identity, value in zip(identities, values, strict=True):
         if identity not in known:
             missing = not isinstance(value, (dict, list)) and pd.isna(value)
-            known[identity] = json.dumps(None if missing else value, sort_keys=True, ensure_ascii=False)
-        texts.append(known[identity])
-    return texts
+            known[identity] = before + json.dumps(None if missing else value, sort_keys=True, ensure_ascii=False)
+    return [known[identity] for identity in identities]
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,8 @@ class Provenance:
     """Version of Equipoise."""
     made_at: str
     """ISO 8601, UTC."""
+    notes: list[str]
+    """Remarks of the caller, in sentences."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the provenance as plain JSON values."""
@@ -76,11 +77,14 @@ class Provenance:
             "plan": self.plan.model_dump(mode="json"),
             "software": f"equipoise {self.software_version}",
             "made_at": self.made_at,
+            "notes": self.notes,
         }
 
 
-def provenance_of(trials: pd.DataFrame, plan: AnalysisPlan, software_version: str, made_at: datetime) -> Provenance:
-    """Return the provenance of an analysis of `trials` by `plan`."""
+def provenance_of(
+    trials: pd.DataFrame, plan: AnalysisPlan, software_version: str, made_at: datetime, notes: Sequence[str] = ()
+) -> Provenance:
+    """Return the provenance of an analysis of `trials` by `plan`, with the remarks of the caller."""
     studies = trials[["study", "study_version"]].drop_duplicates().sort_values(["study", "study_version"])
     return Provenance(
         studies=[f"{study}, version {version}" for study, version in studies.itertuples(index=False)],
@@ -89,6 +93,7 @@ def provenance_of(trials: pd.DataFrame, plan: AnalysisPlan, software_version: st
         plan=plan,
         software_version=software_version,
         made_at=made_at.astimezone(UTC).isoformat(timespec="seconds"),
+        notes=list(notes),
     )
 
 

@@ -11,8 +11,12 @@ import pandas as pd
 from analysis.columns import VIEW_COLUMNS
 from analysis.csv_text import unguarded
 from batteries.errors import InputError
+from batteries.store_format import KNOWN_MIGRATIONS
 
 SQLITE_HEADER = b"SQLite format 3\x00"
+PATIENCE_S = 5.0
+LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}
 
 
 def read_raw_rows(path: Path) -> pd.DataFrame:
@@ -26,31 +30,77 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If there is no such file, or it is neither a store nor such an export.
+        If there is no such file, it is neither a store nor such an export, it cannot be read now, or a newer
+        Equipoise wrote it.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise InputError(f"{path}: this {what}; name a store (.sqlite) or a CSV export of it.")
+        raise InputError(f"{path}: this {what}; name a store (equipoise.db) or a CSV export of it.")
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(len(SQLITE_HEADER))
+    except OSError as error:
+        raise InputError(f"{path}: this file may not be read ({error.strerror}); ask its owner for access.") from error
     if path.suffix.lower() == ".csv":
         return _rows_of_csv(path)
-    with path.open("rb") as file:
-        if file.read(len(SQLITE_HEADER)) != SQLITE_HEADER:
-            raise InputError(f"{path}: this is no store (no SQLite file); name a store, or an export ending in .csv.")
+    if beginning != SQLITE_HEADER:
+        raise InputError(f"{path}: this is no store (no SQLite file); name a store, or an export ending in .csv.")
     return _rows_of_store(path)
 
 
 def _rows_of_store(path: Path) -> pd.DataFrame:
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as store:
-            present = [row[1] for row in store.execute("PRAGMA table_info(trials)")]
-            if not present:
-                raise InputError(f"{path}: this database has no view `trials`; name a store made by Equipoise.")
-            _refuse_missing_columns(path, present)
-            columns = ", ".join(f'"{column}"' for column in VIEW_COLUMNS)
-            rows = store.execute(f"SELECT {columns} FROM trials").fetchall()  # noqa: S608 - our own column names
+        try:
+            return _select_trials(path, "mode=ro")
+        except sqlite3.Error as error:
+            # A store at rest still asks for files beside it, which cannot be made in a read-only folder. Without a
+            # -wal nobody has it open, so nothing changes it while it is read.
+            if _kind_of(error) not in UNREADABLE or _wal(path).exists():
+                raise
+            return _select_trials(path, "mode=ro&immutable=1")
     except sqlite3.Error as error:
-        raise InputError(f"{path}: the store cannot be read ({error}); check that the file is whole.") from error
+        if _kind_of(error) in LOCKED:
+            sentence = "the store is locked by another program ({}); try again when that has ended."
+        elif _kind_of(error) in UNREADABLE:
+            sentence = "the store cannot be opened ({}); copy it, with its -wal if there is one, to a folder of yours."
+        else:
+            sentence = "the store is damaged ({}); use a backup of it."
+        raise InputError(f"{path}: {sentence.format(error)}") from error
+
+
+def _wal(path: Path) -> Path:
+    """Return where SQLite keeps what is not yet in the store."""
+    return path.resolve().with_name(f"{path.resolve().name}-wal")
+
+
+def _kind_of(error: sqlite3.Error) -> int:
+    """Return SQLite's primary result code of an error."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
+def _select_trials(path: Path, how: str) -> pd.DataFrame:
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=PATIENCE_S)) as store:
+        _refuse_newer_store(path, store)
+        present = [row[1] for row in store.execute("PRAGMA table_info(trials)")]
+        if not present:
+            raise InputError(f"{path}: this database has no view `trials`; name a store made by Equipoise.")
+        _refuse_missing_columns(path, present)
+        columns = ", ".join(f'"{column}"' for column in VIEW_COLUMNS)
+        rows = store.execute(f"SELECT {columns} FROM trials").fetchall()  # noqa: S608 - our own column names
     return pd.DataFrame.from_records(rows, columns=list(VIEW_COLUMNS)).astype(object)
+
+
+def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
+    """Refuse a store with a schema that we do not know; what it means by its view we cannot know either."""
+    if not store.execute("PRAGMA table_info(_sqlite_migrations)").fetchall():
+        return
+    applied = store.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = 'equipoise'")
+    unknown = sorted({name for (name,) in applied} - set(KNOWN_MIGRATIONS))
+    if unknown:
+        raise InputError(
+            f"{path}: this store was written by a newer Equipoise (it has {', '.join(unknown)}); "
+            "update Equipoise to read it."
+        )
 
 
 def _rows_of_csv(path: Path) -> pd.DataFrame:

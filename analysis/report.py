@@ -126,7 +126,7 @@ def _who(exclusions: Exclusions) -> list[dict[str, Any]]:
         for subject, members in groups:
             if members.empty:
                 continue
-            days = [str(day)[:10] for day in members["started_at"].dropna()]
+            days = _days(members["started_at"])
             rows.append(
                 {
                     "kind": kind,
@@ -137,10 +137,16 @@ def _who(exclusions: Exclusions) -> list[dict[str, Any]]:
                     "completed": int((members["status"] == "completed").sum()),
                     "included": int((members["disposition"] == "included").sum()),
                     "n_trials": int(members["n_included"].sum()),
-                    "days": " to ".join(sorted({min(days), max(days)})) if days else "",
+                    "days": " to ".join(dict.fromkeys([days[0], days[-1]])) if days else "",
                 }
             )
     return rows
+
+
+def _days(times: pd.Series) -> list[str]:
+    """Return the days of the times in UTC, in order, whatever the offset they are written with (none: UTC)."""
+    moments = pd.to_datetime(times.dropna(), utc=True, format="ISO8601", errors="coerce").dropna()
+    return [moment.strftime("%Y-%m-%d") for moment in moments.sort_values()]
 
 
 def _flows(flow: pd.DataFrame) -> list[dict[str, Any]]:

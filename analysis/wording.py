@@ -115,7 +115,9 @@ def rule_sentences(plan: AnalysisPlan) -> list[str]:
         "trials of one person are not independent. Where all participants have the same accuracy, it is Wilson's "
         "interval with the number of participants as its number of trials.",
         f"The interval of a single participant or run ({level}) is Wilson's over its trials.",
-        "A difference is people minus model over the items that both answered; its interval joins the two intervals "
+        "A difference is people minus model over the items that people answered and the model was asked. The model's "
+        "accuracy there is over the mixture of items that the people answered: an item weighs as many as their answers "
+        "to it, and Wilson's interval takes the effective number of trials (Kish 1965). The two intervals are joined "
         "by MOVER (Zou & Donner 2008).",
         "The intervals speak of other participants and other answers to these items, not of other items, and are not "
         "adjusted for the number of comparisons.",

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from batteries.errors import InputError
 from batteries.items import Item, Level
@@ -17,6 +17,12 @@ class _Design(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     groups: int = Field(ge=1, le=1000, description="Number of counterbalance groups.")
+
+
+def _refuse_twice(factors: tuple[str, ...]) -> None:
+    for factor, count in Counter(factors).items():
+        if count > 1:
+            raise ValueError(f"the factor {factor} stands {count} times; name each once.")
 
 
 class LatinSquare(_Design):
@@ -33,12 +39,10 @@ class LatinSquare(_Design):
         min_length=1, description="Factors whose combinations make the cells, such as [condition, inference_level]."
     )
 
-    @field_validator("cells")
-    @classmethod
-    def _distinct(cls, cells: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(cells)) < len(cells):
-            raise ValueError("a factor stands twice; name each once.")
-        return cells
+    @model_validator(mode="after")
+    def _each_factor_once(self) -> "LatinSquare":
+        _refuse_twice(self.rows + self.cells)
+        return self
 
 
 class Deal(_Design):
@@ -54,6 +58,11 @@ class Deal(_Design):
     balance: tuple[str, ...] = Field(
         min_length=1, description="Factors whose levels are spread evenly over the groups, most important first."
     )
+
+    @model_validator(mode="after")
+    def _each_factor_once(self) -> "Deal":
+        _refuse_twice(self.balance)
+        return self
 
 
 Design = Annotated[LatinSquare | Deal, Field(discriminator="method")]

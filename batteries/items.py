@@ -51,8 +51,12 @@ class Battery(BatteryHeader):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hexadecimal) of the canonical JSON of name, version and items ordered by id."""
-        items = sorted((item.model_dump(mode="json") for item in self.items), key=lambda item: item["item_id"])
+        """SHA-256 (hexadecimal) of the canonical JSON of name, version and items ordered by id.
+
+        Fields that have their default value are left out, so that a new optional field changes no digest.
+        """
+        dumps = (item.model_dump(mode="json", exclude_defaults=True) for item in self.items)
+        items = sorted(dumps, key=lambda item: item["item_id"])
         return digest({"battery": self.battery, "version": self.version, "items": items})
 
     @cached_property
@@ -77,10 +81,11 @@ def load_battery(path: Path) -> Battery:
         places = [str(path)] * len(battery.items)
     else:
         raise InputError(f"{path}: a battery is a .jsonl or a .yaml file; rename or convert it.")
-    problems = [*_duplicate_ids(path, battery.items), *_task_problems(battery.items, places)]
+    items, problems = _check_tasks(battery.items, places)
+    problems = [*_duplicate_ids(path, battery.items), *problems]
     if problems:
         raise InputError("\n".join(problems))
-    return battery
+    return battery.model_copy(update={"items": tuple(items)})
 
 
 def save_battery(battery: Battery, path: Path) -> None:
@@ -119,14 +124,17 @@ def _duplicate_ids(path: Path, items: Iterable[Item]) -> list[str]:
     ]
 
 
-def _task_problems(items: Iterable[Item], places: Iterable[str]) -> list[str]:
-    problems = []
+def _check_tasks(items: Iterable[Item], places: Iterable[str]) -> tuple[list[Item], list[str]]:
+    """Return the items with their contents whole, and a sentence for each item that its task does not accept."""
+    checked, problems = [], []
     for item, place in zip(items, places, strict=True):
         try:
             task = task_named(item.task)
-            task.check(item.content, item.key)
+            whole = item.model_copy(update={"content": task.checked_content(item.content, item.key)})
+            canonical_json(whole.model_dump(mode="json"))
+            checked.append(whole)
         except ValidationError as error:
             problems.append(f"{place}, item `{item.item_id}`: {describe(error, task.content_model)}")
         except InputError as error:
             problems.append(f"{place}, item `{item.item_id}`: {error}")
-    return problems
+    return checked, problems

@@ -32,8 +32,9 @@ def read_text(path: Path) -> str:
         raise InputError(
             f"{path}: byte {error.start} is not UTF-8 text; save the file with the encoding UTF-8."
         ) from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: cannot be read ({reason}); check its name and permissions.") from None
 
 
 def read_yaml(path: Path, model: type[Model]) -> Model:
@@ -77,13 +78,21 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
     # Split at line feeds only: str.splitlines would also split at U+2028, which JSON allows inside a string.
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
-            try:
-                yield number, json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(
-                    f"{path}, line {number}: this is not JSON ({error.msg} at column {error.colno}); "
-                    "each line must hold one whole JSON object."
-                ) from None
+            yield number, parse_json(line, f"{path}, line {number}")
+
+
+def parse_json(text: str, place: str) -> Any:
+    """Return the value of a JSON text; an InputError begins with `place`."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        # In a text of many lines the parser's line is more use than the place alone.
+        line = f", line {error.lineno}" if "\n" in text else ""
+        raise InputError(f"{place}{line}: this is not JSON ({error.msg} at column {error.colno}); mend it.") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{place}: this JSON cannot be read ({error}); its numbers or nesting are too large."
+        ) from None
 
 
 def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Model:

@@ -1,6 +1,8 @@
 """The command line. Each command is one function of the public API, with files in and files out."""
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -36,6 +38,9 @@ def main() -> None:
 
     Begin with `equipoise demo`, which runs a whole study on simulated participants.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a title in another script must not end a command on an old console
 
 
 @main.command(epilog="Example: equipoise demo --no-serve")
@@ -66,16 +71,10 @@ def new(folder: Path, sample: str) -> None:
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def serve(study: Path, host: str, port: int, quiet: bool) -> None:
     """Serve a study to participants, and its progress to the researcher, until Ctrl-C."""
-    from experiment.loading import load_study
-    from server.serving import researcher_token
+    from equipoise.processes import announce
     from server.serving import serve as serve_until_stopped
 
-    if not quiet:
-        title = load_study(study).definition.title
-        click.echo(f"{title}\n  participants: http://{host}:{port}/")
-        click.echo(f"  progress:     http://{host}:{port}/researcher/enter/{researcher_token(study)}")
-        click.echo("Press Ctrl-C to stop; nothing that was answered is lost.")
-    serve_until_stopped(study, host, port)
+    serve_until_stopped(study, host, port, on_ready=lambda: None if quiet else announce(study, host, port))
 
 
 @main.command(epilog="Example: equipoise simulate my-study -n 54 --seed 7")

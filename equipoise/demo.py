@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from equipoise.processes import running_server
+from equipoise.processes import announce, running_server
 from equipoise.progress import progress_bar
 from equipoise.results import analyze_study
 from equipoise.runs import add_runs
@@ -12,9 +12,10 @@ from equipoise.studies import copy_sample_study
 from experiment.loading import load_study
 from experiment.models.baselines import BASELINES, run_baseline
 from experiment.simulated import simulate
-from server.serving import free_port, researcher_token, serve
+from server.serving import free_port, serve
 
 SAMPLE = "blackbox-predict"
+HOST = "127.0.0.1"
 
 
 def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: bool) -> None:
@@ -32,12 +33,10 @@ def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: 
     analyze_study(study, folder / "results")
     click.echo(f"4. Exclusions, tables, figures and report: {(folder / 'results' / 'report.html').resolve()}")
     if keep_serving:
+        click.echo("5. Take the study yourself, then compare yourself: "
+                   f"equipoise analyze {folder} -o {folder / 'results'}")  # fmt: skip
         port = free_port()
-        click.echo(f"5. Take the study yourself: http://127.0.0.1:{port}/")
-        click.echo(f"   Watch its progress:      http://127.0.0.1:{port}/researcher/enter/{researcher_token(folder)}")
-        click.echo(f"   Then compare yourself:   equipoise analyze {folder} -o {folder / 'results'}")
-        click.echo("Press Ctrl-C to stop.")
-        serve(folder, "127.0.0.1", port)
+        serve(folder, HOST, port, on_ready=lambda: announce(folder, HOST, port))
 
 
 def _fresh_folder() -> Path:

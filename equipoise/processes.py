@@ -1,4 +1,4 @@
-"""A study's server as a process of its own, as long as it is needed."""
+"""A study's server: as a process of its own, as long as it is needed, and in words for whoever started it."""
 
 import subprocess
 import sys
@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
 import httpx
 
 from batteries.errors import InputError
-from server.serving import free_port
+from experiment.loading import load_study
+from server.serving import free_port, link, researcher_token
 
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 15
@@ -55,3 +57,12 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
         else:
             return
     raise InputError(f"the server did not answer within {START_TIMEOUT_S} s; is the machine very busy? Try again.")
+
+
+def announce(folder: Path, host: str, port: int) -> None:
+    """Print where a study is served."""
+    address = link(host, port)
+    click.echo(f"{load_study(folder).definition.title}")
+    click.echo(f"  participants: {address}/")
+    click.echo(f"  progress:     {address}/researcher/enter/{researcher_token(folder)}")
+    click.echo("Press Ctrl-C to stop; nothing that was answered is lost.")

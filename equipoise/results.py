@@ -7,7 +7,9 @@ from analysis.analyze import analyze
 from analysis.data import read_trials
 from batteries.errors import InputError
 from equipoise.progress import spinner
+from experiment.preregistration import AnalysisPlan
 from experiment.study import Study
+from server.store import SqliteStore
 
 
 def analyze_study(study: Study, output: Path) -> None:
@@ -23,6 +25,8 @@ def analyze_study(study: Study, output: Path) -> None:
             f"{study.store_path}: nothing has been answered yet; collect answers with "
             f"`equipoise serve {study.folder}`, or try `equipoise simulate {study.folder} -n 40`."
         )
+    if output.resolve() == study.store_path.parent.resolve():
+        raise InputError(f"{output}: this folder holds the answers; name another for the results.")
     with spinner("Analyzing"):
         analyze(
             read_trials(study.store_path),
@@ -30,4 +34,31 @@ def analyze_study(study: Study, output: Path) -> None:
             output,
             title=study.definition.title,
             software_version=version("equipoise"),
+            notes=_deviations_from_plan(study),
         )
+
+
+def _deviations_from_plan(study: Study) -> list[str]:
+    """Return a sentence for each registered definition of the study whose analysis was planned otherwise."""
+    try:
+        store = SqliteStore(study.store_path)
+    except InputError:  # such as a read-only copy, which can still be analyzed
+        return ["The plan that stood when the sessions began could not be read, so it was not compared with this one."]
+    try:
+        registered = store.registered_definitions()
+    finally:
+        store.close()
+    notes = []
+    for earlier in registered:
+        changed = [
+            field
+            for field in AnalysisPlan.model_fields
+            if getattr(earlier.definition.analysis, field) != getattr(study.definition.analysis, field)
+        ]
+        if changed:
+            notes.append(
+                f"The analysis plan is not the one that stood when {earlier.n_sessions} of the sessions began (version "
+                f"{earlier.definition.version}, registered {earlier.registered_at[:16].replace('T', ' ')} UTC): "
+                f"{', '.join(changed)} changed since."
+            )
+    return notes

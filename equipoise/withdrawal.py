@@ -11,20 +11,19 @@ def withdraw_by_code(study: Study, completion_code: str) -> None:
     Raises
     ------
     InputError
-        If no session has this code, or several have it because the study fixes one code for everyone.
+        If no session has this code as its own, as where the study fixes one code for everyone.
     """
     if not study.store_path.exists():
         raise InputError(f"{study.store_path}: nothing has been answered yet, so there is nothing to delete.")
     store = SqliteStore(study.store_path)
     try:
-        sessions = store.sessions_with_code(completion_code.strip())
+        sessions = store.sessions_with_code(completion_code.strip().upper())
         if not sessions:
-            raise InputError(f"no session of this study has the code {completion_code}; check it with the participant.")
-        if len(sessions) > 1:
             raise InputError(
-                f"{len(sessions)} sessions share the code {completion_code}, because study.yaml fixes "
-                "`completion_code`; nothing was deleted."
+                f"no session of this study has {completion_code} as its own code, so nothing was deleted; check the "
+                "code with the participant. (A `completion_code` that study.yaml fixes for everyone names nobody.)"
             )
-        store.withdraw_session(sessions[0])
+        for session in sessions:
+            store.withdraw_session(session)
     finally:
         store.close()

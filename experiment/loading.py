@@ -41,6 +41,7 @@ def load_study(folder: Path) -> Study:
         study = Study(folder, definition, battery, assign_groups(test_items, definition.design), texts)
         for group in range(1, definition.design.groups + 1):
             plan_session(study, group, seed=0)
+        study.digest  # noqa: B018 - a definition without a digest could be served but not registered
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return study

@@ -19,7 +19,7 @@ class AttentionCheckRule(BaseModel):
 
 
 class _RtRule(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     min_ms: float | None = Field(default=None, ge=0, description="Response times under this are left out, in ms.")
     max_ms: float | None = Field(default=None, gt=0, description="Response times over this are left out, in ms.")
@@ -56,8 +56,12 @@ class AnalysisPlan(BaseModel):
     exclusions: tuple[ExclusionRule, ...] = Field(default=(), description="Exclusion rules, applied in this order.")
     by: tuple[str, ...] = Field(default=(), description="Factors whose levels the tables and figures set apart.")
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="Coverage of the intervals.")
-    bootstrap_resamples: int = Field(default=10_000, ge=1_000, description="Resamples of the participant bootstrap.")
-    bootstrap_seed: int = Field(default=1, ge=0, description="Seed of the bootstrap, so that tables can be remade.")
+    bootstrap_resamples: int = Field(
+        default=10_000, ge=1_000, le=1_000_000, description="Resamples of the participant bootstrap."
+    )
+    bootstrap_seed: int = Field(
+        default=1, ge=0, le=2**31 - 1, description="Seed of the bootstrap, so that tables can be remade."
+    )
 
     @field_validator("exclusions")
     @classmethod

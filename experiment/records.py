@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
+UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+
 
 class Kind(StrEnum):
     """Who answers."""
@@ -62,7 +64,7 @@ class Response(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     response_id: str = Field(
-        pattern=r"^[0-9a-fA-F-]{36}$", description="UUID made by the client; a retry with the same id is one response."
+        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one response."
     )
     trial_index: int = Field(ge=0, le=1_000_000, description="The trial that is answered, from 0.")
     response: JsonValue = Field(description="The answer, in the form of the item's task.")

@@ -9,7 +9,6 @@ import hashlib
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from batteries.canonical import digest
+from batteries.errors import InputError
 from batteries.items import Battery, Item
 from batteries.tasks import task_named
 from experiment.plan import Phase
@@ -112,31 +112,49 @@ def simulate(
 
     Raises
     ------
-    httpx.HTTPError
+    InputError
         If the server cannot be reached or refuses an answer.
     """
+    try:
+        _simulate(url, battery, n_participants, seed, on_done)
+    except httpx.HTTPStatusError as error:
+        raise InputError(f"the server at {url} refused a request: {error.response.text.strip()}") from None
+    except httpx.HTTPError as error:
+        raise InputError(f"the server at {url} does not answer any more ({error}); start it again.") from None
+
+
+def _simulate(url: str, battery: Battery, n_participants: int, seed: int, on_done: Callable[[], None]) -> None:
     items = {_shown(item.task, item.content): item for item in battery.items}
-    # Starts come one after the other, so that the n-th participant always gets the same group and plan.
-    begun = []
-    for number in range(n_participants):
-        client = httpx.Client(base_url=url, timeout=60)
-        study = client.get("/api/study").raise_for_status().json()
-        start = {"consent_digest": study["consent_digest"], "kind": Kind.SIMULATED}
-        begun.append((number, client, client.post("/api/session", json=start).raise_for_status().json()))
+    with httpx.Client(base_url=url, timeout=60) as client, ThreadPoolExecutor(CONCURRENT_SESSIONS) as pool:
+        consent_digest = client.get("/api/study").raise_for_status().json()["consent_digest"]
 
-    def take(number: int, client: httpx.Client, session: dict[str, Any]) -> None:
-        with closing(client):
-            rng = np.random.default_rng([seed, number])
-            _take_session(client, session, items, rng)
-        on_done()
+        def take(number: int, session: dict[str, Any], cookie: str) -> None:
+            _take_session(client, session, {"Cookie": cookie}, items, np.random.default_rng([seed, number]))
+            on_done()
 
-    with ThreadPoolExecutor(CONCURRENT_SESSIONS) as pool:
-        for future in [pool.submit(take, *participant) for participant in begun]:
+        # Starts come one after the other, so that the n-th participant always gets the same group and plan.
+        under_way = []
+        for number in range(n_participants):
+            session, cookie = _start_session(client, consent_digest)
+            under_way.append(pool.submit(take, number, session, cookie))
+        for future in under_way:
             future.result()
 
 
+def _start_session(client: httpx.Client, consent_digest: str) -> tuple[dict[str, Any], str]:
+    """Begin a session and return it with its cookie; the client itself, shared by all, keeps none."""
+    start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": Kind.SIMULATED}
+    reply = client.post("/api/session", json=start).raise_for_status()
+    client.cookies.clear()
+    return reply.json(), reply.headers["Set-Cookie"].partition(";")[0]
+
+
 def _take_session(
-    client: httpx.Client, session: dict[str, Any], items: dict[str, Item], rng: np.random.Generator
+    client: httpx.Client,
+    session: dict[str, Any],
+    cookie: dict[str, str],
+    items: dict[str, Item],
+    rng: np.random.Generator,
 ) -> None:
     person = draw_person(rng)
     for trial in session["trials"]:
@@ -152,8 +170,8 @@ def _take_session(
             "frames_dropped": 0,
             "focus_lost": 0,
         }
-        client.post("/api/responses", json=response).raise_for_status()
-    client.post("/api/complete", json={}).raise_for_status()
+        client.post("/api/responses", json=response, headers=cookie).raise_for_status()
+    client.post("/api/complete", json={}, headers=cookie).raise_for_status()
 
 
 def _shown(task: str, content: dict[str, Any]) -> str:

@@ -114,10 +114,13 @@ class Study:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of definition, battery and texts: changes with all that participants see and analysts plan."""
+        """SHA-256 of definition, battery and texts: changes with all that participants see and analysts plan.
+
+        Fields that have their default value are left out, so that a new optional field changes no digest.
+        """
         return digest(
             {
-                "definition": self.definition.model_dump(mode="json"),
+                "definition": self.definition.model_dump(mode="json", exclude_defaults=True),
                 "battery": self.battery.digest,
                 "texts": dict(self.texts),
             }

@@ -22,13 +22,12 @@ from experiment import records
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
 from experiment.study import Study
-from server.store import Conflict, Store, StoredSession
+from server.store import Conflict, SessionStart, Store, StoredSession
 
 participants = Blueprint("participants", __name__, template_folder="templates")
 
 Model = TypeVar("Model", bound=BaseModel)
 
-COOKIE = "equipoise_session"
 COOKIE_MAX_AGE_S = 7 * 24 * 3600
 
 _markdown = MarkdownIt("commonmark", {"html": False})
@@ -52,8 +51,11 @@ class Start(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    consent_digest: str
-    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Kind.HUMAN
+    start_id: str = Field(
+        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
+    )
+    consent_digest: str = Field(description="Digest of the consent that was shown, as `GET /api/study` gives it.")
+    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated.")
 
 
 class Answer(records.Response):
@@ -93,17 +95,22 @@ def study_texts() -> Response:
 
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
-    """Begin a session, after consent."""
+    """Begin a session, after consent; a browser that has one under way gets that one."""
     body = _body(Start)
     study = _study()
     if body.consent_digest != _consent_digest(study):
         raise BadRequest("The consent was given to another text than today's; please reload the page and read it.")
+    under_way = _find_session()
+    if under_way and under_way.session.status is Status.ACTIVE and under_way.session.participant.kind is body.kind:
+        return _session_json(under_way), 200
     token = secrets.token_urlsafe(32)
-    stored = _store().start_session(study, body.kind, Source.WEB, _token_digest(token), body.consent_digest)
-    response = _session_json(stored)
-    response.set_cookie(
-        COOKIE, token, max_age=COOKIE_MAX_AGE_S, httponly=True, samesite="Lax", secure=request.is_secure
+    stored = _store().start_session(
+        study, SessionStart(body.start_id, body.kind, Source.WEB, _token_digest(token), body.consent_digest)
     )
+    response = _session_json(stored)
+    # Behind a proxy that ends HTTPS only this header tells; a forged one can do no more than keep the cookie back.
+    is_https = request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
+    response.set_cookie(_cookie_name(), token, max_age=COOKIE_MAX_AGE_S, httponly=True, samesite="Lax", secure=is_https)
     return response, 201
 
 
@@ -163,9 +170,18 @@ def _store() -> Store:
     return store
 
 
+def _cookie_name() -> str:
+    # Cookies do not tell ports apart: two studies on one machine need names of their own.
+    return f"equipoise_session_{_study().name}"
+
+
+def _find_session() -> StoredSession | None:
+    token = request.cookies.get(_cookie_name())
+    return _store().find_session(_token_digest(token)) if token else None
+
+
 def _session() -> StoredSession:
-    token = request.cookies.get(COOKIE)
-    stored = _store().find_session(_token_digest(token)) if token else None
+    stored = _find_session()
     if stored is None:
         raise NoSession()
     return stored
@@ -174,8 +190,9 @@ def _session() -> StoredSession:
 def _session_json(stored: StoredSession) -> Response:
     body: dict[str, Any] = {
         "session": stored.session.session,
+        "kind": stored.session.participant.kind,
         "status": stored.session.status,
-        "fixation_ms": _study().definition.timing.fixation_ms,
+        "fixation_ms": stored.fixation_ms,
         "next_trial_index": stored.n_answered,
         # Neither key, factors nor item id: a factor such as `outcome` may tell the answer.
         "trials": [
@@ -194,11 +211,7 @@ def _session_json(stored: StoredSession) -> Response:
 
 
 def _completion(stored: StoredSession) -> dict[str, str]:
-    study = _study()
-    return {
-        "completion_code": stored.completion_code,
-        "debrief_html": _html(study.texts[study.definition.timeline.debrief]),
-    }
+    return {"completion_code": stored.completion_code, "debrief_html": _html(stored.debrief)}
 
 
 def _body(model: type[Model]) -> Model:

@@ -11,7 +11,6 @@ from server.store import Store
 
 researchers = Blueprint("researchers", __name__, template_folder="templates")
 
-COOKIE = "equipoise_researcher"
 COOKIE_MAX_AGE_S = 12 * 3600
 
 
@@ -23,8 +22,8 @@ def enter(token: str) -> tuple[Response, int] | Response:
     response = redirect(url_for("researchers.progress"))
     assert isinstance(response, Response)
     response.set_cookie(
-        COOKIE, _cookie_value(), max_age=COOKIE_MAX_AGE_S, httponly=True, samesite="Strict", secure=request.is_secure,
-        path=url_for("researchers.progress"),
+        _cookie_name(), _cookie_value(), max_age=COOKIE_MAX_AGE_S, httponly=True, samesite="Strict",
+        secure=request.is_secure, path=url_for("researchers.progress"),
     )  # fmt: skip
     return response
 
@@ -32,12 +31,12 @@ def enter(token: str) -> tuple[Response, int] | Response:
 @researchers.get("/")
 def progress() -> str:
     """Sessions by kind, group and status."""
-    if not hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), _cookie_value().encode()):
+    if not hmac.compare_digest(request.cookies.get(_cookie_name(), "").encode(), _cookie_value().encode()):
         raise Forbidden("Open this page with the researcher's link that `equipoise serve` printed.")
     extension = current_app.extensions["equipoise"]
     study: Study = extension["study"]
     store: Store = extension["store"]
-    return render_template("progress.html", study=study, progress=store.progress())
+    return render_template("progress.html", study=study, progress=store.progress(study))
 
 
 @researchers.get("/style.css")
@@ -49,6 +48,11 @@ def style() -> Response:
 def _token() -> str:
     token: str = current_app.extensions["equipoise"]["researcher_token"]
     return token
+
+
+def _cookie_name() -> str:
+    study: Study = current_app.extensions["equipoise"]["study"]
+    return f"equipoise_researcher_{study.name}"
 
 
 def _cookie_value() -> str:

@@ -5,7 +5,6 @@ prediction is matched to the battery's item with the same atoms and entry port.
 """
 
 import hashlib
-import json
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from batteries.errors import InputError
 from batteries.items import Item
-from batteries.reading import describe, read_text
+from batteries.reading import describe, parse_json, read_text
 from batteries.tasks import task_named
 from experiment.records import Run, RunResponse, Source
 from experiment.study import Study
@@ -26,7 +25,7 @@ _IDS = uuid.UUID("0c7c2b53-5b0b-4f7c-8f55-6a9b7f1f2a10")
 
 class _Stored(BaseModel):
     # The files hold more than we need (prompts, game state); what we name is checked, the rest is passed over.
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
 
 
 class _RayEntry(_Stored):
@@ -39,7 +38,7 @@ class _Prediction(_Stored):
     predicted: str
     correct: bool
     reasoning: str = ""
-    response_time_ms: float | None = Field(default=None, alias="responseTimeMs")
+    response_time_ms: float | None = Field(default=None, ge=0, le=86_400_000, alias="responseTimeMs")
 
 
 class _Result(_Stored):
@@ -59,7 +58,7 @@ class _Result(_Stored):
     system_prompt: str = Field(alias="systemPrompt")
     start_time: AwareDatetime = Field(alias="startTime")
     end_time: AwareDatetime = Field(alias="endTime")
-    predictions: tuple[_Prediction, ...]
+    predictions: tuple[_Prediction, ...] = Field(min_length=1)
 
     @property
     def condition(self) -> tuple[str, ...]:
@@ -113,11 +112,7 @@ def read_stored_runs(study: Study, paths: Iterable[Path]) -> list[Run]:
 
 def _read(path: Path) -> _Export:
     try:
-        return _Export.model_validate(json.loads(read_text(path)))
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}, line {error.lineno}: this is not JSON ({error.msg}); export the runs anew."
-        ) from None
+        return _Export.model_validate(parse_json(read_text(path), str(path)))
     except ValidationError as error:
         raise InputError(f"{path}: this is no export of Black Box Predict runs. {describe(error, _Export)}") from None
 

@@ -3,7 +3,7 @@
 `contract` says what a store promises; `sqlite` is the embedded one; `schema` its tables; `writer` its group commit.
 """
 
-from server.store.contract import AddedRun, Conflict, Store, StoredSession, StoreUnavailable
+from server.store.contract import AddedRun, Conflict, SessionStart, Store, StoredSession, StoreUnavailable
 from server.store.sqlite import SqliteStore
 
-__all__ = ["AddedRun", "Conflict", "SqliteStore", "Store", "StoreUnavailable", "StoredSession"]
+__all__ = ["AddedRun", "Conflict", "SessionStart", "SqliteStore", "Store", "StoreUnavailable", "StoredSession"]

@@ -8,7 +8,7 @@ from typing import Any
 from batteries.items import Item
 from experiment.plan import Phase
 from experiment.records import Kind, Response, Run, Session, Source
-from experiment.study import Study
+from experiment.study import Study, StudyDefinition
 
 
 class Conflict(Exception):
@@ -36,6 +36,24 @@ class StoredSession:
     trials: tuple[StoredTrial, ...]
     n_answered: int
     completion_code: str
+    fixation_ms: int
+    """As the study said when the session began; so with the debrief, whatever has changed in the folder since."""
+    debrief: str
+    """Markdown."""
+
+
+@dataclass(frozen=True)
+class SessionStart:
+    """What a client asks for when a session begins."""
+
+    start_id: str
+    """UUID made by the client; a retry with the same id begins no second session."""
+    kind: Kind
+    source: Source
+    token_digest: str
+    """SHA-256 of the secret by which the client will be known."""
+    consent_digest: str
+    """SHA-256 of the text that was agreed to."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +64,16 @@ class AddedRun:
     """The run's label in the store."""
     is_new: bool
     """False if the very same run was there already; then nothing was added."""
+
+
+@dataclass(frozen=True)
+class RegisteredDefinition:
+    """A study's definition as it was when sessions were begun by it."""
+
+    registered_at: str
+    """UTC, ISO 8601."""
+    definition: StudyDefinition
+    n_sessions: int
 
 
 @dataclass(frozen=True)
@@ -78,13 +106,11 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def start_session(
-        self, study: Study, kind: Kind, source: Source, token_digest: str, consent_digest: str
-    ) -> StoredSession:
+    def start_session(self, study: Study, start: SessionStart) -> StoredSession:
         """Begin a session in the group with the fewest of its kind, completed or under way, and store its plan.
 
         The seed is the session's number within its kind and group, so that the plans of a whole study can be made
-        again without its data.
+        again without its data. The same start given twice begins one session; the later token is then the valid one.
         """
 
     @abstractmethod
@@ -122,7 +148,10 @@ class Store(ABC):
 
     @abstractmethod
     def sessions_with_code(self, completion_code: str) -> list[str]:
-        """Return the sessions that were given this completion code: one, or all of a study that fixes its code."""
+        """Return the sessions whose own completion code this is: one or none.
+
+        A code that study.yaml fixes for everyone is nobody's own, and finds no session.
+        """
 
     @abstractmethod
     def add_runs(self, study: Study, runs: Sequence[Run]) -> list[AddedRun]:
@@ -137,8 +166,12 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def progress(self) -> list[GroupProgress]:
-        """Return the sessions of people and simulated participants by kind and group."""
+    def progress(self, study: Study) -> list[GroupProgress]:
+        """Return the sessions of people and simulated participants in this study, by kind and group."""
+
+    @abstractmethod
+    def registered_definitions(self) -> list[RegisteredDefinition]:
+        """Return what `study.yaml` said for the sessions of people and simulated participants in the store."""
 
     @abstractmethod
     def trials(self) -> list[dict[str, Any]]:

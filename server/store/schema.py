@@ -7,6 +7,8 @@ planned, and what was answered. Times are UTC, ISO 8601; answers, contents and k
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
+from batteries.store_format import KNOWN_MIGRATIONS
+
 migrations = Migrations("equipoise")
 
 
@@ -26,12 +28,13 @@ def m001_studies_sessions_responses(db: Database) -> None:
     db.table("sessions").create(
         {"session": str, "participant": str, "study_digest": str, "battery_digest": str, "group": int, "seed": int,
          "source": str, "status": str, "started_at": str, "completed_at": str, "consent_digest": str,
-         "token_digest": str, "completion_code": str, "n_trials": int},
+         "token_digest": str, "start_id": str, "completion_code": str, "n_trials": int},
         pk="session", not_null={"participant", "study_digest", "battery_digest", "source", "status", "started_at"},
         foreign_keys=[("participant", "participants", "participant"), ("study_digest", "studies", "study_digest")],
         strict=True,
     )  # fmt: skip
     db.table("sessions").create_index(["token_digest"], unique=True)
+    db.table("sessions").create_index(["start_id"], unique=True)
     db.table("runs").create(
         {"session": str, "run": str, "model": str, "model_version": str, "temperature": float, "prompt_digest": str,
          "parameters": str},
@@ -79,3 +82,6 @@ def m001_studies_sessions_responses(db: Database) -> None:
           LEFT JOIN runs ON runs.session = sessions.session
         """,
     )
+
+
+assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

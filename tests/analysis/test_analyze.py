@@ -5,6 +5,7 @@ import io
 import json
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -171,7 +172,7 @@ def test_a_failure_while_writing_leaves_the_earlier_result(rows, tmp_path, monke
         raise OSError("disk full")
 
     monkeypatch.setattr("pathlib.Path.write_bytes", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match=r"out: cannot be written \(disk full\)"):
         run(rows, tmp_path / "out", AnalysisPlan(by=["condition"], confidence=0.9))
     monkeypatch.undo()
     assert files_in(tmp_path / "out") == before
@@ -204,6 +205,90 @@ def test_a_file_that_is_not_of_an_analysis_is_never_overwritten(rows, tmp_path):
         run(rows, tmp_path / "other")
 
 
+@pytest.mark.parametrize("blocked", ["tables", "figures", "", "../out"])
+def test_a_file_where_a_folder_must_be_is_named_and_nothing_is_written(rows, tmp_path, blocked):
+    out = tmp_path / "deep" / "out"
+    place = out / blocked if blocked != "../out" else tmp_path / "deep"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("mine")
+    before = files_in(tmp_path)
+    with pytest.raises(InputError, match="is a file where a folder is needed") as error:
+        run(rows, out)
+    assert str(error.value).startswith(f"{place}: ")
+    assert files_in(tmp_path) == before
+
+
+@pytest.mark.parametrize("blocked", ["tables/accuracy.csv", "report.html", "provenance.json"])
+def test_a_folder_where_a_file_must_be_is_named_and_nothing_is_written(rows, tmp_path, blocked):
+    run(rows, tmp_path / "out")
+    (tmp_path / "out" / blocked).unlink()
+    (tmp_path / "out" / blocked).mkdir()
+    before = files_in(tmp_path)
+    with pytest.raises(InputError, match=f"{blocked}: this is a folder where a file is needed"):
+        run(rows, tmp_path / "out", AnalysisPlan(by=["condition"], confidence=0.9))
+    assert files_in(tmp_path) == before
+
+
+@pytest.mark.parametrize("call", ["replace", "unlink"])
+def test_a_file_that_another_program_has_open_is_named_and_all_is_put_back(rows, tmp_path, monkeypatch, call):
+    """As on Windows, where neither can be done to a table that is open in a spreadsheet."""
+    out = tmp_path / "out"
+    run(rows, out)
+    before = files_in(tmp_path)
+    place = {"replace": out / "tables" / "trials.csv", "unlink": out / "figures" / "accuracy_by_condition.svg"}[call]
+    real = getattr(Path, call)
+
+    def refused(self, *target):
+        if place in (self, *target):
+            raise PermissionError(13, "Permission denied", str(self))
+        return real(self, *target)
+
+    monkeypatch.setattr(Path, call, refused)
+    with pytest.raises(InputError, match=r"cannot be written \(Permission denied\); close it") as error:
+        run(rows, out, AnalysisPlan(bootstrap_resamples=1000, confidence=0.9))
+    monkeypatch.undo()
+    assert str(error.value).startswith(f"{place}: ")
+    assert files_in(tmp_path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_that_may_not_be_written_is_named(rows, tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+
+    def refused(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refused)
+    with pytest.raises(InputError, match=r"out: cannot be written \(Permission denied\)"):
+        run(rows, tmp_path / "out")
+
+
+def test_remarks_of_the_caller_come_first_in_report_and_provenance(view, session, tmp_path):
+    remark = "The plan is not the one that was registered when the sessions began."
+    rows = view(session(participant="A"), session(participant="B", status="active", n_test=2))
+    result = run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000), notes=[remark])
+    assert result.notes[0] == remark
+    assert len(result.notes) > 1
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert page.index(remark) < page.index("rest on fewer than 10 participants")
+    assert json.loads((tmp_path / "out/provenance.json").read_text(encoding="utf-8"))["notes"] == [remark]
+    run(rows, tmp_path / "none", AnalysisPlan())
+    assert json.loads((tmp_path / "none/provenance.json").read_text(encoding="utf-8"))["notes"] == []
+
+
+def test_days_in_the_report_are_days_in_utc(view, session, tmp_path):
+    rows = view(
+        session(participant="A", started_at="2026-01-03T00:30:00+02:00"),
+        session(participant="B", started_at="2026-01-03T20:00:00-06:00"),
+        session(kind="model", started_at="2026-01-05T10:00:00.123Z"),
+        session(kind="model", run="Undated", started_at=None),
+    )
+    run(rows, tmp_path / "out", AnalysisPlan())
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "<td>2026-01-02 to 2026-01-04</td>" in page
+    assert "<td>2026-01-05</td>" in page
+
+
 def test_factors_with_awkward_names_get_files_of_their_own(view, session, tmp_path):
     factors = {"a/b": "x", "a b": "y", "=Größe": "z", "../up": "w"}
     result = run(view(session(factors=factors), session(kind="model", factors=factors)), tmp_path / "deep" / "out",
@@ -219,6 +304,6 @@ def test_unequal_items_and_missing_levels_are_noted(view, session, row, tmp_path
         row(participant="A", trial_index=9, item_id="i9"),
     )
     notes = " ".join(run(rows, tmp_path / "out").notes)
-    assert "with every item weighing the same their accuracy would be 80.0 % instead of 71.4 %" in notes
+    assert "answered by 1 to 2 people, whose accuracy of 71.4 % would be 80.0 % if every item weighed the same" in notes
     assert "The factor condition is not set on 1 test items" in notes
     assert "fewer than 10 participants" in notes

@@ -1,7 +1,11 @@
 import json
+import os
+import shutil
 import sqlite3
+import tempfile
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +15,7 @@ from analysis.csv_text import csv_bytes
 from analysis.data import read_trials, tidy_trials
 from analysis.provenance import data_digest
 from batteries.errors import InputError
+from batteries.store_format import KNOWN_MIGRATIONS
 
 SCHEMA = "CREATE TABLE kept ({}); CREATE VIEW trials AS SELECT * FROM kept;"
 
@@ -174,8 +179,9 @@ def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_p
     (tmp_path / "latin.csv").write_bytes(good.replace("demo", "d\xe9mo").encode("latin-1"))
     (tmp_path / "json.csv").write_text(good.replace('""options""', "options"))
     expected = {
-        "none.sqlite": "does not exist", "note.sqlite": "no store", "empty.sqlite": "no store",
-        "other.sqlite": "no view `trials`", "broken.sqlite": "cannot be read", "no_rows.sqlite": "no trials yet",
+        "none.sqlite": r"does not exist; name a store \(equipoise\.db\)", "note.sqlite": "no store",
+        "empty.sqlite": "no store", "other.sqlite": "no view `trials`", "broken.sqlite": "is damaged .* use a backup",
+        "no_rows.sqlite": "no trials yet",
         "short.csv": "line 2: .* cells where the header has", "unclosed.csv": "not CSV",
         "cut.csv": "33 cells", "twice.csv": "stands twice",
         "columns.csv": "no column `item_id`, `key`", "nothing.csv": "no column", "latin.csv": "not UTF-8",
@@ -185,6 +191,70 @@ def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_p
         with pytest.raises(InputError, match=message) as error:
             read_trials(tmp_path / name)
         assert "\n" not in str(error.value)
+
+
+def write_migrations(path, *names):
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("CREATE TABLE _sqlite_migrations (migration_set TEXT, name TEXT, applied_at TEXT)")
+        store.executemany("INSERT INTO _sqlite_migrations VALUES (?, ?, '2026')", names)
+
+
+def test_a_store_of_a_newer_equipoise_is_refused(mixed, tmp_path):
+    known = [("equipoise", name) for name in KNOWN_MIGRATIONS]
+    write_migrations(write_store(tmp_path / "now.db", mixed), *known, ("another", "m9"))
+    assert len(read_trials(tmp_path / "now.db")) == len(mixed)
+    write_migrations(write_store(tmp_path / "newer.db", mixed), *known, ("equipoise", "m999_things"))
+    with pytest.raises(InputError, match=r"newer\.db: .* written by a newer Equipoise \(it has m999_things\)"):
+        read_trials(tmp_path / "newer.db")
+
+
+def test_a_locked_store_is_told_from_a_damaged_one(mixed, tmp_path, monkeypatch):
+    monkeypatch.setattr("analysis.raw_rows.PATIENCE_S", 0.05)
+    path = write_store(tmp_path / "store.db", mixed)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(InputError, match=r"store\.db: the store is locked by another program .* try again"):
+            read_trials(path)
+    assert len(read_trials(path)) == len(mixed)
+
+
+@pytest.fixture
+def foreign_folder():
+    """A folder of somebody else's, which we may read but not write; root becomes nobody for the while."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+
+    @contextmanager
+    def kept_from_writing():
+        user = os.geteuid()
+        folder.chmod(0o555)
+        if user == 0:
+            os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(user)
+            folder.chmod(0o755)
+
+    yield folder, kept_from_writing
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs the permissions of POSIX")
+def test_a_store_in_a_folder_that_may_not_be_written_is_read(mixed, foreign_folder):
+    folder, kept_from_writing = foreign_folder
+    path = write_store(folder / "equipoise.db", mixed)
+    with closing(sqlite3.connect(path)) as store:
+        store.execute("PRAGMA journal_mode = WAL")
+    with kept_from_writing():
+        assert len(read_trials(path)) == len(mixed)
+    assert [file.name for file in folder.iterdir()] == ["equipoise.db"]
+    (folder / "equipoise.db-wal").write_bytes(b"")
+    with kept_from_writing(), pytest.raises(InputError, match=r"cannot be opened .* copy it, with its -wal"):
+        read_trials(path)
+    path.chmod(0)
+    with kept_from_writing(), pytest.raises(InputError, match=r"equipoise\.db: this file may not be read"):
+        read_trials(path)
 
 
 def test_text_that_a_spreadsheet_would_run_survives_a_guarded_export(view, row, tmp_path):

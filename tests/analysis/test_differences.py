@@ -1,20 +1,24 @@
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from analysis.data import tidy_trials
 from analysis.differences import differences
 from analysis.exclusions import apply_exclusions
-from analysis.intervals import mover_difference, wilson
+from analysis.intervals import mover_difference, participant_bootstrap, wilson
 from experiment.preregistration import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=1000)
+SETTINGS = {"confidence": PLAN.confidence, "resamples": PLAN.bootstrap_resamples, "seed": PLAN.bootstrap_seed}
 
 
 def marked(rows):
     return apply_exclusions(tidy_trials(rows), PLAN).trials
 
 
-def test_a_difference_is_over_the_items_both_answered(view, session, row):
+def test_a_difference_is_over_the_items_people_answered_and_the_model_was_asked(view, session, row):
     rows = view(
         session(participant="A", n_test=4, n_correct=3),
         session(kind="model", run="M", n_test=3, n_correct=1),
@@ -26,15 +30,65 @@ def test_a_difference_is_over_the_items_both_answered(view, session, row):
         "kind", "people", "model", "n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high"
     ]  # fmt: skip
     line = table.iloc[0]
-    assert line["n_items"] == 3
-    assert line["accuracy_people"] == 1
-    assert line["accuracy_model"] == pytest.approx(1 / 3)
-    assert tuple(line[["ci_low", "ci_high"]]) == pytest.approx(mover_difference(1, wilson(3, 3), 1 / 3, wilson(1, 3)))
+    assert line["n_items"] == 4
+    assert line["accuracy_people"] == 3 / 4
+    assert line["accuracy_model"] == 1 / 4, "an item that the model left unanswered counts as not correct"
+    expected = mover_difference(3 / 4, wilson(3, 4), 1 / 4, wilson(1, 4))
+    assert tuple(line[["ci_low", "ci_high"]]) == pytest.approx(expected)
+
+
+def test_a_model_that_refuses_hard_items_does_not_gain(view, session):
+    people = session(participant="A", n_test=4, n_correct=2)
+    answers = session(kind="model", run="answers", n_test=4, n_correct=2)
+    refuses = [
+        {**line, "response": None if n >= 2 else line["response"]}
+        for n, line in enumerate(session(kind="model", run="refuses", n_test=4, n_correct=2))
+    ]
+    table = differences(marked(view(people, answers, refuses)), [], PLAN)
+    assert table["n_items"].tolist() == [4, 4]
+    assert table["difference"].tolist() == [0, 0]
+    same = table[["accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high"]].to_numpy()
+    assert same[0].tolist() == same[1].tolist()
+
+
+def test_groups_filled_unequally_do_not_turn_difficulty_into_a_difference(view, row):
+    """Nine people saw only hard items and one only easy ones; the model agrees with all on every item."""
+    hard = [row(participant=f"H{n}", item_id="hard", response=2) for n in range(9)]
+    easy = row(participant="E", item_id="easy")
+    model = [row(kind="model", item_id="hard", response=2), row(kind="model", trial_index=1, item_id="easy")]
+    line = differences(marked(view(hard, easy, model)), [], PLAN).iloc[0]
+    assert line["accuracy_people"] == line["accuracy_model"] == 0.1
+    assert line["difference"] == 0
+    n_eff = 10**2 / (9**2 + 1**2)
+    _, high = wilson(0.1 * n_eff, n_eff)
+    people_low = 0.1 - participant_bootstrap(np.array([0] * 9 + [1]), np.ones(10, dtype=int), **SETTINGS).low
+    assert line["ci_low"] == pytest.approx(-np.hypot(people_low, high - 0.1))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(items=st.lists(st.tuples(st.booleans(), st.integers(1, 7), st.sampled_from("ab")), min_size=1, max_size=6))
+def test_the_same_accuracy_on_every_item_gives_no_difference_however_many_people_saw_it(view, row, items):
+    rows = view(
+        [
+            row(participant=f"P{n}-{who}", item_id=f"i{n}", response=1 if right else 2, factors={"condition": level})
+            for n, (right, people, level) in enumerate(items)
+            for who in range(people)
+        ],
+        [
+            row(kind="model", trial_index=n, item_id=f"i{n}", response=1 if right else 2, factors={"condition": level})
+            for n, (right, _, level) in enumerate(items)
+        ],
+    )
+    trials = marked(rows)
+    assert differences(trials, [], PLAN)["difference"].tolist() == [0]
+    table = differences(trials, ["condition"], PLAN)
+    assert set(table["difference"]) == {0}
+    assert table["n_items"].sum() == len(items)
 
 
 def test_newcombes_example_comes_out_of_the_table(view, row):
-    people = [row(trial_index=n, item_id=f"i{n}", response=1 if n < 56 else 2) for n in range(70)]
-    model = [row(kind="model", trial_index=n, item_id=f"i{n % 70}", response=1 if n < 48 else 2) for n in range(80)]
+    people = [row(trial_index=n, item_id=f"i{n % 10}", response=1 if n < 56 else 2) for n in range(70)]
+    model = [row(kind="model", trial_index=n, item_id=f"i{n % 10}", response=1 if n < 48 else 2) for n in range(80)]
     line = differences(marked(view(people, model)), [], PLAN).iloc[0]
     assert line["difference"] == pytest.approx(0.2)
     assert (line["ci_low"], line["ci_high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)

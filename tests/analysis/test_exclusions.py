@@ -152,6 +152,23 @@ def test_a_person_with_an_abandoned_and_a_completed_session_is_one_participant(v
     assert len(result.participants) == 1
 
 
+def test_checks_of_a_session_that_was_not_completed_do_not_count(view, session, row):
+    rows = view(
+        session(participant="A", session="first", status="withdrawn", n_test=3, response=None, rt_ms=None),
+        check_trial(row, "A", None, session="first", status="withdrawn", rt_ms=None),
+        session(participant="A", session="second"),
+        check_trial(row, "A", 1, session="second"),
+        session(participant="B", session="third", status="active"),
+        check_trial(row, "B", 2, session="third", status="active"),
+        session(participant="B", session="fourth"),
+    )
+    result = apply_exclusions(tidy_trials(rows), AnalysisPlan(exclusions=[CHECK]))
+    assert dispositions(result) == {"A": "included", "B": "included"}
+    assert result.participants["n_attention_checks"].tolist() == [1, 0]
+    assert result.participants["n_attention_checks_failed"].tolist() == [0, 0]
+    assert result.notes == ["1 participants had no attention check, so `attention_check` could not judge them."]
+
+
 def test_a_person_who_completed_twice_is_an_error(view, session):
     rows = view(session(participant="A", session="first"), session(participant="A", session="second"))
     with pytest.raises(InputError, match="completed the study more than once"):

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.intervals import Interval, mover_difference, participant_bootstrap, proportion_interval, wilson
+from analysis.intervals import (
+    Interval,
+    mover_difference,
+    participant_bootstrap,
+    proportion_interval,
+    weighted_accuracy,
+    wilson,
+)
 
 SETTINGS = {"confidence": 0.95, "resamples": 10_000, "seed": 1}
 
@@ -43,6 +50,31 @@ def test_movers_difference_turns_round_with_its_arguments():
     a, b = (0.8, Interval(0.7, 0.85)), (0.6, Interval(0.5, 0.72))
     low, high = mover_difference(*a, *b)
     assert mover_difference(*b, *a) == pytest.approx((-high, -low))
+
+
+@pytest.mark.parametrize("weight", [1, 3, 7])
+def test_equal_weights_change_nothing(weight):
+    for n in (1, 3, 49, 235):
+        for k in range(n + 1):
+            correct = np.array([1] * k + [0] * (n - k))
+            weighted = weighted_accuracy(correct, np.ones(n, dtype=int), np.full(n, weight))
+            assert weighted == (k / n, wilson(k, n))
+
+
+def test_unequal_weights_widen_the_interval_as_kishs_effective_number_says():
+    correct, weights = np.array([1, 0, 1, 1, 0]), np.array([9, 1, 1, 1, 1])
+    p, interval = weighted_accuracy(correct, np.ones(5, dtype=int), weights)
+    n_eff = 13**2 / (81 + 4)
+    assert p == 11 / 13
+    assert interval == pytest.approx(wilson(p * n_eff, n_eff))
+    assert interval.high - interval.low > wilson(5 * p, 5).high - wilson(5 * p, 5).low
+
+
+def test_trials_of_one_item_share_its_weight():
+    once = weighted_accuracy(np.array([1, 1, 0, 0]), np.ones(4, dtype=int), np.array([2, 2, 3, 3]))
+    twice = weighted_accuracy(np.array([2, 0]), np.array([2, 2]), np.array([4, 6]))
+    assert twice[0] == once[0] == 0.4
+    assert twice[1] == pytest.approx(once[1])
 
 
 def test_the_bootstrap_agrees_with_scipys():

@@ -41,7 +41,7 @@ class Visitor:
 
     def _note(self, message: Any) -> None:
         # The browser itself reports the 401 that says that there is no session yet, and requests that fail offline.
-        expected = "status of 401" in message.text or "ERR_INTERNET_DISCONNECTED" in message.text
+        expected = any(text in message.text for text in ("status of 401", "status of 409", "INTERNET_DISCONNECTED"))
         if message.type in {"error", "warning"} and not expected:
             self.complaints.append(message.text)
 
@@ -253,6 +253,49 @@ def test_answers_given_offline_arrive_once_when_the_connection_is_back(
     expect(visitor.page.locator("#save-status")).to_contain_text("All answers are saved", timeout=20_000)
     answered = [row for row in rows(study_folder) if row["response"] is not None]
     assert [row["trial_index"] for row in answered] == [0, 1, 2, 3, 4]
+
+
+def test_an_address_that_asks_for_a_simulation_never_takes_over_a_persons_session(
+    visit: Any, server: str, study_folder: Path, rows: Any
+) -> None:
+    visitor = visit(server)
+    visitor.begin()
+    answer_practice(visitor)
+    visitor.wait_for_trial()
+    visitor.page.goto(f"{server}/?simulate=data-only")
+    expect(visitor.page.locator("h1")).to_have_text("Welcome back")
+    visitor.page.locator("#page-next").click()
+    visitor.wait_for_trial()
+    visitor.page.wait_for_timeout(1_000)
+    assert visitor.question.startswith("Question 1")
+    assert [row["kind"] for row in rows(study_folder) if row["response"] is not None] == ["human"]
+
+
+def test_a_second_tab_is_told_that_its_answer_was_given_already(
+    visit: Any, server: str, study_folder: Path, rows: Any
+) -> None:
+    first = visit(server)
+    first.begin()
+    answer_practice(first)
+    first.wait_for_trial()
+    second = Visitor.__new__(Visitor)
+    second.context, second.page, second.complaints = first.context, first.context.new_page(), first.complaints
+    second.page.goto(server)
+    second.page.locator("#page-next").click()
+    second.wait_for_trial()
+    answer_questions(first, 3)
+    for key in ("r", "Enter"):
+        second.page.keyboard.press(key)
+    expect(second.page.locator("h1")).to_have_text("An answer could not be saved")
+    second.shoot("not-saved")
+    for _ in range(3):
+        second.page.keyboard.press("Escape")
+    expect(second.page.locator("#stimulus")).to_have_count(0)  # nobody goes on answering into the void
+    second.page.get_by_role("button", name="Reload the page").click()
+    second.page.locator("#page-next").click()
+    second.wait_for_trial()
+    assert second.question.startswith("Question 4")
+    assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("mode", ["data-only", "visual"])

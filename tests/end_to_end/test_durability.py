@@ -38,7 +38,8 @@ class Client(threading.Thread):
             while True:
                 with httpx.Client(base_url=self.url, timeout=10) as http:
                     digest = http.get("/api/study").json()["consent_digest"]
-                    session = http.post("/api/session", json={"consent_digest": digest}).raise_for_status().json()
+                    start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
+                    session = http.post("/api/session", json=start).raise_for_status().json()
                     self.cookies = dict(http.cookies)
                     for trial in session["trials"]:
                         self._answer(http, session["session"], trial)

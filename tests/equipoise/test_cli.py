@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -106,7 +107,9 @@ def test_a_second_server_on_a_port_says_so(study_folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = equipoise("serve", study_folder, "--port", str(taken.getsockname()[1]))
     assert done.returncode == 2
-    assert "choose another with --port" in done.stderr
+    assert "choose another with --host or --port" in done.stderr
+    assert done.stdout == ""  # no link that leads to another program
+    assert not (study_folder / "data").exists()
 
 
 def test_a_changed_study_is_refused_before_anything_is_served(study_folder: Path, edit: Edit) -> None:
@@ -140,6 +143,34 @@ def test_importing_the_stored_runs_gives_the_published_accuracies_and_names_what
     for row in regraded:  # a reflected ray, predicted as leaving by its own port
         assert row["response"].strip('"') == row["item_id"].split(".")[1]
         assert row["key"].strip('"') == "reflected"
+
+
+def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(study_folder: Path, edit: Edit) -> None:
+    equipoise("simulate", study_folder, "-n", "6")
+    equipoise("analyze", study_folder, "-o", study_folder / "as-planned")
+    edit(study_folder / "study.yaml", "min_ms: 2000", "min_ms: 9000")
+    changed = equipoise("analyze", study_folder, "-o", study_folder / "changed")
+    assert changed.returncode == 0, changed.stderr
+    reports = {
+        name: " ".join((study_folder / name / "report.html").read_text(encoding="utf-8").split())
+        for name in ("as-planned", "changed")
+    }
+    assert "The analysis plan is not the one that stood when 6 of the sessions began" in reports["changed"]
+    assert "exclusions changed since" in reports["changed"]
+    assert "The analysis plan is not" not in reports["as-planned"]
+
+
+def test_withdrawing_after_the_end_takes_the_answers_out(study_folder: Path) -> None:
+    equipoise("simulate", study_folder, "-n", "2")
+    with sqlite3.connect(study_folder / "data" / "equipoise.db") as db:
+        session, code = db.execute("SELECT session, completion_code FROM sessions").fetchone()
+    db.close()
+    done = equipoise("withdraw", study_folder, "--code", code.lower())
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(study_folder / "data" / "equipoise.db") as db:
+        assert db.execute("SELECT COUNT(*) FROM responses WHERE session = ?", (session,)).fetchone() == (0,)
+        assert db.execute("SELECT COUNT(*) FROM responses").fetchone()[0] > 20
+    db.close()
 
 
 def test_a_simulation_can_be_repeated_exactly(study_folder: Path, tmp_path: Path) -> None:

@@ -36,6 +36,21 @@ def test_a_long_list_keeps_the_constraint(levels: list[str], seed: int) -> None:
     assert longest_run([levels[n] for n in order]) <= max_run
 
 
+def test_with_a_constraint_every_allowed_order_is_equally_likely() -> None:
+    levels = "aabbb"
+    allowed = [order for order in permutations(range(5)) if longest_run([levels[n] for n in order]) <= 2]
+    seen = Counter(tuple(shuffle_with_max_run(range(5), levels, 2, random.Random(seed))) for seed in range(8_400))
+    assert set(seen) == set(allowed)
+    expected = 8_400 / len(allowed)
+    assert all(abs(count - expected) < 5 * expected**0.5 for count in seen.values())
+
+
+def test_an_order_that_shuffling_never_finds_is_built() -> None:
+    levels = "ab" * 12  # two of 2.7 million arrangements of the levels alternate
+    order = shuffle_with_max_run(range(24), levels, 1, random.Random(1))
+    assert longest_run([levels[n] for n in order]) == 1
+
+
 def test_without_a_constraint_every_order_is_equally_likely() -> None:
     seen = Counter(tuple(shuffle_with_max_run("abc", "abc", None, random.Random(seed))) for seed in range(6_000))
     assert len(seen) == 6
@@ -44,14 +59,14 @@ def test_without_a_constraint_every_order_is_equally_likely() -> None:
 
 @given(st.integers(0, 5), st.integers(0, 60), st.integers(1, 8), st.integers(0, 2**32))
 def test_checks_stand_apart_from_the_ends_and_each_other(n_checks: int, n_trials: int, spacing: int, seed: int) -> None:
-    if n_trials < spacing * (n_checks + 1):
+    if n_checks and n_trials < spacing * (n_checks + 1):
         with pytest.raises(InputError, match="lower attention_check_spacing"):
             spread_slots(n_checks, n_trials, spacing, random.Random(seed))
         return
     slots = spread_slots(n_checks, n_trials, spacing, random.Random(seed))
     marks = [0, *slots, n_trials]
     assert len(slots) == n_checks
-    assert all(after - before >= spacing for before, after in pairwise(marks))
+    assert not n_checks or all(after - before >= spacing for before, after in pairwise(marks))
 
 
 def test_checks_reach_every_place_they_may_stand_at() -> None:

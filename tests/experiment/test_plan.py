@@ -11,7 +11,7 @@ from batteries.canonical import digest
 from experiment.plan import Phase, plan_session
 from experiment.study import Study
 
-FIRST_PLANS_DIGEST = "2ba8ca6acccf6238c3f94f6a007929ce28e8f78f070663f44c37a26f96f22b26"
+FIRST_PLANS_DIGEST = "9678655197f1fd6edc721a216bfb93fdd7cfd7b51600874b8dc86c743a9cd06f"
 
 
 def first_plans(study: Study) -> str:

@@ -1,7 +1,7 @@
 """A store and an application for each test, and a participant who talks to it over HTTP."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,8 @@ class Participant:
 
     def start(self, **body: Any) -> TestResponse:
         digest = self.http.get("/api/study").get_json()["consent_digest"]
-        response = self.http.post("/api/session", json={"consent_digest": digest} | body)
+        start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
+        response = self.http.post("/api/session", json=start | body)
         self.session = response.get_json()
         return response
 
@@ -80,6 +81,12 @@ def participant(app: Flask) -> Participant:
     participant = Participant(app)
     participant.start()
     return participant
+
+
+@pytest.fixture
+def participant_of() -> Callable[[Study, SqliteStore], Participant]:
+    """Make a participant of another study than the sample."""
+    return lambda study, store: Participant(create_app(study, store, RESEARCHER_TOKEN))
 
 
 @pytest.fixture

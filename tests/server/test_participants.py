@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from batteries.items import Battery
+from experiment.loading import load_study
 from experiment.plan import plan_session
 from experiment.study import Study
 from server.app import create_app
@@ -28,7 +29,7 @@ def test_nothing_is_stored_before_consent(newcomer: Any, store: SqliteStore) -> 
     assert newcomer.http.get("/api/session").status_code == 401
     assert newcomer.http.post("/api/responses", json={}).status_code == 401
     assert store.trials() == []
-    assert newcomer.http.post("/api/session", json={"consent_digest": "other"}).status_code == 422
+    assert newcomer.start(consent_digest="other").status_code == 422
     assert store.trials() == []
 
 
@@ -145,14 +146,30 @@ def test_a_body_that_is_no_object_is_refused(participant: Any, address: str, bod
     assert refused.status_code == 422
 
 
-@given(body=st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
-                         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))  # fmt: skip
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_body_makes_the_server_fail(participant: Any, body: Any) -> None:
-    for address in ("/api/session", "/api/responses", "/api/complete", "/api/withdraw"):
-        if address != "/api/withdraw":
-            sent = participant.http.post(address, data=json.dumps(body), content_type="application/json")
-            assert sent.status_code < 500
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(data=st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+def test_no_value_of_any_field_makes_the_server_fail(participant: Any, data: Any) -> None:
+    """A valid body with one field of any value: taken or refused, but never an error of ours."""
+    body = {
+        "session": participant.session["session"], "response_id": str(uuid.uuid4()), "trial_index": 0,
+        "response": "absorbed", "rt_ms": 1.0, "fixation_ms": 1.0, "fixation_frames": 1, "frames_dropped": 0,
+        "focus_lost": 0, "shown_at": "2026-11-21T10:00:00Z", "start_id": str(uuid.uuid4()), "kind": "human",
+        "consent_digest": "x",
+    }  # fmt: skip
+    only_start = {"start_id", "kind", "consent_digest"}
+    field = data.draw(st.sampled_from(sorted(body)))
+    body[field] = data.draw(json_values)
+    address = "/api/session" if field in only_start else "/api/responses"
+    sent = {name: value for name, value in body.items() if (name in only_start) == (field in only_start)}
+    reply = participant.http.post(address, data=json.dumps(sent), content_type="application/json")
+    assert reply.status_code < 500, reply.text
 
 
 def test_a_body_over_64_kb_is_refused(participant: Any, store: SqliteStore) -> None:
@@ -180,7 +197,7 @@ def test_a_forged_or_missing_session_is_refused(app: Flask, participant: Any, st
     for token in ("", "x", "a" * 43):
         stranger = app.test_client()
         if token:
-            stranger.set_cookie("equipoise_session", token)
+            stranger.set_cookie("equipoise_session_blackbox-predict", token)
         for address in ("/api/responses", "/api/complete", "/api/withdraw"):
             assert stranger.post(address, json={}).status_code == 401
         assert stranger.get("/api/session").status_code == 401
@@ -188,8 +205,80 @@ def test_a_forged_or_missing_session_is_refused(app: Flask, participant: Any, st
     assert {row["status"] for row in store.trials()} == {"active"}
 
 
+def test_a_start_whose_reply_was_lost_is_one_session(newcomer: Any, store: SqliteStore) -> None:
+    start_id = str(uuid.uuid4())
+    first = newcomer.start(start_id=start_id).get_json()
+    newcomer.http.delete_cookie("equipoise_session_blackbox-predict")  # the reply, and its cookie, never arrived
+    assert newcomer.start(start_id=start_id).get_json() == first
+    assert newcomer.answer(0).status_code == 201
+    assert len({row["session"] for row in store.trials()}) == 1
+
+
+def test_a_second_tab_at_consent_gets_the_session_that_is_under_way(participant: Any, store: SqliteStore) -> None:
+    participant.answer(0)
+    again = participant.start()
+    assert again.status_code == 200
+    assert again.get_json()["next_trial_index"] == 1
+    assert len({row["session"] for row in store.trials()}) == 1
+
+
+def test_a_persons_browser_does_not_go_on_with_a_simulated_session(newcomer: Any, store: SqliteStore) -> None:
+    newcomer.start(kind="simulated")
+    assert newcomer.start(kind="human").get_json()["kind"] == "human"
+    assert {row["kind"] for row in store.trials()} == {"human", "simulated"}
+
+
+def test_a_panels_code_is_never_given_to_a_simulated_participant(
+    study_folder: Path, tmp_path: Path, edit: Any, participant_of: Any
+) -> None:
+    edit(study_folder / "study.yaml", "language: en", "language: en\ncompletion_code: PROLIFIC-C0DE")
+    codes = {}
+    for kind in ("human", "simulated"):
+        someone = participant_of(load_study(study_folder), SqliteStore(tmp_path / kind / "equipoise.db"))
+        someone.start(kind=kind)
+        someone.answer_all()
+        codes[kind] = someone.complete().get_json()["completion_code"]
+    assert codes["human"] == "PROLIFIC-C0DE"
+    assert codes["simulated"] != "PROLIFIC-C0DE"
+
+
+def test_a_session_keeps_the_timing_and_debrief_it_began_with(
+    study_folder: Path, store: SqliteStore, edit: Any, participant_of: Any
+) -> None:
+    before = participant_of(load_study(study_folder), store)
+    before.start()
+    before.answer_all()
+    edit(study_folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 500")
+    edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')
+    edit(study_folder / "debrief.md", "Thank you!", "So long!")
+    after = participant_of(load_study(study_folder), store)
+    cookie = before.http.get_cookie("equipoise_session_blackbox-predict")
+    after.http.set_cookie(cookie.key, cookie.value)
+    assert after.http.get("/api/session").get_json()["fixation_ms"] == 200
+    assert "Thank you!" in after.complete().get_json()["debrief_html"]
+
+
+def test_two_studies_on_one_machine_do_not_share_a_cookie(
+    study_folder: Path, participant: Any, tmp_path: Path, edit: Any, participant_of: Any
+) -> None:
+    edit(study_folder / "study.yaml", "study: blackbox-predict", "study: other-study")
+    other = participant_of(load_study(study_folder), SqliteStore(tmp_path / "other" / "equipoise.db"))
+    other.http = other.http.application.test_client()
+    for cookie in [participant.http.get_cookie("equipoise_session_blackbox-predict")]:
+        other.http.set_cookie(cookie.key, cookie.value)
+    other.start()
+    assert other.http.get_cookie("equipoise_session_blackbox-predict").value == cookie.value
+
+
+def test_the_cookie_is_for_https_only_where_there_is_https(newcomer: Any) -> None:
+    assert "Secure" not in newcomer.start().headers["Set-Cookie"]
+    newcomer.http.environ_base["HTTP_X_FORWARDED_PROTO"] = "https"
+    newcomer.http.delete_cookie("equipoise_session_blackbox-predict")
+    assert "Secure" in newcomer.start().headers["Set-Cookie"]
+
+
 def test_the_token_is_not_in_the_store(participant: Any, store: SqliteStore) -> None:
-    token = participant.http.get_cookie("equipoise_session").value
+    token = participant.http.get_cookie("equipoise_session_blackbox-predict").value
     content = b"".join(path.read_bytes() for path in store.path.parent.iterdir())
     assert token.encode() not in content
 
@@ -233,7 +322,7 @@ def test_only_practice_is_followed_by_feedback(participant: Any) -> None:
 
 def test_groups_fill_evenly_and_seeds_count_up(app: Flask, store: SqliteStore, newcomer: Any) -> None:
     for _ in range(25):
-        newcomer.http.delete_cookie("equipoise_session")
+        newcomer.http.delete_cookie("equipoise_session_blackbox-predict")
         newcomer.start()
     sessions = {(row["session"], row["group"], row["seed"]) for row in store.trials()}
     per_group = Counter(group for _, group, _ in sessions)
@@ -245,11 +334,11 @@ def test_groups_fill_evenly_and_seeds_count_up(app: Flask, store: SqliteStore, n
 
 def test_simulated_participants_do_not_take_peoples_places(app: Flask, store: SqliteStore, newcomer: Any) -> None:
     for kind in ["simulated"] * 7 + ["human"]:
-        newcomer.http.delete_cookie("equipoise_session")
+        newcomer.http.delete_cookie("equipoise_session_blackbox-predict")
         newcomer.start(kind=kind)
     (human,) = {(row["group"], row["seed"]) for row in store.trials() if row["kind"] == "human"}
     assert human == (1, 1)
-    assert newcomer.http.post("/api/session", json={"kind": "model"}).status_code == 422
+    assert newcomer.start(kind="model").status_code == 422
 
 
 def collect(value: Any) -> set[str]:
@@ -263,7 +352,7 @@ def collect(value: Any) -> set[str]:
 
 def test_a_served_plan_has_neither_keys_nor_factors_nor_ids(app: Flask, sample_study: Study, newcomer: Any) -> None:
     for _ in range(10):  # one session in each group
-        newcomer.http.delete_cookie("equipoise_session")
+        newcomer.http.delete_cookie("equipoise_session_blackbox-predict")
         served = newcomer.start().get_json()
         assert collect(served["trials"]) == {
             "trial_index", "phase", "task", "content", "size", "atoms", "entry", "text", "prompt", "options",
@@ -296,7 +385,9 @@ def test_nothing_that_is_served_depends_on_the_keys(
             with http.get(address) as page:
                 served.append(page.data)
         digest = http.get("/api/study").get_json()["consent_digest"]
-        start = http.post("/api/session", json={"consent_digest": digest})
+        start = http.post(
+            "/api/session", json={"start_id": str(uuid.UUID(int=9)), "consent_digest": digest, "kind": "human"}
+        )
         served += [http.get("/api/study").data, start.data, http.get("/api/session").data]
         for trial in start.get_json()["trials"]:
             answer = "absorbed" if trial["task"] == "blackbox_predict" else 2

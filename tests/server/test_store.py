@@ -1,10 +1,14 @@
 """What a store promises, whoever implements it."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +22,13 @@ from experiment.models.baselines import run_baseline
 from experiment.models.stored_blackbox import read_stored_runs
 from experiment.records import Kind, Response, Source
 from experiment.study import Study
-from server.store import Conflict, SqliteStore, StoredSession, StoreUnavailable
+from server.store import Conflict, SessionStart, SqliteStore, StoredSession, StoreUnavailable
+from server.store.opening import connect
 from server.store.writer import GroupCommitWriter
 
 
 def start(store: SqliteStore, study: Study, token: str = "token", kind: Kind = Kind.HUMAN) -> StoredSession:
-    return store.start_session(study, kind, Source.WEB, token, "consent")
+    return store.start_session(study, SessionStart(str(uuid.uuid4()), kind, Source.WEB, token, "consent"))
 
 
 def response(trial_index: int, **changes: Any) -> Response:
@@ -55,9 +60,7 @@ def test_what_is_acknowledged_is_there_after_reopening(store: SqliteStore, sampl
 
 
 def test_the_file_is_in_wal_mode_and_every_commit_is_synced(store: SqliteStore) -> None:
-    from server.store.sqlite import _connect
-
-    connection = _connect(store.path)
+    connection = connect(store.path)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
     connection.close()
@@ -297,3 +300,110 @@ def test_a_closed_store_takes_nothing(store: SqliteStore, sample_study: Study) -
     store.close()
     with pytest.raises(StoreUnavailable):
         store.add_response(session, response(0))
+
+
+def test_threads_that_come_and_go_leave_no_connections_behind(store: SqliteStore, sample_study: Study) -> None:
+    start(store, sample_study)
+    for _ in range(100):
+        thread = threading.Thread(target=store.find_session, args=("token",))
+        thread.start()
+        thread.join()
+    assert store._idle_readers.qsize() <= 2
+
+
+def test_a_commit_or_rollback_that_fails_ends_no_writer(tmp_path: Path) -> None:
+    class Failing(sqlite3.Connection):
+        failing: tuple[str, ...] = ()
+
+        def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
+            if sql in self.failing:
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().execute(sql, *arguments)
+
+    connection = sqlite3.connect(tmp_path / "n.db", isolation_level=None, check_same_thread=False, factory=Failing)
+    connection.execute("CREATE TABLE numbers (n INTEGER PRIMARY KEY) STRICT")
+    writer = GroupCommitWriter(lambda: connection)
+    for failing in [("BEGIN IMMEDIATE",), ("COMMIT",)]:
+        connection.failing = failing
+        with pytest.raises(StoreUnavailable):
+            writer.write(lambda db: db.execute("INSERT INTO numbers VALUES (1)"))
+    connection.failing = ("COMMIT", "ROLLBACK")
+    with pytest.raises(StoreUnavailable):
+        writer.write(lambda db: db.execute("INSERT INTO numbers VALUES (1)"))
+    connection.failing = ()
+    with pytest.raises(StoreUnavailable):  # the transaction that could not be rolled back is in the way once more
+        writer.write(lambda db: db.execute("INSERT INTO numbers VALUES (2)"))
+    writer.write(lambda db: db.execute("INSERT INTO numbers VALUES (3)"))
+    writer.close()
+    with sqlite3.connect(tmp_path / "n.db") as db:
+        assert db.execute("SELECT n FROM numbers").fetchall() == [(3,)]
+    db.close()
+
+
+def test_a_withdrawn_answer_leaves_no_trace_in_the_files(store: SqliteStore, sample_study: Study) -> None:
+    session = start(store, sample_study).session.session
+    marked = response(0, response_id="5ca1ab1e-0000-4000-8000-00000badcafe")
+    store.add_response(session, marked)
+
+    def traces() -> int:
+        return sum(path.read_bytes().count(b"5ca1ab1e-0000") for path in store.path.parent.iterdir())
+
+    assert traces() > 0
+    store.withdraw_session(session)
+    assert traces() == 0
+
+
+def test_a_first_start_that_was_interrupted_is_taken_up_again(tmp_path: Path) -> None:
+    path = tmp_path / "equipoise.db"
+    with sqlite3.connect(path) as db:
+        db.execute(
+            "CREATE TABLE _sqlite_migrations (id INTEGER PRIMARY KEY, migration_set TEXT, name TEXT, applied_at TEXT)"
+        )
+    db.close()
+    SqliteStore(path).close()
+    SqliteStore(path).close()
+
+
+def test_many_processes_can_open_a_new_store_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "equipoise.db"
+    program = (
+        "import sys; from pathlib import Path; from server.store import SqliteStore; "
+        "SqliteStore(Path(sys.argv[1])).close()"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", program, str(path)]) for _ in range(6)]
+    assert [process.wait(60) for process in processes] == [0] * 6
+
+
+def test_the_view_has_a_row_for_every_planned_trial_even_without_its_item(
+    store: SqliteStore, sample_study: Study
+) -> None:
+    stored = start(store, sample_study)
+    with connect(store.path) as db:
+        db.execute("DELETE FROM items WHERE item_id = ?", (stored.trials[3].item.item_id,))
+    db.close()
+    assert len(store.trials()) == len(stored.trials)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no file modes")
+def test_the_answers_are_for_their_owners_eyes(store: SqliteStore) -> None:
+    assert store.path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_times_are_stored_in_utc(store: SqliteStore, sample_study: Study) -> None:
+    run = run_baseline(sample_study, "baseline/tracer")
+    elsewhere = datetime(2026, 11, 21, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    store.add_runs(sample_study, [run.model_copy(update={"started_at": elsewhere})])
+    assert {row["started_at"] for row in store.trials()} == {"2026-11-22T04:30:00.000+00:00"}
+
+
+def test_a_code_finds_its_own_session_and_a_shared_one_finds_nobody(
+    store: SqliteStore, sample_study: Study, study_folder: Path, edit: Callable[[Path, str, str], None]
+) -> None:
+    own = start(store, sample_study)
+    assert store.sessions_with_code(own.completion_code) == [own.session.session]
+    edit(study_folder / "study.yaml", "language: en", "language: en\ncompletion_code: SHARED")
+    edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')
+    shared = load_study(study_folder)
+    store.register_study(shared)
+    assert start(store, shared, "other").completion_code == "SHARED"
+    assert store.sessions_with_code("SHARED") == []

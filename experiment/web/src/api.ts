@@ -38,6 +38,7 @@ export interface Completion {
 export type Session = {
   /** Name of the session; every answer carries it, so that none can get into another session. */
   session: string;
+  kind: SessionKind;
   fixation_ms: number;
   next_trial_index: number;
   trials: SessionTrial[];
@@ -127,8 +128,9 @@ export const api = {
     }
   },
 
-  startSession: (consent_digest: string, kind: SessionKind) =>
-    request<Session>("POST", "/api/session", { consent_digest, kind }),
+  /** Begins a session; the same `start_id` again, after a lost reply, begins no second one. */
+  startSession: (start_id: string, consent_digest: string, kind: SessionKind) =>
+    request<Session>("POST", "/api/session", { start_id, consent_digest, kind }),
 
   respond: (response: TrialResponse) =>
     request<{ response_id: string; feedback: Feedback | null }>("POST", "/api/responses", response),

@@ -9,7 +9,7 @@
  * #feedback-continue, #leave-study, #leave-confirm, #completion-code, #save-status, #progress.
  */
 import { initJsPsych, type JsPsych } from "jspsych";
-import { api, ApiError, type Feedback, type Session, type SessionTrial, type Study } from "./api";
+import { api, ApiError, type Feedback, type Session, type SessionKind, type SessionTrial, type Study } from "./api";
 import { measureFrameInterval_ms } from "./fixation";
 import { showCompletion, showEnd, showError, showNotSaved, showWaiting } from "./notices";
 import { Outbox, uuid4 } from "./outbox";
@@ -26,7 +26,7 @@ type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
 type TrialDescription = Timeline[number];
 
 const main = document.getElementById("jspsych")!;
-const simulation = simulationMode(new URLSearchParams(location.search).get("simulate"));
+const askedSimulation = simulationMode(new URLSearchParams(location.search).get("simulate"));
 
 const jsPsych: JsPsych = initJsPsych({
   display_element: main,
@@ -37,7 +37,7 @@ const jsPsych: JsPsych = initJsPsych({
 const bar = new StudyBar(main, createLeaveDialog(withdraw));
 const outbox = new Outbox(
   (status) => bar.showSaveStatus(status),
-  (error) => showNotSaved(messageOf(error)),
+  () => jsPsych.abortExperiment(), // whatever came after a refused response would be refused too
 );
 const frameInterval_ms = measureFrameInterval_ms();
 
@@ -54,7 +54,7 @@ document.addEventListener("click", () => {
 ignoreHeldKeysOnButtons();
 start().catch((error) => {
   bar.hide();
-  showError(main, messageOf(error));
+  (error === outbox.rejection ? showNotSaved : showError)(main, messageOf(error));
 });
 
 async function start(): Promise<void> {
@@ -68,11 +68,17 @@ async function start(): Promise<void> {
   if (session?.status === "withdrawn") return showEnd(main, texts.withdrawnTitle, texts.withdrawn);
 
   main.replaceChildren();
+  // A person's session is never taken over by a program, whatever the address asks for.
+  const simulation = session?.kind === "human" ? null : askedSimulation;
   const timeline: Timeline = session ? await sessionTimeline(study, session) : [];
-  if (!session) timeline.push(consent(study, (begun) => timeline.push(...begun)));
+  if (!session) {
+    const kind = simulation ? "simulated" : "human";
+    timeline.push(consent(study, kind, (begun) => timeline.push(...begun)));
+  }
   if (timeline.length > 0) await (simulation ? jsPsych.simulate(timeline, simulation) : jsPsych.run(timeline));
 
   bar.hide();
+  if (outbox.rejection !== null) throw outbox.rejection;
   if (left === "declined") return showEnd(main, texts.declinedTitle, texts.declined);
   if (left === "withdrawn") return showEnd(main, texts.withdrawnTitle, texts.withdrawn);
   showWaiting(main, texts.sendingLast);
@@ -83,10 +89,8 @@ async function start(): Promise<void> {
 /** This browser's session, once the server has every response that an earlier visit left in the outbox. */
 async function savedSession(): Promise<Session | null> {
   const session = await reach(api.session);
-  if (session?.status !== "active") {
-    outbox.drop(() => true); // their session is over
-    return session;
-  }
+  if (session?.kind === "simulated" && !askedSimulation) return null; // a program's session is no person's
+  if (session?.status !== "active") return session;
   outbox.drop((response) => response.session !== session.session || response.trial_index < session.next_trial_index);
   if (outbox.unsent === 0) return session;
   showWaiting(main, texts.sendingEarlier);
@@ -95,7 +99,8 @@ async function savedSession(): Promise<Session | null> {
 }
 
 /** Asks for consent. Only then is there a session, whose timeline `onBegun` receives; jsPsych takes trials added while it runs. */
-function consent(study: Study, onBegun: (timeline: Timeline) => void): TrialDescription {
+function consent(study: Study, kind: SessionKind, onBegun: (timeline: Timeline) => void): TrialDescription {
+  const start_id = uuid4();
   return {
     type: PagePlugin,
     pages: [study.consent_html],
@@ -109,8 +114,8 @@ function consent(study: Study, onBegun: (timeline: Timeline) => void): TrialDesc
         return;
       }
       showWaiting(jsPsych.getDisplayElement(), texts.connecting);
-      const kind = simulation ? "simulated" : "human";
-      const session = await reach(() => api.startSession(study.consent_digest, kind));
+      const session = await reach(() => api.startSession(start_id, study.consent_digest, kind));
+      outbox.drop((response) => response.session !== session.session);
       onBegun(await sessionTimeline(study, session));
     },
   };

@@ -19,29 +19,23 @@ export function showEnd(place: HTMLElement, title: string, message: string): voi
 
 /** An error that the client cannot mend, in the server's own words, with a way to try again. */
 export function showError(place: HTMLElement, message: string): void {
+  showProblem(place, texts.errorTitle, message);
+}
+
+/** Tells that the server refused a response, and that the ones before it are safe. */
+export function showNotSaved(place: HTMLElement, reason: string): void {
+  showProblem(place, texts.notSavedTitle, reason, texts.notSaved);
+}
+
+function showProblem(place: HTMLElement, title: string, ...paragraphs: string[]): void {
   const page = html(
     "article",
     { class: "page", role: "alert", tabindex: -1, lang: TEXTS_LANGUAGE },
-    html("h1", {}, texts.errorTitle),
-    html("p", {}, message),
+    html("h1", {}, title),
+    ...paragraphs.map((paragraph) => html("p", {}, paragraph)),
     html("div", { class: "buttons" }, reloadButton()),
   );
   replaceAndFocus(place, page);
-}
-
-/** Tells, above everything else, that the server refused a response. */
-export function showNotSaved(reason: string): void {
-  const dialog = html(
-    "dialog",
-    { "aria-labelledby": "not-saved-title", lang: TEXTS_LANGUAGE },
-    html("h2", { id: "not-saved-title" }, texts.notSavedTitle),
-    html("p", {}, reason),
-    html("p", {}, texts.notSaved),
-    html("div", { class: "buttons" }, reloadButton()),
-  );
-  dialog.addEventListener("cancel", (event) => event.preventDefault());
-  document.body.append(dialog);
-  dialog.showModal();
 }
 
 export function showCompletion(place: HTMLElement, { completion_code, debrief_html }: Completion): void {

@@ -43,12 +43,14 @@ export class Outbox {
   private sending = false;
   private closed = false;
   private receivers = new Map<string, (feedback: Feedback | null) => void>();
-  private onDrained: (() => void)[] = [];
+  private onDrained: { resolve: () => void; reject: (error: unknown) => void }[] = [];
 
-  /** `onRejected` hears the server's final no to a response; nothing is sent after it. */
+  /** The server's final no to a response, if there was one; nothing is kept or sent after it. */
+  rejection: unknown = null;
+
   constructor(
     private onStatus: (status: SaveStatus) => void,
-    private onRejected: (error: unknown) => void,
+    private onRejected: () => void,
   ) {}
 
   get unsent(): number {
@@ -66,10 +68,11 @@ export class Outbox {
     });
   }
 
-  /** Sends what waits; resolves when nothing is left. */
+  /** Sends what waits; resolves when the server has it all, rejects if it refuses a response for good. */
   drain(): Promise<void> {
-    return new Promise((resolve) => {
-      this.onDrained.push(resolve);
+    return new Promise((resolve, reject) => {
+      if (this.rejection !== null) return reject(this.rejection);
+      this.onDrained.push({ resolve, reject });
       void this.send();
     });
   }
@@ -92,11 +95,13 @@ export class Outbox {
     try {
       for (let response = this.waiting[0]; response; response = this.waiting[0]) await this.sendOne(response);
       this.onStatus("saved");
-      this.onDrained.splice(0).forEach((resolve) => resolve());
+      this.onDrained.splice(0).forEach(({ resolve }) => resolve());
     } catch (error) {
       if (this.closed) return;
       this.close(); // the server takes responses in order, so the ones behind a rejected one would be rejected too
-      this.onRejected(error);
+      this.rejection = error;
+      this.onDrained.splice(0).forEach(({ reject }) => reject(error));
+      this.onRejected();
     } finally {
       this.sending = false;
     }

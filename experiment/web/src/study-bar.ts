@@ -1,5 +1,5 @@
 /** What stands around the trials: progress, the way out of the study, and whether the answers are saved. */
-import type { SessionTrial } from "./api";
+import { isTemporary, type SessionTrial } from "./api";
 import { html } from "./dom";
 import type { SaveStatus } from "./outbox";
 import { TEXTS_LANGUAGE, texts } from "./texts";
@@ -89,8 +89,8 @@ export function createLeaveDialog(withdraw: () => Promise<void>): HTMLDialogElem
     try {
       await withdraw();
       dialog.close();
-    } catch {
-      problem.textContent = texts.leaveFailed;
+    } catch (error) {
+      problem.textContent = isTemporary(error) ? texts.leaveFailed : (error as Error).message;
     }
     confirm.disabled = false;
   });

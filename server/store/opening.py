@@ -1,0 +1,79 @@
+"""Opening the SQLite file: connections, the newest schema, and a refusal, untouched, of what is not ours."""
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from batteries.errors import InputError
+from batteries.store_format import KNOWN_MIGRATIONS
+from server.store.schema import migrations
+
+BUSY_TIMEOUT_S = 10.0
+"""How long a commit waits for another process (an import beside a running server) to finish its own."""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Return a connection that syncs every commit, with transactions left to the caller."""
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # a withdrawn answer leaves no trace in the file
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def migrate(path: Path) -> None:
+    """Bring the file's schema up to date; refuse, untouched, what is no store or comes from a newer version."""
+    try:
+        if path.exists() and path.stat().st_size > 0:
+            _check_is_ours(path)
+        with closing(connect(path)) as connection:
+            _switch_to_wal(connection)
+            # One transaction around all: whoever comes second waits here, and finds nothing left to do.
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                migrations.apply(Database(connection))
+    except sqlite3.OperationalError as error:
+        raise InputError(
+            f"{path}: the store cannot be opened now ({error}); check that its folder can be written to and that no "
+            "other program holds the file, then try again. The answers in it are not touched."
+        ) from None
+    except sqlite3.DatabaseError as error:
+        raise InputError(
+            f"{path}: this file is not a store, or is damaged ({error}); if it is your data, restore it from a backup, "
+            "otherwise move it away."
+        ) from None
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Switch the file to write-ahead logging; SQLite does not wait by itself for another process that does the same."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def _check_is_ours(path: Path) -> None:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        applied = {migration.name for migration in migrations.applied(Database(connection))}
+    # A first start that was interrupted leaves the empty list of migrations and nothing else.
+    if not applied and tables - {"_sqlite_migrations"}:
+        raise InputError(f"{path}: this is not an Equipoise store; move it away, and a new one will be made.")
+    unknown = applied - set(KNOWN_MIGRATIONS)
+    if unknown:
+        raise InputError(
+            f"{path}: this store was written by a newer Equipoise (it has {', '.join(sorted(unknown))}); "
+            "update Equipoise to read it."
+        )
