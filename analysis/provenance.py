@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import DERIVED
+from analysis.columns import DERIVED, factor_columns
 from analysis.data import read_trials
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
@@ -100,13 +100,13 @@ def provenance_of(
 def refuse_changed_items(trials: pd.DataFrame) -> None:
     """Raise InputError if one item id stands for two different items, as when a battery was edited between sessions."""
     test = trials[trials["phase"] == "test"]
-    names = ["item_id", "task", "content", "key"]
+    names = ["item_id", "task", "content", "key", *factor_columns(trials)]
     texts = pd.DataFrame({name: _canonical_cells(test[name]) for name in names}).drop_duplicates()
     changed = texts["item_id"][texts["item_id"].duplicated()]
     if not changed.empty:
         item_id = json.loads(changed.iloc[0])
         versions = ", ".join(f"{battery[:12]}..." for battery in sorted(test["battery"].unique()))
         raise InputError(
-            f"item `{item_id}` does not have one text and key throughout the data (batteries {versions}); "
+            f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}); "
             "analyse the sessions of one version of the battery at a time."
         )

@@ -227,7 +227,8 @@ def store_with_runs(study_folder: Path) -> Study:
     study = load_study(study_folder)
     store = SqliteStore(study.store_path)
     http = create_app(study, store, "token").test_client()
-    start = {"consent_digest": http.get("/api/study").json["consent_digest"], "kind": "simulated"}
+    digest = http.get("/api/study").json["consent_digest"]
+    start = {"start_id": str(uuid.UUID(int=0)), "consent_digest": digest, "kind": "simulated"}
     session = http.post("/api/session", json=start).json
     for trial in session["trials"]:
         index = trial["trial_index"]
