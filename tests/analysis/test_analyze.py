@@ -158,9 +158,13 @@ def test_a_factor_that_is_not_there_is_refused_before_anything_is_written(rows, 
     assert not list(tmp_path.iterdir())
 
 
-def test_an_item_that_changed_between_sessions_is_refused(view, session, row, tmp_path):
-    changed = row(participant="B", battery="c" * 64, content={"text": "", "prompt": "New?", "options": ["a", "b"]})
-    with pytest.raises(InputError, match="item `i1` does not have one text and key"):
+@pytest.mark.parametrize(
+    "change",
+    [{"content": {"text": "", "prompt": "New?", "options": ["a", "b"]}}, {"factors": {"condition": "other"}}],
+)
+def test_an_item_that_changed_between_sessions_is_refused(view, session, row, tmp_path, change):
+    changed = row(participant="B", battery="c" * 64, **change)
+    with pytest.raises(InputError, match="item `i1` does not have one text, key and levels"):
         run(view(session(), changed), tmp_path / "out", AnalysisPlan())
 
 
