@@ -149,7 +149,7 @@ def test_the_whole_study_by_keyboard_alone(visit: Any, server: str, study_folder
     given = take_with_keyboard(visitor, chosen_outcomes(load_study(study_folder), 30))
     code = visitor.page.locator("#completion-code").inner_text()
     assert re.fullmatch(r"[0-9A-F]{8}", code)
-    expect(visitor.page.get_by_text("Thank you!", exact=True)).to_be_visible()
+    expect(visitor.page.get_by_text("What this was about", exact=True)).to_be_visible()
     visitor.shoot("debrief")
     check_whole_session(rows(study_folder), given)
 

@@ -37,7 +37,7 @@ def test_a_whole_session_is_stored_as_answered(participant: Any, store: SqliteSt
     participant.answer_all()
     done = participant.complete().get_json()
     assert len(done["completion_code"]) >= 8
-    assert "Thank you" in done["debrief_html"]
+    assert "What this was about" in done["debrief_html"]
 
     rows = store.trials()
     plan = plan_session(sample_study, rows[0]["group"], rows[0]["seed"])
@@ -250,12 +250,12 @@ def test_a_session_keeps_the_timing_and_debrief_it_began_with(
     before.answer_all()
     edit(study_folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 500")
     edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')
-    edit(study_folder / "debrief.md", "Thank you!", "So long!")
+    edit(study_folder / "debrief.md", "What this was about", "So long!")
     after = participant_of(load_study(study_folder), store)
     cookie = before.http.get_cookie("equipoise_session_blackbox-predict")
     after.http.set_cookie(cookie.key, cookie.value)
     assert after.http.get("/api/session").get_json()["fixation_ms"] == 200
-    assert "Thank you!" in after.complete().get_json()["debrief_html"]
+    assert "What this was about" in after.complete().get_json()["debrief_html"]
 
 
 def test_two_studies_on_one_machine_do_not_share_a_cookie(
