@@ -162,7 +162,11 @@ def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
         if rule.rule != step:
             continue
         if isinstance(rule, AttentionCheckRule):
-            many = "any attention check" if rule.max_failed == 0 else f"more than {rule.max_failed} attention checks"
+            many = (
+                "at least one attention check"
+                if rule.max_failed == 0
+                else f"more than {rule.max_failed} attention checks"
+            )
             return f"failed {many}"
         bounds = [f"under {rule.min_ms:,g} ms"] if rule.min_ms is not None else []
         bounds += [f"over {rule.max_ms:,g} ms"] if rule.max_ms is not None else []

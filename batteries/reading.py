@@ -15,6 +15,9 @@ from batteries.errors import InputError
 
 Model = TypeVar("Model", bound=BaseModel)
 
+MOST_SENTENCES = 5
+"""Mistakes that are named of one line or export: with more of them the file is of another kind altogether."""
+
 
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 file.
@@ -104,8 +107,12 @@ def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Mo
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return what is wrong in one sentence for each mistake that pydantic found."""
-    return " ".join(_sentence(details, model) for details in error.errors())
+    """Return what is wrong in one sentence for each mistake that pydantic found, the first few of many."""
+    sentences = [_sentence(details, model) for details in error.errors()]
+    n_more = len(sentences) - MOST_SENTENCES
+    if n_more > 0:
+        sentences[MOST_SENTENCES:] = [f"And {n_more} more of this kind."]
+    return " ".join(sentences)
 
 
 def _plain(node: Any) -> Any:

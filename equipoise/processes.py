@@ -30,7 +30,8 @@ def running_server(folder: Path) -> Iterator[str]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     process = subprocess.Popen(
-        [sys.executable, "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet"],
+        # -P: a folder called `analysis` or `server` where the user happens to be must not be taken for ours.
+        [sys.executable, "-P", "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet"],
         stdin=subprocess.DEVNULL,
     )
     try:

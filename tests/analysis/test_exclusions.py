@@ -61,7 +61,7 @@ def test_rules_are_applied_in_the_stated_order_and_the_flow_adds_up(view, sessio
 def test_the_flow_says_its_criteria_in_words_with_units(view, session):
     flow = apply_exclusions(tidy_trials(view(session(), session(kind="model"))), ALL_RULES).flow
     words = flow[flow["kind"] == "human"].set_index("step")["criterion"]
-    assert words["attention_check"] == "failed any attention check"
+    assert words["attention_check"] == "failed at least one attention check"
     assert words["median_rt"] == "median response time under 1,000 ms or over 30,000 ms"
     assert words["trial_rt"] == "trial's response time under 200 ms or over 60,000 ms"
     models = flow[flow["kind"] == "model"].set_index("step")["criterion"]

@@ -173,6 +173,15 @@ def test_withdrawing_after_the_end_takes_the_answers_out(study_folder: Path) -> 
     db.close()
 
 
+def test_a_folder_of_the_users_with_the_name_of_a_room_is_no_obstacle(study_folder: Path, tmp_path: Path) -> None:
+    for room in ("analysis", "server", "experiment"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "__init__.py").write_text("raise RuntimeError('not ours')", encoding="utf-8")
+    command = [Path(sys.executable).with_name("equipoise"), "simulate", study_folder, "-n", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_simulation_can_be_repeated_exactly(study_folder: Path, tmp_path: Path) -> None:
     import shutil
 

@@ -126,6 +126,16 @@ def test_a_file_that_does_not_fit_is_refused_with_its_place(
     assert str(path) in str(error.value)
 
 
+def test_of_very_many_mistakes_the_first_few_are_named(
+    sample_study: Study, export: dict[str, Any], tmp_path: Path
+) -> None:
+    for prediction in export["results"][0]["predictions"]:
+        del prediction["predicted"]
+    with pytest.raises(InputError, match=r"And \d+ more of this kind") as error:
+        read_stored_runs(sample_study, [write(tmp_path, export)])
+    assert len(str(error.value)) < 1_000
+
+
 def test_a_file_that_is_not_json_is_refused(sample_study: Study, tmp_path: Path) -> None:
     path = tmp_path / "runs.json"
     path.write_text('{"results": [\n', encoding="utf-8")
