@@ -51,7 +51,7 @@ def shuffle_with_max_run(
     """
     limit = len(entries) if max_run is None else max_run
     counts = Counter(levels)
-    if not _arrangeable(counts, None, 0, limit):
+    if not _arrangeable(counts, limit):
         level, count = counts.most_common(1)[0]
         raise InputError(
             f"no order has at most {max_run} of {level!r} in a row: {count} of {len(entries)} trials have it; "
@@ -118,22 +118,15 @@ def _allows(level: Hashable, counts: Counter[Hashable], last: Hashable, run: int
     """Say whether `level` may come next without making the rest impossible."""
     if level == last and run == limit:
         return False
-    after = Counter(counts)
-    after[level] -= 1
-    return _arrangeable(after, level, run + 1 if level == last else 1, limit)
+    # What comes next fitted before and takes one of its own places: the others need a look, which lose a divider.
+    return _arrangeable(counts - Counter([level]), limit)
 
 
-def _arrangeable(counts: Counter[Hashable], last: Hashable, run: int, limit: int) -> bool:
-    """Say whether the counted entries can follow a run of `run` times `last` with no run over `limit`.
+def _arrangeable(counts: Counter[Hashable], limit: int) -> bool:
+    """Say whether the counted entries have an order in which no level comes more than `limit` times in a row.
 
-    The others stand as dividers between blocks of one level: n dividers make room for n + 1 blocks of `limit`, the
-    first of which is already partly (for `last`) used up. Blocks of different levels divide each other, so it is
-    enough that each level alone fits.
+    The others stand as dividers between blocks of one level: n dividers make room for n + 1 blocks of `limit`. Blocks
+    of different levels divide each other, so it is enough that each level alone fits.
     """
     total = sum(counts.values())
-    for level, count in counts.items():
-        dividers = total - count
-        room = dividers * limit + (limit - run if level == last else limit)
-        if count > room:
-            return False
-    return True
+    return all(count <= (total - count + 1) * limit for count in counts.values())

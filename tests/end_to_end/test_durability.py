@@ -85,8 +85,10 @@ def test_sigkill_under_load_loses_no_acknowledged_response(study_folder: Path) -
     for client in clients:
         client.start()
     time.sleep(LOAD_S)
-    while sum(client.unanswered is not None for client in clients) < 3:
-        time.sleep(0.0005)  # kill while answers are on their way
+    deadline = time.monotonic() + 10
+    while sum(client.unanswered is not None for client in clients if client.is_alive()) < 3:  # kill them on their way
+        assert time.monotonic() < deadline, "no answers are under way; did the clients fail?"
+        time.sleep(0.0005)
     os.killpg(server.pid, signal.SIGKILL)
     server.wait()
     for client in clients:

@@ -1,6 +1,7 @@
 import random
 from collections import Counter
 from itertools import groupby, pairwise, permutations
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -14,11 +15,14 @@ def longest_run(levels: list[str]) -> int:
     return max((len(list(run)) for _, run in groupby(levels)), default=0)
 
 
-@given(st.lists(st.sampled_from("abc"), max_size=7), st.integers(1, 3), st.integers(0, 2**32))
-def test_an_order_is_found_exactly_when_there_is_one(levels: list[str], max_run: int, seed: int) -> None:
+@given(st.lists(st.sampled_from("abc"), max_size=7), st.integers(1, 3), st.integers(0, 2**32), st.sampled_from([0, 9]))
+def test_an_order_is_found_exactly_when_there_is_one(
+    levels: list[str], max_run: int, seed: int, most_shuffles: int
+) -> None:
     possible = any(longest_run(list(order)) <= max_run for order in set(permutations(levels)))
     if possible:
-        order = shuffle_with_max_run(levels, levels, max_run, random.Random(seed))
+        with patch("experiment.order.MOST_SHUFFLES", most_shuffles):  # 0: always built
+            order = shuffle_with_max_run(levels, levels, max_run, random.Random(seed))
         assert Counter(order) == Counter(levels)
         assert longest_run(order) <= max_run
     else:
