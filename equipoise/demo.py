@@ -1,5 +1,6 @@
 """The whole main job on a sample study: serve, simulate, compare with baselines, analyze, report."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -33,8 +34,9 @@ def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: 
     analyze_study(study, folder / "results")
     click.echo(f"4. Exclusions, tables, figures and report: {(folder / 'results' / 'report.html').resolve()}")
     if keep_serving:
-        click.echo("5. Take the study yourself, then compare yourself: "
-                   f"equipoise analyze {folder} -o {folder / 'results'}")  # fmt: skip
+        # As it was called: in a fresh clone the command is in .venv/bin, which is not on the path.
+        command = sys.argv[0] if Path(sys.argv[0]).stem == "equipoise" else "equipoise"
+        click.echo(f"5. Take the study yourself, then see: {command} analyze {folder} -o {folder / 'results'}")
         port = free_port()
         serve(folder, HOST, port, on_ready=lambda: announce(folder, HOST, port))
 

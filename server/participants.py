@@ -22,6 +22,7 @@ from experiment import records
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
 from experiment.study import Study
+from server.cookies import set_cookie
 from server.store import Conflict, SessionStart, Store, StoredSession
 
 participants = Blueprint("participants", __name__, template_folder="templates")
@@ -108,9 +109,7 @@ def start() -> tuple[Response, int]:
         study, SessionStart(body.start_id, body.kind, Source.WEB, _token_digest(token), body.consent_digest)
     )
     response = _session_json(stored)
-    # Behind a proxy that ends HTTPS only this header tells; a forged one can do no more than keep the cookie back.
-    is_https = request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
-    response.set_cookie(_cookie_name(), token, max_age=COOKIE_MAX_AGE_S, httponly=True, samesite="Lax", secure=is_https)
+    set_cookie(response, _cookie_name(), token, max_age_s=COOKIE_MAX_AGE_S, samesite="Lax")
     return response, 201
 
 

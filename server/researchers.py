@@ -7,6 +7,7 @@ from flask import Blueprint, Response, current_app, redirect, render_template, r
 from werkzeug.exceptions import Forbidden
 
 from experiment.study import Study
+from server.cookies import set_cookie
 from server.store import Store
 
 researchers = Blueprint("researchers", __name__, template_folder="templates")
@@ -21,10 +22,14 @@ def enter(token: str) -> tuple[Response, int] | Response:
         raise Forbidden("This link is not valid; take the one that `equipoise serve` printed.")
     response = redirect(url_for("researchers.progress"))
     assert isinstance(response, Response)
-    response.set_cookie(
-        _cookie_name(), _cookie_value(), max_age=COOKIE_MAX_AGE_S, httponly=True, samesite="Strict",
-        secure=request.is_secure, path=url_for("researchers.progress"),
-    )  # fmt: skip
+    set_cookie(
+        response,
+        _cookie_name(),
+        _cookie_value(),
+        max_age_s=COOKIE_MAX_AGE_S,
+        samesite="Strict",
+        path=url_for("researchers.progress"),
+    )
     return response
 
 
