@@ -141,14 +141,13 @@ def add_response(db: sqlite3.Connection, session: str, response: Response) -> bo
     status, n_trials, n_answered = state(db, session)
     if status != Status.ACTIVE:
         raise Conflict(f"This session is {status}; it takes no more answers.")
+    # Participants read these.
     if response.trial_index >= n_trials:
         raise Conflict(f"There is no trial {response.trial_index} in this session.")
-    if response.trial_index != n_answered:
-        raise Conflict(
-            f"Trial {response.trial_index} is not the next one; the next is trial {n_answered}."
-            if n_answered < n_trials
-            else "Every trial of this session is answered."
-        )
+    if response.trial_index < n_answered:
+        raise Conflict("This question has been answered already, perhaps in another window.")
+    if response.trial_index > n_answered:
+        raise Conflict("The answer to an earlier question has not arrived.")
     _insert_response(db, session, response, received_at=now())
     return True
 
