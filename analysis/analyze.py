@@ -206,9 +206,14 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
             )
         balanced, pooled = f"{100 * per_item['mean'].mean():.1f} %", f"{100 * row['accuracy']:.1f} %"
         if balanced != pooled:
-            notes.append(
+            note = (
                 f"Items were answered by {per_item['size'].min()} to {per_item['size'].max()} {row['subject']}, whose "
-                f"accuracy of {pooled} would be {balanced} if every item weighed the same, as it does in a model's; "
-                "compare them by the differences, where an item weighs alike on both sides."
+                f"accuracy of {pooled} would be {balanced} if every item weighed the same"
             )
+            if (kept["kind"] == "model").any():
+                note += (
+                    ", as it does in a model's; compare them by the differences, where an item weighs alike on both "
+                    "sides"
+                )
+            notes.append(f"{note}.")
     return notes

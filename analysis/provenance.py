@@ -112,5 +112,6 @@ def refuse_changed_items(trials: pd.DataFrame) -> None:
         versions = ", ".join(f"{battery[:12]}..." for battery in sorted(test["battery"].unique()))
         raise InputError(
             f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}); "
-            "analyse the sessions of one version of the battery at a time."
+            "analyse one version of the study at a time (--study-version), or, where the versions are called alike, "
+            "begin afresh in a copy of the study's folder without `data`."
         )

@@ -1,5 +1,6 @@
 """The report: one HTML page with everything in it, which asks nothing of the network."""
 
+from collections import Counter
 from typing import Any
 
 import jinja2
@@ -68,6 +69,7 @@ def render_report(
     plan, trials = provenance.plan, exclusions.trials
     kept = trials[trials["excluded_by"].isna()]
     overall, gaps = _rows(tables["accuracy_overall"]), _rows(tables["differences_overall"])
+    same_answer, same_answer_correct = _best_same_answer(kept)
     return environment.get_template("report_template.html").render(
         title=title,
         provenance=provenance,
@@ -81,6 +83,8 @@ def render_report(
         n_items=int(kept["item_id"].nunique()),
         n_planned_items=int(trials.loc[trials["phase"] == "test", "item_id"].nunique()),
         chance=float(kept["chance"].mean()),
+        same_answer=same_answer,
+        same_answer_correct=same_answer_correct,
         factors=[(name, [level_words(level) for level in table[name].drop_duplicates()])
                  for name, table in by_factor.items()],
         who=_who(exclusions),
@@ -101,6 +105,13 @@ def render_report(
         rules=rule_sentences(plan),
         exclusion_rules=_exclusion_rules(exclusions.flow),
     )  # fmt: skip
+
+
+def _best_same_answer(kept: pd.DataFrame) -> tuple[str, float]:
+    """Return the answer that is right for most items, and the share of items for which it is."""
+    keys = [str(key) for key in kept.drop_duplicates("item_id")["key"]]
+    answer, n_items = Counter(sorted(keys)).most_common(1)[0]
+    return answer, n_items / len(keys)
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -114,7 +114,8 @@ def rule_sentences(plan: AnalysisPlan) -> list[str]:
         f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (seed {plan.bootstrap_seed}), because "
         "trials of one person are not independent. Where all participants have the same accuracy, it is Wilson's "
         "interval with the number of participants as its number of trials.",
-        f"The interval of a single participant or run ({level}) is Wilson's over its trials.",
+        f"The interval of a single participant or run ({level}) is Wilson's over its trials, as if they were "
+        "independent draws; a program that always answers alike has no such spread.",
         "A difference is people minus model over the items that people answered and the model was asked. The model's "
         "accuracy there is over the mixture of items that the people answered: an item weighs as many as their answers "
         "to it, and Wilson's interval takes the effective number of trials (Kish 1965). The two intervals are joined "

@@ -6,11 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from batteries.canonical import canonical_json, digest
 from batteries.errors import InputError
 from batteries.reading import describe, read_json_lines, read_yaml, validate_line
+from batteries.store_format import RESERVED_FACTOR_NAMES
 from batteries.tasks import task_named
 
 Level = str | int | float | bool
@@ -29,6 +30,13 @@ class Item(BaseModel):
     )
     content: dict[str, JsonValue] = Field(description="What is shown; its fields are those of the task.")
     key: JsonValue = Field(description="The right answer, in the form of the task's response.")
+
+    @field_validator("factors")
+    @classmethod
+    def _names_are_free(cls, factors: dict[str, Level]) -> dict[str, Level]:
+        for name in RESERVED_FACTOR_NAMES & factors.keys():
+            raise ValueError(f"the factor `{name}` has the name of a column of the analysis' tables; rename it.")
+        return factors
 
 
 class BatteryHeader(BaseModel):

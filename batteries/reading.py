@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -64,7 +65,7 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
         return model.model_validate(_plain(document))
     except ValidationError as error:
         sentences = []
-        for details in error.errors():
+        for details in _mistakes(error):
             line_number, details["loc"] = _find(document, details["loc"])
             sentences.append(f"{path}, line {line_number}: {_sentence(details, model)}")
         raise InputError("\n".join(sentences)) from None
@@ -108,7 +109,7 @@ def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Mo
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
     """Return what is wrong in one sentence for each mistake that pydantic found, the first few of many."""
-    sentences = [_sentence(details, model) for details in error.errors()]
+    sentences = [_sentence(details, model) for details in _mistakes(error)]
     n_more = len(sentences) - MOST_SENTENCES
     if n_more > 0:
         sentences[MOST_SENTENCES:] = [f"And {n_more} more of this kind."]
@@ -155,13 +156,25 @@ def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int,
 def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
     location = details["loc"]
     place = ".".join(str(step) for step in location) or "the whole"
+    given = repr(details["input"])
+    shown = given if len(given) <= 60 else given[:57] + "..."
     match details["type"]:
         case "extra_forbidden":
-            siblings = ", ".join(_siblings(model, location))
-            known = f"; the fields here are {siblings}" if siblings else ""
-            return f"`{place}` is not a field Equipoise knows{known}; mend the spelling or take it out."
+            known = _siblings(model, location)
+            near = get_close_matches(str(location[-1]), known, n=1)
+            guess = f"; did you mean `{near[0]}`?" if near else ""
+            listed = f"; the fields here are {', '.join(known)}" if known and not near else ""
+            return f"`{place}` is not a field Equipoise knows{guess or listed or ';'} Mend the spelling or take it out."
         case "missing":
             return f"`{place}` is missing; add it."
+        case "string_type":
+            return f'`{place}` must be a text; put it in quotes: "{details["input"]}".'
+        case "tuple_type" | "list_type":
+            return f"`{place}` must be a list, such as [{details['input']}]."
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return f"`{place}` must hold `name: value` fields (it is {shown})."
+        case "too_short":
+            return f"`{place}` needs at least {details['ctx']['min_length']} entries."
         case "value_error":
             return f"`{place}`: {details['ctx']['error']}" if location else str(details["ctx"]["error"])
         case "union_tag_invalid":
@@ -171,17 +184,26 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"`{place}` lacks the field {details['ctx']['discriminator']}, which says what kind it is; add it."
         case _:
             message = details["msg"][0].lower() + details["msg"][1:]
-            given = repr(details["input"])
-            shown = given if len(given) <= 60 else given[:57] + "..."
             return f"`{place}`: {message} (it is {shown})."
 
 
+def _mistakes(error: ValidationError) -> list[ErrorDetails]:
+    """Return what pydantic found, without its claim that a list is too short only because its entries are wrong."""
+    found = error.errors()
+    inside = {details["loc"][: len(other["loc"])] for details in found for other in found if details is not other}
+    return [details for details in found if details["type"] != "too_short" or details["loc"] not in inside]
+
+
 def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the known fields beside an unknown one, where the way to them leads through plain models only."""
+    """Return the known fields beside an unknown one, where the way to them leads through models and lists of them."""
     for step in location[:-1]:
-        field = model.model_fields.get(str(step))
-        inner = field.annotation if field else None
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+        if isinstance(step, int):
+            continue
+        field = model.model_fields.get(step)
+        annotation = field.annotation if field else None
+        inner = [one for one in (annotation, *get_args(annotation)) if isinstance(one, type)]
+        models = [one for one in inner if issubclass(one, BaseModel)]
+        if not models:
             return []
-        model = inner
+        model = models[0]
     return list(model.model_fields)

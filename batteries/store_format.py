@@ -1,3 +1,61 @@
-"""Names of the store's schema versions: the server applies them, the analysis refuses what it does not know."""
+"""What rooms on both sides of the store must agree on: its schema versions, and the names of its columns."""
 
 KNOWN_MIGRATIONS: tuple[str, ...] = ("m001_studies_sessions_responses",)
+"""Names of the schema's versions: the server applies them, the analysis refuses what it does not know."""
+
+RESERVED_FACTOR_NAMES = frozenset(
+    [
+        "study",
+        "study_version",
+        "battery",
+        "session",
+        "participant",
+        "kind",
+        "source",
+        "status",
+        "started_at",
+        "completed_at",
+        "phase",
+        "item_id",
+        "task",
+        "shown_at",
+        "received_at",
+        "model",
+        "model_version",
+        "run",
+        "prompt_digest",
+        "group",
+        "seed",
+        "trial_index",
+        "fixation_frames",
+        "frames_dropped",
+        "focus_lost",
+        "attempt",
+        "rt_ms",
+        "fixation_ms",
+        "temperature",
+        "valid",
+        "imported_correct",
+        "factors",
+        "content",
+        "key",
+        "response",
+        "correct",
+        "score",
+        "chance",
+        "excluded_by",
+        "subject",
+        "n_participants",
+        "n_trials",
+        "n_correct",
+        "accuracy",
+        "ci_low",
+        "ci_high",
+        "people",
+        "n_items",
+        "accuracy_people",
+        "accuracy_model",
+        "difference",
+    ]
+)
+"""Columns of the analysis' tables, where factors stand beside them: a factor of such a name could not be told apart."""

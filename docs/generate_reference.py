@@ -145,7 +145,7 @@ def _type_words(field: FieldInfo) -> str:
     return _cell(f"{words}, {limits}" if limits else words)
 
 
-def _annotation_words(annotation: Any) -> str:  # noqa: PLR0911 - one line a kind of type
+def _annotation_words(annotation: Any) -> str:
     if annotation in PLAIN_TYPES:
         return PLAIN_TYPES[annotation]
     origin, parts = get_origin(annotation), [part for part in get_args(annotation) if part is not type(None)]

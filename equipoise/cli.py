@@ -82,15 +82,15 @@ def serve(study: Path, host: str, port: int, quiet: bool) -> None:
 @click.option("-n", "n_participants", required=True, type=click.IntRange(1, 100_000), help="Simulated participants.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
 def simulate(study: Path, n_participants: int, seed: int) -> None:
-    """Let simulated participants take a study over HTTP; they are stored as simulated, apart from people."""
-    from equipoise.processes import running_server
+    """Let simulated participants take a study over HTTP; stored as simulated, beside those there are already."""
+    from equipoise.processes import number_of_simulated, running_server
     from equipoise.progress import progress_bar
     from experiment.loading import load_study
     from experiment.simulated import simulate as simulate_participants
 
     loaded = load_study(study)
     with running_server(study) as url, progress_bar("Simulating participants", n_participants) as on_done:
-        simulate_participants(url, loaded.battery, n_participants, seed, on_done)
+        simulate_participants(url, loaded.battery, n_participants, seed, on_done, number_of_simulated(loaded))
     click.echo(f"{n_participants} simulated participants answered; their answers are in {loaded.store_path}.")
 
 
@@ -142,12 +142,13 @@ def run_model(study: Path, model: str) -> None:
 @main.command(epilog="Example: equipoise analyze my-study -o my-study/results")
 @STUDY
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the results.")
-def analyze(study: Path, output: Path) -> None:
+@click.option("--study-version", help="Take only sessions of this version of the study.  [default: all]")
+def analyze(study: Path, output: Path, study_version: str | None) -> None:
     """Apply the preregistered exclusions and compare people with models: tables, figures, report.html."""
     from equipoise.results import analyze_study
     from experiment.loading import load_study
 
-    analyze_study(load_study(study), output)
+    analyze_study(load_study(study), output, study_version)
     click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
 
 

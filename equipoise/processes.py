@@ -12,7 +12,10 @@ import httpx
 
 from batteries.errors import InputError
 from experiment.loading import load_study
+from experiment.records import Kind
+from experiment.study import Study
 from server.serving import free_port, link, researcher_token
+from server.store import SqliteStore
 
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 15
@@ -58,6 +61,19 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
         else:
             return
     raise InputError(f"the server did not answer within {START_TIMEOUT_S} s; is the machine very busy? Try again.")
+
+
+def number_of_simulated(study: Study) -> int:
+    """Return how many simulated participants have begun the study so far."""
+    store = SqliteStore(study.store_path)
+    try:
+        return sum(
+            group.n_active + group.n_completed + group.n_withdrawn
+            for group in store.progress(study)
+            if group.kind == Kind.SIMULATED
+        )
+    finally:
+        store.close()
 
 
 def announce(folder: Path, host: str, port: int) -> None:

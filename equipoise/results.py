@@ -12,8 +12,17 @@ from experiment.study import Study
 from server.store import SqliteStore
 
 
-def analyze_study(study: Study, output: Path) -> None:
+def analyze_study(study: Study, output: Path, study_version: str | None = None) -> None:
     """Analyze what a study's store holds, by the plan in its `study.yaml`.
+
+    Parameters
+    ----------
+    study
+        The study.
+    output
+        Folder for the results.
+    study_version
+        Take only sessions of this version of the study; all if None.
 
     Raises
     ------
@@ -28,13 +37,19 @@ def analyze_study(study: Study, output: Path) -> None:
     if output.resolve() == study.store_path.parent.resolve():
         raise InputError(f"{output}: this folder holds the answers; name another for the results.")
     with spinner("Analyzing"):
+        trials = read_trials(study.store_path)
+        if study_version is not None:
+            versions = sorted(trials["study_version"].unique())
+            if study_version not in versions:
+                raise InputError(f"no session is of version {study_version}; the versions are {', '.join(versions)}.")
+            trials = trials[trials["study_version"] == study_version].reset_index(drop=True)
         analyze(
-            read_trials(study.store_path),
+            trials,
             study.definition.analysis,
             output,
             title=study.definition.title,
             software_version=version("equipoise"),
-            notes=_deviations_from_plan(study),
+            notes=[*_deviations_from_plan(study), *_changed_battery(study, set(trials["battery"]))],
         )
 
 
@@ -62,3 +77,12 @@ def _deviations_from_plan(study: Study) -> list[str]:
                 f"{', '.join(changed)} changed since."
             )
     return notes
+
+
+def _changed_battery(study: Study, answered: set[str]) -> list[str]:
+    if study.battery.digest in answered:
+        return []
+    return [
+        f"The battery in the study's folder ({study.definition.battery}) is not the one that was answered; answers are "
+        "scored by the keys that stood when their sessions began."
+    ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from batteries.design import assign_groups
+from batteries.design import LatinSquare, assign_groups
 from batteries.errors import InputError
 from batteries.items import Battery, Item, load_battery
 from batteries.reading import read_text, read_yaml
@@ -37,7 +37,8 @@ def load_study(folder: Path) -> Study:
     texts = {name: read_text(folder / name) for name in definition.timeline.files}
     try:
         test_items = _test_items(definition, battery)
-        _check_factors(definition.analysis.by, test_items)
+        for field, factors in _named_factors(definition).items():
+            _check_factors(field, factors, test_items)
         study = Study(folder, definition, battery, assign_groups(test_items, definition.design), texts)
         for group in range(1, definition.design.groups + 1):
             plan_session(study, group, seed=0)
@@ -60,11 +61,20 @@ def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
     return [item for item in battery.items if item.item_id not in apart]
 
 
-def _check_factors(factors: Iterable[str], test_items: list[Item]) -> None:
+def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
+    """Return the factors that a study names, by the field that names them."""
+    design, max_run = definition.design, definition.order.max_run
+    named = {"analysis.by": definition.analysis.by, "order.max_run.of": max_run.of if max_run else ()}
+    if isinstance(design, LatinSquare):
+        return named | {"design.rows": design.rows, "design.cells": design.cells}
+    return named | {"design.balance": design.balance}
+
+
+def _check_factors(field: str, factors: Iterable[str], test_items: list[Item]) -> None:
     known = {factor for item in test_items for factor in item.factors}
     for factor in factors:
         if factor not in known:
             raise InputError(
-                f"`analysis.by` names the factor `{factor}`, which no test item has; "
+                f"`{field}` names the factor `{factor}`, which no test item has; "
                 f"the factors are {', '.join(sorted(known)) or 'none'}."
             )

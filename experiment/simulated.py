@@ -91,11 +91,16 @@ def difficulty(item: Item) -> float:
 
 
 def simulate(
-    url: str, battery: Battery, n_participants: int, seed: int, on_done: Callable[[], None] = lambda: None
+    url: str,
+    battery: Battery,
+    n_participants: int,
+    seed: int,
+    on_done: Callable[[], None] = lambda: None,
+    first_number: int = 0,
 ) -> None:
     """Let simulated participants take the study that is served at `url`.
 
-    The same seed against a store without simulated participants gives the same answers again.
+    The same seed and numbers give the same persons and answers again, in a study whose plans are the same.
 
     Parameters
     ----------
@@ -109,6 +114,8 @@ def simulate(
         Seed of persons and answers.
     on_done
         Called after each participant, for a progress bar.
+    first_number
+        Number of the first participant, from 0: how many the study has already, so that nobody takes it twice.
 
     Raises
     ------
@@ -116,14 +123,14 @@ def simulate(
         If the server cannot be reached or refuses an answer.
     """
     try:
-        _simulate(url, battery, n_participants, seed, on_done)
+        _simulate(url, battery, range(first_number, first_number + n_participants), seed, on_done)
     except httpx.HTTPStatusError as error:
         raise InputError(f"the server at {url} refused a request: {error.response.text.strip()}") from None
     except httpx.HTTPError as error:
         raise InputError(f"the server at {url} does not answer any more ({error}); start it again.") from None
 
 
-def _simulate(url: str, battery: Battery, n_participants: int, seed: int, on_done: Callable[[], None]) -> None:
+def _simulate(url: str, battery: Battery, numbers: range, seed: int, on_done: Callable[[], None]) -> None:
     items = {_shown(item.task, item.content): item for item in battery.items}
     with httpx.Client(base_url=url, timeout=60) as client, ThreadPoolExecutor(CONCURRENT_SESSIONS) as pool:
         consent_digest = client.get("/api/study").raise_for_status().json()["consent_digest"]
@@ -134,7 +141,7 @@ def _simulate(url: str, battery: Battery, n_participants: int, seed: int, on_don
 
         # Starts come one after the other, so that the n-th participant always gets the same group and plan.
         under_way = []
-        for number in range(n_participants):
+        for number in numbers:
             session, cookie = _start_session(client, consent_digest)
             under_way.append(pool.submit(take, number, session, cookie))
         for future in under_way:
@@ -161,7 +168,7 @@ def _take_session(
         item = items[_shown(trial["task"], trial["content"])]
         response = {
             "session": session["session"],
-            "response_id": str(uuid.UUID(bytes=rng.bytes(16), version=4)),
+            "response_id": str(uuid.uuid4()),
             "trial_index": trial["trial_index"],
             "response": draw_response(person, item, Phase(trial["phase"]), rng),
             "rt_ms": round(draw_rt_ms(person, rng), 1),

@@ -66,7 +66,7 @@ def run_baseline(study: Study, name: str) -> Run:
         if item.task != "blackbox_predict":
             raise InputError(
                 f"{name} answers items of the task blackbox_predict only, and `{item.item_id}` is {item.task}; "
-                "choose a model that can answer this battery."
+                "there is no baseline for other tasks yet."
             )
         responses.append(
             RunResponse(

@@ -10,12 +10,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.columns import VIEW_COLUMNS
+from analysis.accuracy import TABLE_COLUMNS
+from analysis.columns import FIXED_COLUMNS, VIEW_COLUMNS
 from analysis.csv_text import csv_bytes
 from analysis.data import read_trials, tidy_trials
 from analysis.provenance import data_digest
 from batteries.errors import InputError
-from batteries.store_format import KNOWN_MIGRATIONS
+from batteries.store_format import KNOWN_MIGRATIONS, RESERVED_FACTOR_NAMES
 
 SCHEMA = "CREATE TABLE kept ({}); CREATE VIEW trials AS SELECT * FROM kept;"
 
@@ -272,3 +273,7 @@ def test_a_hundred_thousand_rows_are_read_in_seconds(view, session):
     assert len(table) == 100_000
     assert time.perf_counter() - start < 20
     assert json.loads(json.dumps(table["content"].iloc[-1]))["prompt"] == "Which?"
+
+
+def test_every_column_of_the_tables_is_a_reserved_name_and_no_other():
+    assert RESERVED_FACTOR_NAMES == FIXED_COLUMNS | TABLE_COLUMNS

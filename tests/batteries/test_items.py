@@ -97,6 +97,8 @@ items:
         ([HEADER, ITEM | {"key": None}], "line 2, item `one`: the item has no key"),
         ([HEADER, ITEM | {"key": 3}], "line 2, item `one`: the key does not fit"),
         ([HEADER, ITEM | {"colour": "red"}], "line 2: `colour` is not a field Equipoise knows"),
+        ([HEADER, ITEM | {"factors": {"group": "a"}}], "line 2: .*the factor `group` has the name of a column"),
+        ([HEADER, ITEM | {"content": {"prompt": "?", "options": [1, 2]}}], 'must be a text; put it in quotes: "1"'),
         ([HEADER, ITEM | {"task": "dance"}], "line 2, item `one`: there is no task `dance`"),
         ([HEADER, ITEM | {"content": {"options": ["a", "b"]}}], "line 2, item `one`: `prompt` is missing"),
         ([HEADER, ITEM | {"content": {"prompt": "?", "options": ["a", "a"]}}], "two options have the same text"),

@@ -29,14 +29,18 @@ def read(tmp_path: Path, text: str) -> Outer:
     ("text", "message"),
     [
         ("name: a\nwidht: 3\n", r"line 2: `widht` is not a field Equipoise knows; the fields here are name, inner"),
-        ("name: a\ninner:\n  width: 3\n", r"line 3: `inner.width` is not a field.*the fields here are width_ms"),
+        ("name: a\ninner:\n  width: 3\n", r"line 3: `inner.width` is not a field.*did you mean `width_ms`"),
         ("name: a\nmany:\n  - width_ms: 1\n  - width_ms: x\n", r"line 4: `many.1.width_ms`: input should be a valid"),
         ("inner: {}\n", r"line 1: `name` is missing; add it"),
         ("name: a\nname: b\n", r"line 2: this is not valid YAML"),
         ("name: [a\n", r"this is not valid YAML"),
         ("- a\n", r"line 1: the file must hold `name: value` lines"),
         ("", r"line 1: the file must hold"),
-        ("name: 3\n", r"line 1: `name`: input should be a valid string \(it is 3\)"),
+        ("name: 3\n", r'line 1: `name` must be a text; put it in quotes: "3"\.'),
+        ("name: a\nmany: 3\n", r"line 2: `many` must be a list, such as \[3\]"),
+        ("name: a\ninner: 3\n", r"line 2: `inner` must hold `name: value` fields \(it is 3\)"),
+        ("name: a\nnmae: b\n", r"line 2: `nmae` is not a field Equipoise knows; did you mean `name`\?"),
+        ("name: a\nmany:\n  - widthms: 1\n", r"line 3: `many.0.widthms` is not .* did you mean `width_ms`\?"),
     ],
 )
 def test_a_mistake_is_named_with_file_line_and_mend(tmp_path: Path, text: str, message: str) -> None:

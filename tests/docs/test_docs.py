@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 from flask import Flask
 
 import equipoise
@@ -274,3 +275,17 @@ def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     assert documented_in(page, "POST /api/session") == set(Start.model_fields)
     answered = {"feedback"}
     assert documented_in(page, "POST /api/responses") == set(Answer.model_fields) | answered
+
+
+def test_the_tutorial_shows_the_numbers_that_its_commands_give(study_folder: Path) -> None:
+    page = (DOCS / "tutorials" / "first-study.md").read_text(encoding="utf-8")
+    assert "equipoise simulate my-study -n 40 --seed 7" in page
+    simulated = CliRunner().invoke(command_line, ["simulate", str(study_folder), "-n", "40", "--seed", "7"])
+    assert simulated.exit_code == 0, simulated.output
+    analyze_study(load_study(study_folder), study_folder / "results")
+    assert (study_folder / "results" / "tables" / "exclusions.csv").read_text(encoding="utf-8") in page
+    report = (study_folder / "results" / "report.html").read_text(encoding="utf-8")
+    text = " ".join(re.sub("<[^>]+>", " ", report).split())
+    shown = re.search(r"Simulated participants answered [^;]*;[^)]*\)\.", page)
+    assert shown is not None
+    assert " ".join(shown[0].split()) in text

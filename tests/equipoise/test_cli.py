@@ -15,6 +15,7 @@ from click import Command, Group
 from equipoise.cli import main
 
 Edit = Callable[[Path, str, str], None]
+EDITED_BOARD = '"atoms":[[2,3],[3,6],[6,2],[7,8]],"entry":"north-1"'  # the outcome is the same
 
 
 def equipoise(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -158,6 +159,33 @@ def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(study_fol
     assert "The analysis plan is not the one that stood when 6 of the sessions began" in reports["changed"]
     assert "exclusions changed since" in reports["changed"]
     assert "The analysis plan is not" not in reports["as-planned"]
+
+
+def test_simulating_again_adds_others(study_folder: Path) -> None:
+    for _ in range(2):
+        done = equipoise("simulate", study_folder, "-n", "3")
+        assert done.returncode == 0, done.stderr
+    equipoise("analyze", study_folder, "-o", study_folder / "out")
+    people = table(study_folder / "out", "participants")
+    assert len(people) == 6
+    assert len({row["median_rt_ms"] for row in people}) == 6  # six persons, nobody twice
+
+
+def test_one_version_of_a_study_can_be_analyzed_by_itself(study_folder: Path, edit: Edit) -> None:
+    equipoise("simulate", study_folder, "-n", "3")
+    edit(study_folder / "battery.jsonl", '"atoms":[[2,3],[3,6],[6,2],[7,7]],"entry":"north-1"', EDITED_BOARD)
+    edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')
+    equipoise("simulate", study_folder, "-n", "4")
+    mixed = equipoise("analyze", study_folder, "-o", study_folder / "out")
+    assert mixed.returncode == 2
+    assert "--study-version" in mixed.stderr
+    one = equipoise("analyze", study_folder, "-o", study_folder / "out", "--study-version", "1.0")
+    assert one.returncode == 0, one.stderr
+    assert len(table(study_folder / "out", "participants")) == 3
+    report = " ".join((study_folder / "out" / "report.html").read_text(encoding="utf-8").split())
+    assert "is not the one that was answered" in report
+    none = equipoise("analyze", study_folder, "-o", study_folder / "out", "--study-version", "7")
+    assert "the versions are 1.0, 1.1" in none.stderr
 
 
 def test_withdrawing_after_the_end_takes_the_answers_out(study_folder: Path) -> None:
