@@ -172,16 +172,16 @@ def test_simulating_again_adds_others(study_folder: Path) -> None:
 
 
 def test_one_version_of_a_study_can_be_analyzed_by_itself(study_folder: Path, edit: Edit) -> None:
-    equipoise("simulate", study_folder, "-n", "3")
+    equipoise("simulate", study_folder, "-n", "10")
     edit(study_folder / "battery.jsonl", '"atoms":[[2,3],[3,6],[6,2],[7,7]],"entry":"north-1"', EDITED_BOARD)
     edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')
-    equipoise("simulate", study_folder, "-n", "4")
+    equipoise("simulate", study_folder, "-n", "10")
     mixed = equipoise("analyze", study_folder, "-o", study_folder / "out")
     assert mixed.returncode == 2
     assert "--study-version" in mixed.stderr
     one = equipoise("analyze", study_folder, "-o", study_folder / "out", "--study-version", "1.0")
     assert one.returncode == 0, one.stderr
-    assert len(table(study_folder / "out", "participants")) == 3
+    assert len(table(study_folder / "out", "participants")) == 10
     report = " ".join((study_folder / "out" / "report.html").read_text(encoding="utf-8").split())
     assert "is not the one that was answered" in report
     none = equipoise("analyze", study_folder, "-o", study_folder / "out", "--study-version", "7")
