@@ -162,14 +162,14 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
         case "extra_forbidden":
             known = _siblings(model, location)
             near = get_close_matches(str(location[-1]), known, n=1)
-            guess = f"; did you mean `{near[0]}`?" if near else ""
-            listed = f"; the fields here are {', '.join(known)}" if known and not near else ""
-            return f"`{place}` is not a field Equipoise knows{guess or listed or ';'} Mend the spelling or take it out."
+            listed = f"; the fields here are {', '.join(known)}." if known else "."
+            hint = f"; did you mean `{near[0]}`?" if near else listed
+            return f"`{place}` is not a field Equipoise knows{hint} Mend the spelling or take it out."
         case "missing":
             return f"`{place}` is missing; add it."
-        case "string_type":
+        case "string_type" if isinstance(details["input"], int | float):
             return f'`{place}` must be a text; put it in quotes: "{details["input"]}".'
-        case "tuple_type" | "list_type":
+        case "tuple_type" | "list_type" if isinstance(details["input"], str | int | float):
             return f"`{place}` must be a list, such as [{details['input']}]."
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"`{place}` must hold `name: value` fields (it is {shown})."

@@ -49,12 +49,15 @@ def analyze_study(study: Study, output: Path, study_version: str | None = None) 
             output,
             title=study.definition.title,
             software_version=version("equipoise"),
-            notes=[*_deviations_from_plan(study), *_changed_battery(study, set(trials["battery"]))],
+            notes=[
+                *_deviations_from_plan(study, set(trials["study_version"])),
+                *_changed_battery(study, set(trials["battery"])),
+            ],
         )
 
 
-def _deviations_from_plan(study: Study) -> list[str]:
-    """Return a sentence for each registered definition of the study whose analysis was planned otherwise."""
+def _deviations_from_plan(study: Study, versions: set[str]) -> list[str]:
+    """Return a sentence for each registered definition, of these versions, whose analysis was planned otherwise."""
     try:
         store = SqliteStore(study.store_path)
     except InputError:  # such as a read-only copy, which can still be analyzed
@@ -64,7 +67,7 @@ def _deviations_from_plan(study: Study) -> list[str]:
     finally:
         store.close()
     notes = []
-    for earlier in registered:
+    for earlier in (one for one in registered if one.definition.version in versions):
         changed = [
             field
             for field in AnalysisPlan.model_fields

@@ -28,7 +28,10 @@ def read(tmp_path: Path, text: str) -> Outer:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name: a\nwidht: 3\n", r"line 2: `widht` is not a field Equipoise knows; the fields here are name, inner"),
+        (
+            "name: a\nwidht: 3\n",
+            r"line 2: `widht` is not a field Equipoise knows; the fields here are name, inner, many\. Mend",
+        ),
         ("name: a\ninner:\n  width: 3\n", r"line 3: `inner.width` is not a field.*did you mean `width_ms`"),
         ("name: a\nmany:\n  - width_ms: 1\n  - width_ms: x\n", r"line 4: `many.1.width_ms`: input should be a valid"),
         ("inner: {}\n", r"line 1: `name` is missing; add it"),
@@ -37,6 +40,8 @@ def read(tmp_path: Path, text: str) -> Outer:
         ("- a\n", r"line 1: the file must hold `name: value` lines"),
         ("", r"line 1: the file must hold"),
         ("name: 3\n", r'line 1: `name` must be a text; put it in quotes: "3"\.'),
+        ("name:\n", r"line 1: `name`: input should be a valid string \(it is None\)"),
+        ("name: a\nmany: {b: 3}\n", r"line 2: `many`: input should be a valid list"),
         ("name: a\nmany: 3\n", r"line 2: `many` must be a list, such as \[3\]"),
         ("name: a\ninner: 3\n", r"line 2: `inner` must hold `name: value` fields \(it is 3\)"),
         ("name: a\nnmae: b\n", r"line 2: `nmae` is not a field Equipoise knows; did you mean `name`\?"),
