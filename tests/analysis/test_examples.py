@@ -1,0 +1,14 @@
+"""The examples in the docstrings of the analysis say what the functions return."""
+
+import doctest
+import importlib
+import pkgutil
+
+import analysis
+
+
+def test_every_example_in_a_docstring_is_true():
+    modules = [importlib.import_module(f"analysis.{module.name}") for module in pkgutil.iter_modules(analysis.__path__)]
+    results = [doctest.testmod(module) for module in modules]
+    assert sum(result.attempted for result in results) >= 7
+    assert sum(result.failed for result in results) == 0
