@@ -31,6 +31,10 @@ class LatinSquare(_Design):
     A row is a level (or a combination of levels) that each group sees once, such as a scenario; a cell is a
     combination of condition levels. Every row must have exactly one item in each of K cells. Then each (row, cell) is
     in exactly one group, each group sees each row once, and over any K rows in a row each cell once.
+
+    Where a row comes in V versions, each group sees every version of it: version v (from 0) in the cell that lies
+    v K / V further, so that nobody sees two versions of one row in the same cell. With `offset_versions: false` all
+    versions of a row are seen in the same cell, as in the published vignette experiments (Prunty et al., 2025).
     """
 
     method: Literal["latin_square"]
@@ -38,10 +42,16 @@ class LatinSquare(_Design):
     cells: tuple[str, ...] = Field(
         min_length=1, description="Factors whose combinations make the cells, such as [condition, inference_level]."
     )
+    versions: str | None = Field(
+        default=None, description="Factor whose levels are versions of a row, such as version; each group sees all."
+    )
+    offset_versions: bool = Field(
+        default=True, description="Whether a group sees the versions of a row in different cells; false: in the same."
+    )
 
     @model_validator(mode="after")
     def _each_factor_once(self) -> "LatinSquare":
-        _refuse_twice(self.rows + self.cells)
+        _refuse_twice(self.rows + self.cells + ((self.versions,) if self.versions else ()))
         return self
 
 
@@ -114,17 +124,26 @@ def _latin_square(items: list[Item], design: LatinSquare) -> dict[str, int]:
             f"the Latin square has {design.groups} groups but {len(cells)} cells "
             f"({' x '.join(design.cells)}); a Latin square needs as many groups as cells."
         )
+    version_factor = (design.versions,) if design.versions else ()
+    versions = list(_strata(items, version_factor))
+    if design.offset_versions and len(versions) > design.groups:
+        raise InputError(f"the {len(versions)} versions of a row cannot all be in different cells of {design.groups}.")
+    further = design.groups // len(versions) if design.offset_versions else 0
     groups = {}
     for row, (levels, in_row) in enumerate(_strata(items, design.rows).items()):
-        by_cell = {levels_of(item, design.cells): item for item in in_row}
-        if len(in_row) != len(cells) or len(by_cell) != len(cells):
-            name = ", ".join(f"{factor} {level}" for factor, level in zip(design.rows, levels, strict=True))
-            raise InputError(
-                f"the row {name} has {len(in_row)} items in {len(by_cell)} cells; "
-                f"a Latin square needs exactly one item in each of the {len(cells)} cells of every row."
-            )
-        for cell, cell_levels in enumerate(cells):
-            groups[by_cell[cell_levels].item_id] = (cell + row) % design.groups + 1
+        by_version = _strata(in_row, version_factor)
+        for version, version_levels in enumerate(versions):
+            in_version = by_version.get(version_levels, [])
+            by_cell = {levels_of(item, design.cells): item for item in in_version}
+            if len(in_version) != len(cells) or len(by_cell) != len(cells):
+                factors = zip(design.rows + version_factor, levels + version_levels, strict=True)
+                name = ", ".join(f"{factor} {level}" for factor, level in factors)
+                raise InputError(
+                    f"the row {name} has {len(in_version)} items in {len(by_cell)} cells; "
+                    f"a Latin square needs exactly one item in each of the {len(cells)} cells of every row."
+                )
+            for cell, cell_levels in enumerate(cells):
+                groups[by_cell[cell_levels].item_id] = (cell + row - version * further) % design.groups + 1
     return groups
 
 

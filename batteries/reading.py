@@ -64,11 +64,11 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     try:
         return model.model_validate(_plain(document))
     except ValidationError as error:
-        sentences = []
+        said = []
         for details in _mistakes(error):
             line_number, details["loc"] = _find(document, details["loc"])
-            sentences.append(f"{path}, line {line_number}: {_sentence(details, model)}")
-        raise InputError("\n".join(sentences)) from None
+            said.append(f"{path}, line {line_number}: {_sentence(details, model)}")
+        raise InputError("\n".join(said)) from None
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
@@ -88,15 +88,29 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 def parse_json(text: str, place: str) -> Any:
     """Return the value of a JSON text; an InputError begins with `place`."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_each_name_once)
     except json.JSONDecodeError as error:
         # In a text of many lines the parser's line is more use than the place alone.
         line = f", line {error.lineno}" if "\n" in text else ""
         raise InputError(f"{place}{line}: this is not JSON ({error.msg} at column {error.colno}); mend it.") from None
+    except _NameTwiceError as error:
+        raise InputError(f"{place}: the name `{error}` stands twice in one object; keep one.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{place}: this JSON cannot be read ({error}); its numbers or nesting are too large."
         ) from None
+
+
+class _NameTwiceError(Exception):
+    """A JSON object has two fields of one name, of which json.loads would silently keep the last."""
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _NameTwiceError(next(name for name in names if names.count(name) > 1))
+    return fields
 
 
 def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Model:
@@ -109,11 +123,16 @@ def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Mo
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
     """Return what is wrong in one sentence for each mistake that pydantic found, the first few of many."""
-    sentences = [_sentence(details, model) for details in _mistakes(error)]
-    n_more = len(sentences) - MOST_SENTENCES
+    said = sentences(error, model)
+    n_more = len(said) - MOST_SENTENCES
     if n_more > 0:
-        sentences[MOST_SENTENCES:] = [f"And {n_more} more of this kind."]
-    return " ".join(sentences)
+        said[MOST_SENTENCES:] = [f"And {n_more} more of this kind."]
+    return " ".join(said)
+
+
+def sentences(error: ValidationError, model: type[BaseModel]) -> list[str]:
+    """Return a sentence for each mistake that pydantic found."""
+    return [_sentence(details, model) for details in _mistakes(error)]
 
 
 def _plain(node: Any) -> Any:

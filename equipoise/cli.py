@@ -64,6 +64,65 @@ def new(folder: Path, sample: str) -> None:
     click.echo(f"Made {folder}. Edit {folder / 'study.yaml'} and the texts, then: equipoise serve {folder}")
 
 
+@main.group()
+def battery() -> None:
+    """Batteries of vignettes: check and build templates, preview, import and export batteries."""
+
+
+TEMPLATES = click.argument("templates", type=click.Path(path_type=Path))
+TABLES = click.option(
+    "--tables", type=click.Path(path_type=Path), help="Folder of the five CSV tables.  [default: TEMPLATES/tables]"
+)
+
+
+@battery.command("check", epilog="Example: equipoise battery check my-templates")
+@TEMPLATES
+@TABLES
+@click.option(
+    "--spec", type=click.Path(path_type=Path), help="Check only for what this SPEC.yaml asks.  [default: everything]"
+)
+def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> None:
+    """Find the mistakes of story templates and their tables, all at once.
+
+    TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
+    """
+    from equipoise.vignettes import check_templates
+
+    found = check_templates(templates, tables, spec)
+    click.echo(f"{len(found.scenarios)} scenarios with {len(found.questions)} questions: no mistakes found.")
+
+
+@battery.command("build", epilog="Example: equipoise battery build my-templates --spec spec.yaml -o battery.jsonl")
+@TEMPLATES
+@TABLES
+@click.option(
+    "--spec",
+    type=click.Path(path_type=Path),
+    help="SPEC.yaml: what the battery is to hold.  [default: every template, four levels, first person, five variants]",
+)
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of labels and option orders.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl or .csv.")
+def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, output: Path) -> None:
+    """Build a battery from story templates; the same templates, spec and seed always give the same file.
+
+    TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
+    """
+    from equipoise.vignettes import build_battery
+
+    n_items = build_battery(templates, tables, spec, seed, output)
+    click.echo(f"Made {output} with {n_items:,} items.")
+
+
+@battery.command("import", epilog="Example: equipoise battery import battery.csv -o battery.jsonl")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl.")
+def import_battery(source: Path, output: Path) -> None:
+    """Read a battery from a CSV file with the columns of the published vignette batteries."""
+    from equipoise.vignettes import import_battery as read_and_write
+
+    click.echo(f"Made {output} with {len(read_and_write(source, output).items):,} items.")
+
+
 @main.command(epilog="Example: equipoise serve my-study --port 8000")
 @STUDY
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; this machine's by default.")

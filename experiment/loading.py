@@ -66,7 +66,8 @@ def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
     design, max_run = definition.design, definition.order.max_run
     named = {"analysis.by": definition.analysis.by, "order.max_run.of": max_run.of if max_run else ()}
     if isinstance(design, LatinSquare):
-        return named | {"design.rows": design.rows, "design.cells": design.cells}
+        versions = (design.versions,) if design.versions else ()
+        return named | {"design.rows": design.rows, "design.cells": design.cells, "design.versions": versions}
     return named | {"design.balance": design.balance}
 
 

@@ -1,0 +1,206 @@
+"""A human multiple-choice battery for other programs: `gorilla` (its spreadsheets) and `jspsych` (a runnable page).
+
+Both are functions from a battery to files, as texts by their names; `write_files` puts them into a folder. This file
+holds what they share: who sees which trial, the file of keys to score with afterwards, and spreadsheet files.
+"""
+
+import csv
+import io
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from batteries.errors import InputError
+from batteries.items import Battery, Item
+from batteries.reading import describe
+from batteries.tasks.multiple_choice import MultipleChoice
+
+KEYS_FILE = "keys.csv"
+"""Where the right answers are, apart from what participants are shown."""
+
+Phase = Literal["practice", "test", "attention_check"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An item in the part it plays in a session."""
+
+    phase: Phase
+    item: Item
+    content: Mapping[str, Any]
+    """The item's content, whole: `text`, `prompt`, `options`."""
+
+
+def trials_by_group(
+    battery: Battery, groups: Mapping[str, int], practice: Sequence[str], attention_checks: Sequence[str]
+) -> dict[int, list[Trial]]:
+    """Return the trials of each group: practice in its order, then test trials and attention checks by their ids.
+
+    Parameters
+    ----------
+    battery
+        The battery; all its items must be multiple choice.
+    groups
+        The group (from 1) of each test item, by item id, as `assign_groups` gives it; if empty, all are in group 1.
+    practice, attention_checks
+        Ids of the items that every group sees.
+
+    Raises
+    ------
+    InputError
+        If an item is no sound multiple-choice question, is named but not in the battery, plays two parts, or is in
+        no group.
+    """
+    roles = _roles(battery, groups, practice, attention_checks)
+    trials = {item.item_id: _trial(item, roles[item.item_id]) for item in battery.items}
+    test = sorted(item_id for item_id, phase in roles.items() if phase == "test")
+    if not test:
+        raise InputError("every item of the battery is practice or an attention check; add the items to be tested.")
+    if missing := [item_id for item_id in test if groups and item_id not in groups]:
+        raise InputError(
+            f"the item `{missing[0]}` is in no group ({len(missing)} such in all); "
+            "give it a group, or name it as practice or attention check."
+        )
+    shown = {group: [*practice] for group in sorted(set(groups.values()) or {1})}
+    for item_id in test:
+        shown[groups.get(item_id, 1)].append(item_id)
+    return {
+        group: [trials[item_id] for item_id in (*item_ids, *sorted(attention_checks))]
+        for group, item_ids in shown.items()
+    }
+
+
+def group_names(groups: Iterable[int]) -> dict[int, str]:
+    """Return each group's number as it stands in names of files: at least two digits, all equally many."""
+    groups = list(groups)
+    width = max(2, len(str(max(groups))))
+    return {group: f"{group:0{width}}" for group in groups}
+
+
+def keys_csv(trials: Mapping[int, Sequence[Trial]]) -> str:
+    """Return the right answer of every item with its phase, group and factors, as CSV: a row an item.
+
+    The group is left empty for what every group sees.
+    """
+    rows: dict[str, dict[str, object]] = {}
+    for group, in_group in trials.items():
+        for trial in in_group:
+            rows[trial.item.item_id] = {
+                "item_id": trial.item.item_id,
+                "phase": trial.phase,
+                "group": group if trial.phase == "test" else "",
+                "key": trial.item.key,
+                **trial.item.factors,
+            }
+    # Every row has the first four; a battery's items may have different factors.
+    columns = dict.fromkeys(column for row in rows.values() for column in row)
+    return csv_text(list(columns), rows.values())
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """Return rows, each with an `item_id`, as CSV (RFC 4180) that a spreadsheet program cannot take for formulas.
+
+    A cell that begins with one of = + - @ is computed when the file is opened in a spreadsheet program, and saved as
+    what came out (https://owasp.org/www-community/attacks/CSV_Injection). Its usual cure, a quotation mark before it,
+    would be shown to participants; so such a text is refused.
+
+    Raises
+    ------
+    InputError
+        If a text could be taken for a formula.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="")
+    writer.writeheader()
+    for row in rows:
+        for column, cell in row.items():
+            if isinstance(cell, str) and _is_formula(cell):
+                raise InputError(
+                    f"the item `{row['item_id']}`: its {column} begins with {cell.strip()[0]!r}, which spreadsheet "
+                    "programs take for a formula; begin it with a word or another sign, such as − (minus) or – (dash)."
+                )
+        writer.writerow(row)
+    return text.getvalue()
+
+
+def provenance(battery: Battery) -> str:
+    """Return the sentences that say which battery was exported, for a file that stays with the researcher."""
+    canary = f" Canary: {battery.canary}." if battery.canary else ""
+    return f"Battery `{battery.battery}`, version {battery.version}, digest {battery.digest}.{canary}"
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """Write the files into a new or empty folder: all of them, or none.
+
+    Raises
+    ------
+    InputError
+        If there is something in the folder already, or it cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir()):
+        raise InputError(f"{folder}: there is something at this place already; name a new folder.")
+    is_new = not folder.exists()
+    # Written beside their places and moved when whole: a full disk leaves nothing that looks like an export.
+    unfinished = folder / ".unfinished"
+    try:
+        for name, text in files.items():
+            path = unfinished / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+        for path in list(unfinished.iterdir()):
+            path.rename(folder / path.name)
+        unfinished.rmdir()
+    except (OSError, UnicodeEncodeError) as error:
+        if folder.is_dir():
+            for name in {unfinished.name, *(Path(name).parts[0] for name in files)}:
+                _remove(folder / name)
+            if is_new:
+                folder.rmdir()
+        raise InputError(f"{folder}: the export cannot be written there ({error}); name another place.") from None
+
+
+def _roles(
+    battery: Battery, groups: Mapping[str, int], practice: Sequence[str], attention_checks: Sequence[str]
+) -> dict[str, Phase]:
+    roles: dict[str, Phase] = dict.fromkeys(battery.by_id, "test")
+    for item_id, count in Counter([*practice, *attention_checks, *groups]).items():
+        if item_id not in roles:
+            raise InputError(f"there is no item `{item_id}` in the battery `{battery.battery}`; mend the id.")
+        if count > 1:
+            raise InputError(f"the item `{item_id}` is named twice as practice, check or in a group; name it once.")
+    roles |= dict.fromkeys(practice, "practice")
+    roles |= dict.fromkeys(attention_checks, "attention_check")
+    return roles
+
+
+def _trial(item: Item, phase: Phase) -> Trial:
+    task = MultipleChoice()
+    if item.task != task.name:
+        raise InputError(
+            f"the item `{item.item_id}` has the task `{item.task}`; only {task.name} can be exported: leave it out."
+        )
+    try:
+        return Trial(phase, item, task.checked_content(item.content, item.key))
+    except ValidationError as error:
+        raise InputError(f"the item `{item.item_id}`: {describe(error, task.content_model)}") from None
+    except InputError as error:
+        raise InputError(f"the item `{item.item_id}`: {error}") from None
+
+
+def _is_formula(cell: str) -> bool:
+    start = cell.strip()
+    # Spreadsheet programs in Japanese and Chinese read the wide signs as the narrow ones. A number is no formula.
+    return start.startswith(tuple("=+-@＝＋－＠")) and not re.fullmatch(r"[-+]\d[\d.,]*", start)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

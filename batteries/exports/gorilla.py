@@ -1,0 +1,162 @@
+"""Gorilla (https://gorilla.sc): a spreadsheet for each counterbalance group, for Task Builder 2 and 1.
+
+Sources
+-------
+- Rows and displays: https://support.gorilla.sc/support/tools/task-builder-2/spreadsheet-walkthrough
+- Random order in Task Builder 2: https://support.gorilla.sc/support/tools/task-builder-2/randomisation-walkthrough
+- `randomise_blocks`, `randomise_trials` of Task Builder 1: https://gorilla.sc/support/reference/spreadsheet
+- The objects on a screen: https://support.gorilla.sc/support/tools/task-builder-2/components-guide
+- Where a task runs: https://gorilla.sc/support/info/faq ("Gorilla downloads all task information ... in advance")
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from batteries.exports import KEYS_FILE, Trial, csv_text, group_names, keys_csv, provenance, trials_by_group
+from batteries.items import Battery
+
+FACTORS = ("scenario", "version", "capability_type", "condition", "inference_level")
+"""Factors in the spreadsheets. The others are in the file of keys alone: some, as `option_order`, tell the key."""
+
+
+def gorilla_spreadsheets(
+    battery: Battery,
+    groups: Mapping[str, int],
+    practice: Sequence[str],
+    attention_checks: Sequence[str],
+    fixation_ms: int,
+    *,
+    answers: bool = True,
+) -> dict[str, str]:
+    """Return a spreadsheet (CSV) for each group, `keys.csv`, and `gorilla-how-to.md`, which says how to set them up.
+
+    Parameters
+    ----------
+    battery
+        The battery; all its items must be multiple choice.
+    groups
+        The group (from 1) of each test item, by item id; if empty, all are in group 1.
+    practice, attention_checks
+        Ids of the items that every group sees.
+    fixation_ms
+        How long the fixation cross is to be shown; the how-to names it.
+    answers
+        Whether the spreadsheets have a column `answer`, by which Gorilla scores. Gorilla runs a task in the
+        participant's browser, so whoever knows where to look can read it there; without it, score with `keys.csv`.
+
+    Raises
+    ------
+    InputError
+        If an item cannot be exported, or the groups do not fit the battery.
+    """
+    trials = trials_by_group(battery, groups, practice, attention_checks)
+    names = {group: f"gorilla-group-{name}.csv" for group, name in group_names(trials).items()}
+    n_options = max(len(trial.content["options"]) for in_group in trials.values() for trial in in_group)
+    columns = _columns(trials, n_options, answers)
+    return {
+        **{names[group]: csv_text(columns, _rows(in_group, answers)) for group, in_group in trials.items()},
+        KEYS_FILE: keys_csv(trials),
+        "gorilla-how-to.md": _how_to(battery, list(names.values()), n_options, fixation_ms, answers),
+    }
+
+
+def trial_html(content: Mapping[str, Any]) -> str:
+    """Return story, question and numbered options as HTML in one line, which Markdown passes through as it is.
+
+    Spaces are kept as they are written: where spacing is what varies, a browser must not draw two into one.
+    """
+    paragraphs = [part for part in re.split(r"\n\s*\n", content["text"]) if part.strip()]
+    story = "".join(f"<p>{_lines(paragraph)}</p>" for paragraph in paragraphs)
+    options = "".join(f"<li>{_lines(option)}</li>" for option in content["options"])
+    question = f"<p><strong>{_lines(content['prompt'])}</strong></p>"
+    return f'<div style="text-align: left; white-space: pre-wrap">{story}{question}<ol>{options}</ol></div>'
+
+
+def _lines(text: str) -> str:
+    return "<br>".join(re.split(r"\r\n|\r|\n", escape(text.strip("\r\n"))))
+
+
+def _columns(trials: Mapping[int, Sequence[Trial]], n_options: int, answers: bool) -> list[str]:
+    known = {factor for in_group in trials.values() for trial in in_group for factor in trial.item.factors}
+    return [
+        "randomise_blocks",
+        "randomise_trials",
+        "display",
+        "html",
+        "text",
+        "prompt",
+        *(f"option_{number}" for number in range(1, n_options + 1)),
+        *(["answer"] if answers else []),
+        "item_id",
+        "phase",
+        *(factor for factor in FACTORS if factor in known),
+    ]
+
+
+def _rows(trials: Sequence[Trial], answers: bool) -> Iterator[dict[str, object]]:
+    for trial in trials:
+        content, factors = trial.content, trial.item.factors
+        is_practice = trial.phase == "practice"
+        yield {
+            "randomise_blocks": "",
+            "randomise_trials": "" if is_practice else 1,
+            # A check is shown on the display of the test trials: nothing but its text must give it away.
+            "display": "practice" if is_practice else "trial",
+            "html": trial_html(content),
+            "text": content["text"],
+            "prompt": content["prompt"],
+            **{f"option_{number}": option for number, option in enumerate(content["options"], start=1)},
+            **({"answer": trial.item.key} if answers else {}),
+            "item_id": trial.item.item_id,
+            "phase": trial.phase,
+            **{factor: factors[factor] for factor in FACTORS if factor in factors},
+        }
+
+
+def _how_to(battery: Battery, names: list[str], n_options: int, fixation_ms: int, answers: bool) -> str:
+    first_last = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    answer = (
+        "a *Scorer* whose\n   correct answer is bound to the column `answer`.\n\n"
+        "   Gorilla runs a task in the participant's browser, with its spreadsheet: who knows where to look can read\n"
+        "   the answers there. If that matters, leave the Scorer out, delete the column `answer` in Gorilla's editor,\n"
+        f"   and score with `{KEYS_FILE}`."
+        if answers
+        else f"no *Scorer*:\n   the answers stay with you, in `{KEYS_FILE}`."
+    )
+    return _HOW_TO.format(
+        provenance=provenance(battery),
+        files=first_last,
+        n_groups=len(names),
+        fixation_ms=fixation_ms,
+        n_options=n_options,
+        answer=answer,
+        keys=KEYS_FILE,
+    )
+
+
+_HOW_TO = """\
+# Running this battery on Gorilla
+
+{provenance}
+
+For Task Builder 2. In Task Builder 1 objects are called zones, and the column `randomise_trials` works by itself.
+
+1. Make a task with two displays, `practice` and `trial`; their names are those in the column `display`. Instructions
+   and a last page are displays of your own, with a row of their own in the spreadsheet.
+2. Give each of the two displays two screens: first a *Fixation* of {fixation_ms} ms; then an *HTML* object (or a
+   *Markdown Text*) bound to the column `html`, which holds story, question and numbered options, with a *Keyboard
+   Response* to the keys 1 to {n_options}, an *Advance - Response*, and {answer}
+3. Upload {files}, each as a spreadsheet of its own.
+   Upload the files as they are: a spreadsheet program that opens and saves them can change them (01 becomes 1).
+4. Add the randomisation *Randomise Trials* on the column `randomise_trials`: test trials and attention checks are
+   shuffled together, practice stays first. Look at a few previews.
+5. In the experiment, a balanced *Randomiser* sends participants into {n_groups} equal branches, one a group, each of
+   which sets the task's spreadsheet to that of its group.
+6. Results carry the spreadsheet's columns. Join them by `item_id` to `{keys}`, which has the keys and all factors;
+   `phase` tells practice and attention checks from test trials. Keep `{keys}` to yourself.
+
+The columns `text`, `prompt` and `option_1` to `option_{n_options}` hold the same texts singly, for a layout of your
+own; they are plain text, not Markdown.
+"""

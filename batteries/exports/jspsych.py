@@ -1,0 +1,324 @@
+"""jsPsych 8 (https://www.jspsych.org): a page that runs the battery by itself, and the keys to score with, kept apart.
+
+What is to go on a web server is in the folder `public/` and holds no key. It needs jsPsych itself and nothing else; the
+plugin that shows a trial is ours, as jsPsych's own take either keys or buttons, each in a package of its own.
+
+Sources
+-------
+- Plugins: https://www.jspsych.org/v8/developers/plugin-development/
+- Timeline variables and random order: https://www.jspsych.org/latest/overview/timeline/
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from string import Template
+
+from batteries.exports import KEYS_FILE, Trial, group_names, keys_csv, provenance, trials_by_group
+from batteries.items import Battery
+
+JSPSYCH_VERSION = "8.3.0"
+"""The version of the npm package `jspsych` that the page was tested with: that of our own web client."""
+
+
+def jspsych_files(
+    battery: Battery,
+    groups: Mapping[str, int],
+    practice: Sequence[str],
+    attention_checks: Sequence[str],
+    fixation_ms: int,
+    title: str,
+) -> dict[str, str]:
+    """Return the experiment (`public/...`), `keys.csv`, and `jspsych-how-to.md`, which says how to run it.
+
+    The trials are scripts, not JSON, so that the page also runs from a disk, where browsers load no data; a browser
+    loads those of its own group alone.
+
+    Parameters
+    ----------
+    battery
+        The battery; all its items must be multiple choice.
+    groups
+        The group (from 1) of each test item, by item id; if empty, all are in group 1.
+    practice, attention_checks
+        Ids of the items that every group sees.
+    fixation_ms
+        How long the fixation cross is shown, rounded by the page to whole frames of the display.
+    title
+        Title of the page and heading of its first screen.
+
+    Raises
+    ------
+    InputError
+        If an item cannot be exported, or the groups do not fit the battery.
+    """
+    trials = trials_by_group(battery, groups, practice, attention_checks)
+    names = group_names(trials)
+    files = {
+        f"public/trials-group-{names[group]}.js": _script(battery, group, in_group, fixation_ms)
+        for group, in_group in trials.items()
+    }
+    files["public/experiment.html"] = Template(_PAGE).substitute(
+        title=escape(title), groups=" ".join(names.values()), version=JSPSYCH_VERSION
+    )
+    files["public/experiment.js"] = _EXPERIMENT
+    files[KEYS_FILE] = keys_csv(trials)
+    files["jspsych-how-to.md"] = Template(_HOW_TO).substitute(
+        provenance=provenance(battery), version=JSPSYCH_VERSION, n_groups=len(names), keys=KEYS_FILE
+    )
+    return files
+
+
+def _script(battery: Battery, group: int, trials: Sequence[Trial], fixation_ms: int) -> str:
+    """Return a group's trials as a script. The battery's digest is left out, as it depends on the keys."""
+    content = {
+        "battery": battery.battery,
+        "battery_version": battery.version,
+        "group": group,
+        "fixation_ms": fixation_ms,
+        "practice": [_shown(trial) for trial in trials if trial.phase == "practice"],
+        "trials": [_shown(trial) for trial in trials if trial.phase != "practice"],
+    }
+    return f"window.groupTrials = {json.dumps(content, ensure_ascii=False, indent=1)};\n"
+
+
+def _shown(trial: Trial) -> dict[str, object]:
+    """Return what a browser may know of a trial."""
+    content = trial.content
+    return {
+        "item_id": trial.item.item_id,
+        "phase": trial.phase,
+        "text": content["text"],
+        "prompt": content["prompt"],
+        "options": content["options"],
+    }
+
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<!-- jsPsych lies beside this page, in the folder jspsych/: of its npm package `jspsych`, version $version or a later
+     8.x, the files dist/index.browser.min.js and css/jspsych.css. Nothing is loaded from anywhere else. -->
+<link rel="stylesheet" href="jspsych/jspsych.css">
+<style>
+  body { margin: 0; font-family: "Open Sans", Arial, sans-serif; font-size: 18px; line-height: 1.6; color: #111; }
+  main { min-height: 100vh; }
+  #start, .stimulus, .end { box-sizing: border-box; max-width: 44rem; margin: 0 auto; padding: 2rem 1rem; }
+  /* Spaces and line breaks are shown as they are written: their number may be what the study varies. */
+  .stimulus { width: min(44rem, 100vw); text-align: left; white-space: pre-wrap; }
+  .stimulus h1 { font-size: 1.1em; }
+  .options { list-style: none; margin: 0; padding: 0; }
+  .options button { display: flex; gap: 0.75em; width: 100%; margin: 0.4em 0; padding: 0.5em 0.75em; font: inherit;
+    color: inherit; text-align: left; white-space: pre-wrap; background: #fff; border: 1px solid #767676;
+    border-radius: 4px; cursor: pointer; }
+  .options button:hover { background: #eef3fa; }
+  .options .number { font-weight: bold; }
+  .fixation { font-size: 2rem; }
+  #start button { padding: 0.5em 1.5em; font: inherit; cursor: pointer; }
+</style>
+</head>
+<body data-groups="$groups">
+<main id="experiment">
+<div id="start">
+<h1>$title</h1>
+<p id="message">On each page, read the text and answer the question below it: press the number of your answer, or click
+it. The next page follows a small cross. Please do not leave or reload the page before the end: your answers would be
+lost.</p>
+<button id="begin" type="button" disabled>Begin</button>
+</div>
+</main>
+<script src="jspsych/index.browser.min.js"></script>
+<script src="experiment.js"></script>
+</body>
+</html>
+"""
+
+# A plain script, not a module: browsers load no modules from a disk.
+_EXPERIMENT = """\
+// Runs one group's trials on jsPsych 8: practice first, then all others in random order.
+"use strict";
+
+// Where the answers go. As it stands, the browser saves them as a file at the end. To collect them on a server, send
+// data.json() from here; on JATOS: return jatos.endStudy(data.json());
+function saveAnswers(data, name) {
+  data.localSave("json", name);
+}
+
+// Text always goes in as text, never as HTML.
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function refuse(message) {
+  document.getElementById("message").textContent = message;
+  throw new Error(message);
+}
+
+if (!window.jsPsychModule) {
+  refuse("jsPsych is missing: put index.browser.min.js and jspsych.css into the folder jspsych/ beside this page.");
+}
+const { ParameterType } = jsPsychModule;
+
+const nextFrame = () => new Promise(requestAnimationFrame);
+
+// Shows the cross for the frames of the display nearest to fixation_ms, then the stimulus in the very next frame.
+// Times are the frames' own stamps, on the same clock as event.timeStamp; a timer would be late by up to a frame.
+async function showAfterFixation(display, stimulus, fixation_ms) {
+  await nextFrame(); // the first frame after a pause can carry an old stamp
+  const start = await nextFrame();
+  if (fixation_ms > 0) display.replaceChildren(element("div", { class: "fixation", "aria-hidden": "true" }, "+"));
+  window.scrollTo(0, 0);
+  let onset = start;
+  let frames = 0;
+  const half_frame = () => (frames ? (onset - start) / frames / 2 : 0);
+  while (fixation_ms - (onset - start) > half_frame()) {
+    onset = await nextFrame();
+    frames++;
+  }
+  display.replaceChildren(stimulus);
+  return { onset, fixation_ms: onset - start };
+}
+
+// A text, a question and numbered options. A number key, a click or a tap answers at once.
+class MultipleChoicePlugin {
+  static info = {
+    name: "equipoise-multiple-choice",
+    version: "1.0.0",
+    parameters: {
+      // What to read first; paragraphs are separated by blank lines. May be empty.
+      text: { type: ParameterType.STRING, default: "" },
+      prompt: { type: ParameterType.STRING, default: undefined },
+      options: { type: ParameterType.STRING, array: true, default: undefined },
+      fixation_ms: { type: ParameterType.INT, default: 200 },
+    },
+    data: {
+      // The number of the chosen option, from 1.
+      response: { type: ParameterType.INT },
+      // In ms, from the stamp of the frame that shows the stimulus to that of the key press or click.
+      rt: { type: ParameterType.FLOAT },
+      // For how long the cross was really shown, in ms.
+      fixation_ms: { type: ParameterType.FLOAT },
+    },
+  };
+
+  constructor(jsPsych) {
+    this.jsPsych = jsPsych;
+  }
+
+  async trial(display, trial, on_load) {
+    const buttons = trial.options.map((option, index) => {
+      const number = element("span", { class: "number" }, `${index + 1}`);
+      return element("button", { type: "button" }, number, element("span", {}, option));
+    });
+    const paragraphs = trial.text.split(/\\n\\s*\\n/).filter((paragraph) => paragraph.trim() !== "");
+    const stimulus = element(
+      "div",
+      { class: "stimulus" },
+      ...paragraphs.map((paragraph) => element("p", {}, paragraph)),
+      element("h1", {}, trial.prompt),
+      element("ol", { class: "options" }, ...buttons.map((button) => element("li", {}, button))),
+    );
+    on_load();
+    const { onset, fixation_ms } = await showAfterFixation(display, stimulus, trial.fixation_ms);
+    const answer = await new Promise((resolve) => {
+      const listeners = new AbortController();
+      const answered = (event, response) => {
+        // Made before the onset: no answer to what is shown now.
+        if (event.timeStamp < onset || !buttons[response - 1]) return;
+        listeners.abort();
+        resolve({ response, rt: event.timeStamp - onset });
+      };
+      const { signal } = listeners;
+      document.addEventListener(
+        "keydown",
+        (event) => {
+          const isHeld = event.repeat || event.ctrlKey || event.altKey || event.metaKey;
+          if (!isHeld && /^[1-9]$/.test(event.key)) answered(event, Number(event.key));
+        },
+        { signal },
+      );
+      buttons.forEach((button, index) =>
+        button.addEventListener("click", (event) => answered(event, index + 1), { signal }),
+      );
+    });
+    return { ...answer, fixation_ms };
+  }
+}
+
+function run({ battery, battery_version, group, fixation_ms, practice, trials }) {
+  const askBeforeLeaving = (event) => event.preventDefault();
+  window.addEventListener("beforeunload", askBeforeLeaving);
+  const jsPsych = initJsPsych({
+    display_element: "experiment",
+    on_finish: async (data) => {
+      await saveAnswers(data, `answers-group-${group}-${participant}.json`);
+      window.removeEventListener("beforeunload", askBeforeLeaving);
+      const end = element("p", { class: "end" }, "That was the last question. Thank you!");
+      jsPsych.getDisplayElement().replaceChildren(end);
+    },
+  });
+  const participant = address.get("participant") || jsPsych.randomization.randomID(8);
+  jsPsych.data.addProperties({ battery, battery_version, group, participant });
+  const block = (shown, randomize_order) => ({
+    timeline: [
+      {
+        type: MultipleChoicePlugin,
+        text: jsPsych.timelineVariable("text"),
+        prompt: jsPsych.timelineVariable("prompt"),
+        options: jsPsych.timelineVariable("options"),
+        fixation_ms,
+        data: { item_id: jsPsych.timelineVariable("item_id"), phase: jsPsych.timelineVariable("phase") },
+      },
+    ],
+    timeline_variables: shown,
+    randomize_order,
+  });
+  const blocks = [block(practice, false), block(trials, true)];
+  jsPsych.run(blocks.filter(({ timeline_variables }) => timeline_variables.length > 0));
+}
+
+// The address says who sees what: experiment.html?group=2&participant=P07. Without a participant, a name is drawn.
+const address = new URLSearchParams(window.location.search);
+const groups = document.body.dataset.groups.split(" ");
+const group = groups.find((name) => Number(name) === Number(address.get("group")));
+if (!group) refuse(`Please add your group to the address of this page, such as ?group=${Number(groups[0])}.`);
+
+const script = element("script", { src: `trials-group-${group}.js` });
+script.addEventListener("error", () => refuse(`The file trials-group-${group}.js is missing.`));
+script.addEventListener("load", () => {
+  const begin = document.getElementById("begin");
+  begin.disabled = false;
+  begin.focus();
+  begin.addEventListener("click", () => {
+    document.getElementById("start").remove();
+    run(window.groupTrials);
+  });
+});
+document.body.append(script);
+"""
+
+_HOW_TO = """\
+# Running this battery with jsPsych
+
+$provenance
+
+1. Put jsPsych into the folder `public/jspsych/`: of its npm package `jspsych`, version $version or a later 8.x, the
+   files `dist/index.browser.min.js` and `css/jspsych.css` (`npm pack jspsych@$version` fetches the package). The page
+   loads nothing from anywhere else.
+2. Try it: open `public/experiment.html?group=1` in a browser.
+3. Put the folder `public/`, and nothing else, on your web server or JATOS. Its files hold no key.
+   `$keys`, and this file, stay with you.
+4. Send each participant to `experiment.html?group=G&participant=P`, with G from 1 to $n_groups, equally often; P is a
+   pseudonym of yours. Without one the page draws a name.
+5. The answers are in the page until the end, when the browser saves them as a JSON file; who leaves before leaves
+   nothing. The function `saveAnswers` in `public/experiment.js` is the place to send them to your server instead.
+6. Score: join the answers to `$keys` by `item_id`; an answer is right where `response` equals `key`. `rt` is in
+   ms from the frame that shows the text; `fixation_ms` is for how long the cross was really shown.
+"""

@@ -1,0 +1,95 @@
+"""A battery's file, written item by item, so that a million instances need no more memory than one."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from batteries.canonical import canonical_json
+from batteries.errors import InputError
+from batteries.items import BatteryHeader, Item
+from batteries.vignettes.published_csv import write_published_csv
+
+_SUFFIXES = (".jsonl", ".csv")
+
+
+def write_battery(
+    header: BatteryHeader,
+    items: Iterable[Item],
+    dimensions: Iterable[str],
+    path: Path,
+    on_item: Callable[[], None] = lambda: None,
+) -> None:
+    """Write a battery as JSON Lines, or as CSV with the published columns, whichever the file's name asks for.
+
+    The file is there whole or not at all; a file of that name is replaced.
+
+    Parameters
+    ----------
+    header
+        What is said of the battery as a whole; CSV has no place for it.
+    items
+        The items.
+    dimensions
+        Dimensions of the demand table, columns of the CSV.
+    path
+        The file, `.jsonl` or `.csv`.
+    on_item
+        Called after each item, for a progress bar.
+
+    Raises
+    ------
+    InputError
+        If the file's name ends otherwise, or the file cannot be written.
+    """
+    check_battery_path(path)
+
+    def counted() -> Iterator[Item]:
+        for item in items:
+            yield item
+            on_item()
+
+    with _whole_or_not_at_all(path) as file:
+        if path.suffix == ".csv":
+            write_published_csv(counted(), dimensions, file)
+        else:
+            file.write(canonical_json(header.model_dump(mode="json")).decode() + "\n")
+            file.writelines(_line(item) for item in counted())
+
+
+def check_battery_path(path: Path) -> None:
+    """Raise InputError if no battery can be written there, before the work is done."""
+    if path.suffix not in _SUFFIXES:
+        raise InputError(f"{path}: a battery is written as .jsonl or .csv; name the file so.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it, or name another.")
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder; name a file.")
+
+
+def _line(item: Item) -> str:
+    """Return the canonical JSON of an item, which json.dumps writes too where numbers are such as ours, and faster."""
+    fields = {
+        "content": item.content,
+        "factors": item.factors,
+        "item_id": item.item_id,
+        "key": item.key,
+        "task": item.task,
+    }
+    if item.clean is not None:
+        fields["clean"] = item.clean
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n"
+
+
+@contextmanager
+def _whole_or_not_at_all(path: Path) -> Iterator[TextIO]:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); name another place.") from None
+    finally:
+        part.unlink(missing_ok=True)

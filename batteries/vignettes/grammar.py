@@ -1,0 +1,207 @@
+"""Grammar that filled placeholders would spoil: the form of `a` and `an`, and whether a label is one thing or several.
+
+`inflect` knows most words. Where it is wrong, the tables here take its place; they were drawn up by comparing it with
+the CMU Pronouncing Dictionary (articles) and with the commonest 60,000 words of English (plurals). Spelling and sound
+are British: an heir and an honour, but a hotel, a historic house and a herb.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import inflect
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NEXT_WORD = r"""["'“‘«(\[{*_£$€¥]*(\d{1,3}(?:,\d{3})+|[^\W_][\w'’-]*)"""
+"""The word an article belongs to, behind quotes, brackets, emphasis or a currency's sign."""
+
+# Two patterns, since a search for one letter is four times as fast as a search for either.
+_SMALL_ARTICLE = re.compile(rf"a(?=n?\s)(?<!\wa)(?<!\w[-'’./]a)n?(?=\s[^\S\n]*{_NEXT_WORD})")
+_CAPITAL_ARTICLE = re.compile(rf"A(?=n?\s)(?<!\wA)(?<!\w[-'’./]A)n?(?=[^\S\n]+{_NEXT_WORD})")
+
+_SENTENCE_ENDS = (".", "!", "?", ":", "…", "\n")
+_OPENING = tuple("\"'“‘«([{")
+_CLOSING = "\"'”’»)]}"
+
+_NEVER_AFTER_AN_ARTICLE = frozenset({"a", "an", "and", "are", "aren't", "aren’t", "is", "isn't", "isn’t", "of", "or"})
+
+_VOWEL_NUMERAL = re.compile(r"0?8|1[18](?:\d\d|(?:,?\d{3})*)(?!\d)")
+"""Eight or oh-eight, eleven and eighteen; four figures without a comma are hundreds or a year (an 1800s house)."""
+
+_LETTER = re.compile(r"[A-Za-z](?:['’]s|[-\d].*)?")
+"""A letter by itself or before a hyphen or figure: x, X-ray, e-mail, M4."""
+_VOWEL_LETTERS = frozenset("AEFHILMNORSXaefhilmnorsx")
+"""Letters whose names begin with a vowel."""
+
+_CAPITALS = re.compile(r"[A-Z]{2,}")
+_SPELT = _words(
+    "FAA FAQ FIA FOI HIV HOA HOV LAPD LAX LEA LED MEP MIT MOD MOT MOU NAACP NEC NIH NUS RAC RAF RIP ROI ROV SAE SAS SEC"
+    " SEO SLA SME SOS STI SUV"
+)
+"""Said letter by letter, though they look like words."""
+
+_INFLECT_ERRS_WITH_A = re.compile(
+    r"ewok|hors(?:$|-)|mbira|mrna|nvidia|u(?:ber|buntu|gali|ni(?:gn|ll|r|ss)|sher)|x(?:box|ray|tra)|y[^aeiouy\W\d_]",
+    re.IGNORECASE,
+)
+_INFLECT_ERRS_WITH_AN = re.compile(
+    r"ftse|one(?:s|ness)|oui|scsi|u(?:lysses|na$|nanim|ni(?:s?$|-|dim|dir)|trecht|vula)", re.IGNORECASE
+)
+
+_STROKED = str.maketrans("æœøÆŒØ", "eooEOO")
+"""Vowels that Unicode does not take apart into a letter and an accent."""
+
+
+def mend_articles(text: str) -> str:
+    """Return `text` with every `a` and `an` in the form that the word behind it asks for, and nothing else changed.
+
+    A small `a` is taken for an article wherever it stands alone, unless a word follows that no article can stand
+    before (option a or b, a is). A capital `A` is one only at the start of the text, a line, a sentence, a quotation
+    or a bracket, and before a word of the same line: "Plan A appears" keeps its A. At the start of a sentence the
+    letter and the article cannot always be told apart: "A opened the door" becomes "An opened the door", so nobody in
+    a story should be called A. The same holds for the name An. Capitals throughout (AN HOUR) are left as they are, and
+    acronyms are told by their capitals: "a hiv test" would be read as a word.
+    """
+    return _CAPITAL_ARTICLE.sub(_mend_capital, _SMALL_ARTICLE.sub(_mend_small, text))
+
+
+def _mend_small(article: re.Match[str]) -> str:
+    return _form_before(article[1]) or article[0]
+
+
+def _mend_capital(article: re.Match[str]) -> str:
+    form = _form_before(article[1])
+    return form.capitalize() if form and _opens_sentence(article) else article[0]
+
+
+def _opens_sentence(article: re.Match[str]) -> bool:
+    before = article.string[: article.start()]
+    if before.endswith(_OPENING):
+        return True
+    before = before.rstrip(" \t\xa0").rstrip(_CLOSING)
+    return not before or before.endswith(_SENTENCE_ENDS)
+
+
+@cache
+def _form_before(word: str) -> str | None:
+    """Return `a` or `an`, or None for a word that no article stands before."""
+    if word in _NEVER_AFTER_AN_ARTICLE:
+        return None
+    if word[0].isdigit():
+        return _form(_VOWEL_NUMERAL.match(word) is not None)
+    word = unicodedata.normalize("NFKD", word.translate(_STROKED))
+    capitals = _CAPITALS.match(word)
+    if _LETTER.fullmatch(word) or (capitals and _is_spelt(capitals[0])):
+        return _form(word[0] in _VOWEL_LETTERS)
+    if _INFLECT_ERRS_WITH_A.match(word):
+        return "an"
+    if _INFLECT_ERRS_WITH_AN.match(word):
+        return "a"
+    return _inflect().a(word).split()[0]
+
+
+def _is_spelt(capitals: str) -> bool:
+    """Return whether capitals are said letter by letter, or as a word that begins with a letter's name (UEFA)."""
+    return (
+        (len(capitals) == 2 and capitals != "NO")
+        or not set("AEIOU") & set(capitals[1:])
+        or (capitals[0] == "U" and len(capitals) <= 4)
+        or capitals in _SPELT
+    )
+
+
+def _form(vowel_follows: bool) -> str:
+    return "an" if vowel_follows else "a"
+
+
+@cache
+def _inflect() -> "inflect.engine":
+    import inflect  # noqa: PLC0415 - takes two seconds, which only those who build a battery should wait
+
+    return inflect.engine()
+
+
+_QUALIFIER = re.compile(r"(?:\s(?:full|filled|made))?\s(of|for|with|without|in|on|at|by|about|from|to)\s")
+"""What ends the part of a label that holds its head noun: boxes | of tea, bag | full of apples, guide | to birds."""
+_HYPHENED_QUALIFIER = re.compile(r"(?<=\w)-(?:by|in|of|on|to|up)\b.*")
+"""The same within a word: passers-by, mothers-in-law."""
+
+_ACRONYMS = re.compile(r"[A-Z]{2,}s")
+
+_NUMERAL = re.compile(r"\d[\d,]*(?:\.\d+)?", re.ASCII)
+_NUMBERS_ABOVE_ONE = _words(
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
+    " nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion"
+)
+
+# `singular_noun` takes the s off whatever ends in one (bus, iris, physics), so such nouns are for these tables alone.
+_SINGULAR_IN_S = _words(
+    "alias asbestos atlas bias billiards biceps biogas calvados canvas chaos christmas corps cosmos crossroads cyclops"
+    " diabetes ethos gallows gas gasworks herpes innings kudos lens madras maths measles mews molasses mumps news"
+    " pancreas pathos rabies rhinoceros rounders schnapps series species subspecies summons thermos triceps"
+    " acoustics aerobics aerodynamics aeronautics astrophysics athletics callisthenics economics electronics ergonomics"
+    " ethics genetics gymnastics informatics linguistics logistics mathematics metaphysics paediatrics phonics physics"
+    " politics robotics statistics"
+)
+_PLURAL_IN_IS_OR_US = _words(
+    "alibis bikinis bonsais chapatis chilis chillis corgis emojis jacuzzis khakis kiwis martinis minis okapis paninis"
+    " rabbis rotis safaris salamis saris skis taxis tipis tsunamis yetis yogis zucchinis"
+    " caribous emus gnus gurus haikus kudus menus tutus"
+)
+# Of the nouns that do not end in s, `singular_noun` knows most plurals (mice, teeth, criteria), but not all ...
+_PLURAL_WITHOUT_S = _words(
+    "antennae cacti cattle folk formulae fungi hippopotami larvae media octopi paparazzi police radii vermin vertebrae"
+)
+_PLURAL_ENDINGS = ("children", "eaux")
+# ... and it takes these for plurals, of raman, agendum and pumouse.
+_SINGULAR_WITHOUT_S = _words(
+    "abdomen acumen agenda albumen amen bitumen candelabra comice cyclamen dolmen foramen hymen lumen nova omen opera"
+    " pavlova pumice ramen regimen semen somen specimen stamen supernova"
+)
+
+
+@cache
+def is_plural(label: str) -> bool:
+    """Return whether a label is referred to as they rather than it: by its head noun, not by the letters it holds.
+
+    The head noun is the last word before the first `of`, `for`, `with`, `in`, `from`, `to` or the like: boxes in "boxes
+    of tea", kit in "repair kit". A pair of anything is plural, as in the published template format, and so is a number
+    above one. A capitalised last word is a name and singular (James, Los Angeles), and so are nouns that have one form
+    for both (sheep, series) and shops (greengrocer's).
+    """
+    qualifier = _QUALIFIER.search(label)
+    words = label[: qualifier.start() if qualifier else None].split()
+    if not words:
+        return False
+    written, head = words[-1], words[-1].lower()
+    if qualifier and qualifier[1] == "of" and head in {"pair", "couple"}:
+        return True
+    if _is_number_above_one(head) or _ACRONYMS.fullmatch(written):
+        return True
+    if written.istitle() or written.isupper() or head.endswith(("'s", "’s")):
+        return False
+    return _is_plural_noun(_HYPHENED_QUALIFIER.sub("", head))
+
+
+def _is_number_above_one(word: str) -> bool:
+    if _NUMERAL.fullmatch(word):
+        return float(word.replace(",", "")) > 1
+    return word != "one" and set(word.split("-")) <= _NUMBERS_ABOVE_ONE | {"one"}
+
+
+def _is_plural_noun(noun: str) -> bool:
+    last = noun.rpartition("-")[2]
+    if last.endswith("s"):
+        if last.endswith(("is", "us")):
+            return last in _PLURAL_IN_IS_OR_US or last.endswith("eaus")
+        return last not in _SINGULAR_IN_S and not last.endswith("ss")
+    if last in _PLURAL_WITHOUT_S or last.endswith(_PLURAL_ENDINGS):
+        return True
+    singular = False if last in _SINGULAR_WITHOUT_S else _inflect().singular_noun(noun)
+    return bool(singular) and singular != noun

@@ -1,0 +1,164 @@
+"""The markup of templates: `{vs[key]}`, with conversions (`!u !l !c`) and forms (`:p1` to `:p8`), parsed and compiled.
+
+A text is compiled for one setting of the switches and one filler level into a plain format string over numbered values,
+so that an instance is one `str.format` away.
+"""
+
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from batteries.vignettes.grammar import is_plural
+
+FORMS: Mapping[str, tuple[str, str]] = {
+    "p1": ("it", "they"),
+    "p2": ("it", "them"),
+    "p3": ("was", "were"),
+    "p4": ("", "s"),
+    "p5": ("s", ""),
+    "p6": ("it's", "they're"),
+    "p7": ("is", "are"),
+    "p8": ("isn't", "aren't"),
+}
+"""What a form stands for when the value is singular, and when it is plural."""
+
+CONVERSIONS: Mapping[str, Callable[[str], str]] = {
+    "u": str.upper,
+    "l": str.lower,
+    # Not str.capitalize, which would write “Tv remote” for “TV remote”.
+    "c": lambda text: text[:1].upper() + text[1:],
+    "s": str,
+}
+
+_FIELD = re.compile(r"vs\[([A-Za-z0-9_]+)\]")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One placeholder."""
+
+    key: str
+    conversion: str = ""
+    form: str = ""
+
+    def applied(self, value: str) -> str:
+        """Return what stands in the text for this value of the key."""
+        if self.conversion:
+            value = CONVERSIONS[self.conversion](value)
+        return FORMS[self.form][is_plural(value)] if self.form else value
+
+
+Markup = tuple[str | Slot, ...]
+
+
+@cache
+def parse_markup(text: str) -> Markup:
+    """Return a template's text as literal pieces and placeholders.
+
+    Raises
+    ------
+    ValueError
+        If the text is not well-formed; the message is a sentence that says how to mend it.
+    """
+    pieces: list[str | Slot] = []
+    try:
+        parsed = list(string.Formatter().parse(text))
+    except ValueError as error:
+        raise ValueError(f"the braces do not match ({error}); write a placeholder as {{vs[key]}}.") from None
+    for literal, name, form, conversion in parsed:
+        if literal:
+            pieces.append(literal)
+        if name is None:
+            continue
+        match = _FIELD.fullmatch(name)
+        if match is None:
+            raise ValueError(f"`{{{name}}}` is not a placeholder; write {{vs[key]}} with the key's name.")
+        if conversion and conversion not in CONVERSIONS:
+            raise ValueError(f"`!{conversion}` after `{match[1]}` is not known; there are !u, !l and !c.")
+        if form and form not in FORMS:
+            raise ValueError(f"`:{form}` after `{match[1]}` is not known; there are :p1 to :p8.")
+        pieces.append(Slot(match[1], conversion or "", form or ""))
+    return tuple(pieces)
+
+
+def keys_in(text: str) -> set[str]:
+    """Return the keys of a text's placeholders; none for a text that is not well-formed."""
+    try:
+        return {piece.key for piece in parse_markup(text) if isinstance(piece, Slot)}
+    except ValueError:
+        return set()
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """The text of a switch or filler under a conversion or form, which need the whole of it."""
+
+    pieces: tuple["Piece", ...]
+    conversion: str
+    form: str
+
+
+Piece = str | Slot | Phrase
+"""A piece of a text whose switches and filler are in place."""
+
+
+@dataclass
+class Compiler:
+    """Compiles the texts of one story for all settings of its switches; values are numbered across all of them."""
+
+    switches: Mapping[str, list[str]]
+    fillers: Mapping[str, str]
+    slots: list[Slot | Phrase] = field(default_factory=list)
+    """What the numbers in the format strings stand for."""
+    _numbers: dict[Slot | Phrase, int] = field(default_factory=dict)
+
+    def compile(self, text: str, links: tuple[int, ...], level: str) -> str:
+        """Return `text` as a format string over `values`, its switches set to `links` and its filler to `level`."""
+        return "".join(
+            piece.replace("{", "{{").replace("}", "}}") if isinstance(piece, str) else f"{{{self._number(piece)}}}"
+            for piece in self.resolve(text, links, level)
+        )
+
+    def resolve(self, text: str, links: tuple[int, ...], level: str) -> tuple[Piece, ...]:
+        """Return `text` with switches and filler put in their places."""
+        pieces: list[Piece] = []
+        for piece in parse_markup(text):
+            chosen = self._chosen(piece, links, level) if isinstance(piece, Slot) else None
+            if chosen is None:
+                pieces.append(piece)
+            else:
+                assert isinstance(piece, Slot)
+                inner = self.resolve(chosen, links, level)
+                plain = not (piece.conversion or piece.form)
+                pieces.extend(inner if plain else [Phrase(inner, piece.conversion, piece.form)])
+        return tuple(pieces)
+
+    def values(self, labels: Mapping[str, str]) -> list[str]:
+        """Return the value of each number for the labels of one variant."""
+        return [_value(slot, labels) for slot in self.slots]
+
+    def _chosen(self, slot: Slot, links: tuple[int, ...], level: str) -> str | None:
+        if slot.key == "filler":
+            return self.fillers[level]
+        if slot.key in self.switches:
+            return self.switches[slot.key][links[list(self.switches).index(slot.key)]]
+        return None
+
+    def _number(self, slot: Slot | Phrase) -> int:
+        if slot not in self._numbers:
+            self._numbers[slot] = len(self.slots)
+            self.slots.append(slot)
+        return self._numbers[slot]
+
+
+def render(pieces: Iterable[Piece], labels: Mapping[str, str]) -> str:
+    """Return the text of pieces with these labels."""
+    return "".join(piece if isinstance(piece, str) else _value(piece, labels) for piece in pieces)
+
+
+def _value(slot: Slot | Phrase, labels: Mapping[str, str]) -> str:
+    if isinstance(slot, Slot):
+        return slot.applied(labels[slot.key])
+    return Slot("", slot.conversion, slot.form).applied(render(slot.pieces, labels))

@@ -1,0 +1,35 @@
+"""What is wrong with a set of templates: collected, so that all of it can be said at once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from batteries.errors import InputError
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One mistake."""
+
+    file: Path
+    key: str
+    """Where in the file, such as `A.context` or `answers.01`; empty for the file as a whole."""
+    sentence: str
+    """What is wrong and how to mend it."""
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.key + ': ' if self.key else ''}{self.sentence}"
+
+
+class Problems(list[Problem]):
+    """A growing list of mistakes."""
+
+    def add(self, file: Path, key: str, sentence: str) -> None:
+        """Note a mistake, once."""
+        problem = Problem(file, key, sentence)
+        if problem not in self:
+            self.append(problem)
+
+    def raise_any(self) -> None:
+        """Raise an InputError with a line for each mistake, in the order of files and keys, if there is any."""
+        if self:
+            raise InputError("\n".join(str(problem) for problem in sorted(self)))

@@ -1,0 +1,155 @@
+"""What a battery is to hold: SPEC.yaml, and which questions of a template set it selects."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from batteries.reading import read_yaml
+from batteries.vignettes.perturb import Perturbation
+from batteries.vignettes.problems import Problems
+from batteries.vignettes.tables import DEMANDS, Tables
+from batteries.vignettes.template_set import Question, TemplateSet
+from batteries.vignettes.templates import CapabilityType, condition_letter
+
+PointOfView = Literal["first", "third"]
+
+
+class BuildSpec(BaseModel):
+    """Which questions a battery holds, in which variations. What is left out has the default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    battery: str | None = Field(
+        default=None, min_length=1, description="Name of the battery; the templates' folder's name if left out."
+    )
+    version: str = Field(default="1.0", min_length=1, description='Version of the battery, in quotes, such as "1.0".')
+    description: str = Field(default="", description="What the battery asks.")
+    ids: tuple[str, ...] = Field(default=(), description="Ids of the QA templates; all if left out.")
+    demands: dict[str, bool] = Field(
+        default_factory=dict,
+        description="Demand profile: a question's inferences must touch what is true and nothing that is false, "
+        "such as {social: true, beliefs: true, feelings: false}.",
+    )
+    capability_types: tuple[CapabilityType, ...] = Field(
+        default=(), description="Kinds of question, such as [single]; all if left out."
+    )
+    conditions: tuple[str, ...] = Field(
+        default=(), description="Conditions by letter, such as [A, B]; all if left out."
+    )
+    inference_levels: tuple[int, ...] = Field(
+        default=(0, 1, 2, 3), min_length=1, description="0 explained, 1 hinted, 2 nothing added, 3 irrelevant text."
+    )
+    pov: tuple[PointOfView, ...] = Field(
+        default=("first",), min_length=1, description="Points of view: first (you), third (a name)."
+    )
+    variants: int = Field(default=5, ge=1, le=1_000_000, description="Label variants of every question.")
+    matched: bool = Field(
+        default=True,
+        description="Conditions, levels and points of view of one variant share all labels and the order of options; "
+        "false draws them anew for each, as the published generator does.",
+    )
+    perturbations: tuple[Perturbation, ...] = Field(
+        default=(Perturbation(),), min_length=1, description="One instance for each; {} is the clean text."
+    )
+    perturb_options: bool = Field(default=False, description="Whether the options are perturbed too.")
+    add: tuple[str, ...] = Field(
+        default=(), description="Batteries whose items are added as they are, such as practice items; beside this file."
+    )
+
+    @field_validator("ids", "capability_types", "conditions", "inference_levels", "pov", "perturbations", "add")
+    @classmethod
+    def _each_once(cls, values: tuple[object, ...]) -> tuple[object, ...]:
+        for value in values:
+            if values.count(value) > 1:
+                raise ValueError(f"{value} stands twice; name each once.")
+        return values
+
+    @field_validator("inference_levels")
+    @classmethod
+    def _levels_exist(cls, levels: tuple[int, ...]) -> tuple[int, ...]:
+        for level in levels:
+            if level not in range(4):
+                raise ValueError(f"there is no inference level {level}; the levels are 0, 1, 2 and 3.")
+        return levels
+
+    @model_validator(mode="after")
+    def _ids_or_profile(self) -> "BuildSpec":
+        if self.ids and self.demands:
+            raise ValueError("`ids` and `demands` both select questions; keep one of them.")
+        return self
+
+    @property
+    def target_demand(self) -> str:
+        """The demand profile in words, as the published battery's column `target_demand` has it."""
+        words = [name if wanted else f"not {name}" for name, wanted in self.demands.items()]
+        return " and ".join(words) or "none"
+
+    @property
+    def perturbs(self) -> bool:
+        """Whether any instance is perturbed."""
+        return any(not perturbation.is_none for perturbation in self.perturbations)
+
+
+def read_spec(path: Path) -> BuildSpec:
+    """Read SPEC.yaml.
+
+    Raises
+    ------
+    InputError
+        One sentence for each mistake, with its line.
+    """
+    return read_yaml(path, BuildSpec)
+
+
+def selected(template_set: TemplateSet, spec: BuildSpec, problems: Problems | None = None) -> list[Question]:
+    """Return the questions that a spec selects; what it names and nobody knows goes to `problems`.
+
+    A prerequisite question comes with a demand profile where a single or double question on the same story does.
+    """
+    problems = Problems() if problems is None else problems
+    questions = template_set.questions
+    known = {question.qa.id for question in questions}
+    for qa_id in spec.ids:
+        if qa_id not in known:
+            problems.add(template_set.folder, "ids", f"the spec names the id `{qa_id}`, which no QA template has.")
+    for name in spec.demands:
+        if name not in template_set.tables.dimensions and DEMANDS not in template_set.tables.missing:
+            dimensions = ", ".join(template_set.tables.dimensions)
+            sentence = f"the spec names the demand `{name}`, which is no column of {DEMANDS}; there are {dimensions}."
+            problems.add(template_set.folder, "demands", sentence)
+    chosen = [question for question in questions if not spec.ids or question.qa.id in spec.ids]
+    if spec.demands:
+        fitting = [q for q in chosen if not q.qa.is_prerequisite and _fits(q, spec.demands, template_set.tables)]
+        stories = {_story(question) for question in fitting}
+        chosen = [q for q in chosen if q in fitting or (q.qa.is_prerequisite and _story(q) in stories)]
+    chosen = [q for q in chosen if not spec.capability_types or q.qa.capability_type in spec.capability_types]
+    chosen = [question for question in chosen if conditions_of(question, spec)]
+    if not chosen and questions:
+        problems.add(template_set.folder, "", "the spec selects no question; ask for less, or mend its names.")
+    return chosen
+
+
+def conditions_of(question: Question, spec: BuildSpec) -> list[str]:
+    """Return the conditions of a question that the spec asks for, in the published order."""
+    return [
+        condition
+        for condition in question.qa.conditions
+        if not spec.conditions or condition_letter(question.qa.capability_type, condition) in spec.conditions
+    ]
+
+
+def demand_vector(names: Iterable[str], tables: Tables) -> dict[str, int]:
+    """Return how many of the named demands touch each dimension."""
+    rows: list[Mapping[str, int]] = [tables.demands[name] for name in names if name in tables.demands]
+    return {dimension: sum(row[dimension] for row in rows) for dimension in tables.dimensions}
+
+
+def _fits(question: Question, profile: Mapping[str, bool], tables: Tables) -> bool:
+    inferences = demand_vector([*question.qa.demands.c1, *question.qa.demands.c2], tables)
+    return all((inferences.get(name, 0) > 0) == wanted for name, wanted in profile.items())
+
+
+def _story(question: Question) -> tuple[str, str]:
+    return question.scenario.name, question.qa.base_context_version
