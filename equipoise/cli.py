@@ -86,7 +86,7 @@ def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> No
 
     TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
     """
-    from equipoise.vignettes import check_templates
+    from equipoise.battery_commands import check_templates
 
     found = check_templates(templates, tables, spec)
     click.echo(f"{len(found.scenarios)} scenarios with {len(found.questions)} questions: no mistakes found.")
@@ -107,7 +107,7 @@ def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, ou
 
     TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
     """
-    from equipoise.vignettes import build_battery
+    from equipoise.battery_commands import build_battery
 
     n_items = build_battery(templates, tables, spec, seed, output)
     click.echo(f"Made {output} with {n_items:,} items.")
@@ -118,9 +118,45 @@ def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, ou
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl.")
 def import_battery(source: Path, output: Path) -> None:
     """Read a battery from a CSV file with the columns of the published vignette batteries."""
-    from equipoise.vignettes import import_battery as read_and_write
+    from equipoise.battery_commands import import_battery as read_and_write
 
     click.echo(f"Made {output} with {len(read_and_write(source, output).items):,} items.")
+
+
+SOURCE = click.argument("source", metavar="STUDY_OR_BATTERY", type=click.Path(path_type=Path))
+
+
+@battery.command("preview", epilog="Example: equipoise battery preview my-study -o preview.html")
+@SOURCE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write, .html.")
+def preview(source: Path, output: Path) -> None:
+    """Write a page of a whole battery: conditions side by side, what differs, counterbalancing, reading time.
+
+    Of a study's folder the page shows who sees what; of a battery's file, the items alone.
+    """
+    from equipoise.battery_commands import preview_battery
+
+    preview_battery(source, output)
+    click.echo(f"The page is {output}.")
+
+
+@battery.command("export", epilog="Example: equipoise battery export my-study --format jspsych -o my-study-jspsych")
+@SOURCE
+@click.option("--format", "form", required=True, type=click.Choice(["csv", "gorilla", "jspsych"]), help="For whom.")
+@click.option("--answers", is_flag=True, help="Put the right answers into Gorilla's spreadsheets, which it may show.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="File (csv) or new folder to write."
+)
+def export(source: Path, form: str, answers: bool, output: Path) -> None:
+    """Export a study's battery, or a battery's file, for other programs.
+
+    csv has the columns of the published vignette batteries; gorilla is a spreadsheet for each group; jspsych is a page
+    that runs by itself.
+    """
+    from equipoise.battery_commands import export_battery
+
+    export_battery(source, form, output, answers)
+    click.echo(f"Made {output}.")
 
 
 @main.command(epilog="Example: equipoise serve my-study --port 8000")

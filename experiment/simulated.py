@@ -2,7 +2,8 @@
 
 They are always labelled `simulated`. A careful one answers by the Rasch model (the chance to be right grows with
 ability minus the item's difficulty) and takes ex-Gaussian response times, the usual description of people's; a
-careless one answers at random, fast, and mostly fails the attention checks.
+careless one answers at random, fast, and mostly fails the attention checks. Where there is a text, the careful one
+takes the time to read it besides.
 """
 
 import hashlib
@@ -31,6 +32,8 @@ FASTEST_RT_MS = 150.0
 INTERRUPTED_SHARE = 0.004
 """Trials on which somebody is called away, and takes `INTERRUPTION_MS` more."""
 INTERRUPTION_MS = 150_000.0
+READING_WORDS_PER_MINUTE = 238
+"""Mean speed of silent reading in English (Brysbaert, 2019)."""
 CONCURRENT_SESSIONS = 8
 
 
@@ -47,6 +50,8 @@ class Person:
     """Standard deviation of the normal part."""
     tau_ms: float
     """Mean of the exponential part."""
+    ms_per_word: float
+    """Time to read a word."""
 
 
 def draw_person(rng: np.random.Generator) -> Person:
@@ -54,12 +59,18 @@ def draw_person(rng: np.random.Generator) -> Person:
     careless = bool(rng.random() < CARELESS_SHARE)
     speed = rng.lognormal(0, 0.25)
     mu_ms, sigma_ms, tau_ms = (600.0, 150.0, 350.0) if careless else (6_500.0, 1_200.0, 4_500.0)
-    return Person(float(rng.normal(1.2, 0.9)), careless, mu_ms * speed, sigma_ms * speed, tau_ms * speed)
+    ms_per_word = 0.0 if careless else 60_000 / READING_WORDS_PER_MINUTE
+    ability = float(rng.normal(1.2, 0.9))
+    return Person(ability, careless, mu_ms * speed, sigma_ms * speed, tau_ms * speed, ms_per_word * speed)
 
 
-def draw_rt_ms(person: Person, rng: np.random.Generator) -> float:
-    """Draw an ex-Gaussian response time: normal plus exponential, never under `FASTEST_RT_MS`; rarely, interrupted."""
+def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
+    """Draw an ex-Gaussian response time: normal plus exponential, never under `FASTEST_RT_MS`; rarely, interrupted.
+
+    The time to read `n_words` comes before.
+    """
     rt_ms = max(FASTEST_RT_MS, float(rng.normal(person.mu_ms, person.sigma_ms) + rng.exponential(person.tau_ms)))
+    rt_ms += n_words * person.ms_per_word
     return rt_ms + INTERRUPTION_MS if rng.random() < INTERRUPTED_SHARE else rt_ms
 
 
@@ -171,7 +182,7 @@ def _take_session(
             "response_id": str(uuid.uuid4()),
             "trial_index": trial["trial_index"],
             "response": draw_response(person, item, Phase(trial["phase"]), rng),
-            "rt_ms": round(draw_rt_ms(person, rng), 1),
+            "rt_ms": round(draw_rt_ms(person, task_named(item.task).n_words(item.content), rng), 1),
             "fixation_ms": session["fixation_ms"],
             "shown_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "frames_dropped": 0,

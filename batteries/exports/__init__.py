@@ -143,7 +143,7 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
     InputError
         If there is something in the folder already, or it cannot be written.
     """
-    if folder.exists() and (not folder.is_dir()):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: there is something at this place already; name a new folder.")
     is_new = not folder.exists()
     # Written beside their places and moved when whole: a full disk leaves nothing that looks like an export.

@@ -18,12 +18,12 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_NEXT_WORD = r"""["'“‘«(\[{*_£$€¥]*(\d{1,3}(?:,\d{3})+|[^\W_][\w'’-]*)"""
+_NEXT_WORD = r"""["'“‘«(\[{*_£$€¥]*([^\W_][\w'’-]*)"""
 """The word an article belongs to, behind quotes, brackets, emphasis or a currency's sign."""
 
 # Two patterns, since a search for one letter is four times as fast as a search for either.
 _SMALL_ARTICLE = re.compile(rf"a(?=n?\s)(?<!\wa)(?<!\w[-'’./]a)n?(?=\s[^\S\n]*{_NEXT_WORD})")
-_CAPITAL_ARTICLE = re.compile(rf"A(?=n?\s)(?<!\wA)(?<!\w[-'’./]A)n?(?=[^\S\n]+{_NEXT_WORD})")
+_CAPITAL_ARTICLE = re.compile(rf"A(?=n?\s)(?<!\w[-'’./]A)n?(?=[^\S\n]+{_NEXT_WORD})")
 
 _SENTENCE_ENDS = (".", "!", "?", ":", "…", "\n")
 _OPENING = tuple("\"'“‘«([{")
@@ -31,8 +31,9 @@ _CLOSING = "\"'”’»)]}"
 
 _NEVER_AFTER_AN_ARTICLE = frozenset({"a", "an", "and", "are", "aren't", "aren’t", "is", "isn't", "isn’t", "of", "or"})
 
-_VOWEL_NUMERAL = re.compile(r"0?8|1[18](?:\d\d|(?:,?\d{3})*)(?!\d)")
-"""Eight or oh-eight, eleven and eighteen; four figures without a comma are hundreds or a year (an 1800s house)."""
+_VOWEL_NUMERAL = re.compile(r"0?8|1[18](?:\d\d|(?:\d{3})*)(?!\d)")
+"""Eight or oh-eight, eleven and eighteen, up to the first comma (an 11,000); four figures without a comma are hundreds or
+a year (an 1800s house, but a 1,800-seat hall)."""
 
 _LETTER = re.compile(r"[A-Za-z](?:['’]s|[-\d].*)?")
 """A letter by itself or before a hyphen or figure: x, X-ray, e-mail, M4."""
@@ -127,7 +128,7 @@ def _inflect() -> "inflect.engine":
     return inflect.engine()
 
 
-_QUALIFIER = re.compile(r"(?:\s(?:full|filled|made))?\s(of|for|with|without|in|on|at|by|about|from|to)\s")
+_QUALIFIER = re.compile(r"(?:\s(?:full|filled|made))?\s(?:of|for|with|without|in|on|at|by|about|from|to)\s")
 """What ends the part of a label that holds its head noun: boxes | of tea, bag | full of apples, guide | to birds."""
 _HYPHENED_QUALIFIER = re.compile(r"(?<=\w)-(?:by|in|of|on|to|up)\b.*")
 """The same within a word: passers-by, mothers-in-law."""
@@ -180,7 +181,7 @@ def is_plural(label: str) -> bool:
     if not words:
         return False
     written, head = words[-1], words[-1].lower()
-    if qualifier and qualifier[1] == "of" and head in {"pair", "couple"}:
+    if qualifier and head in {"pair", "couple"}:
         return True
     if _is_number_above_one(head) or _ACRONYMS.fullmatch(written):
         return True

@@ -100,9 +100,10 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int) ->
         labels = {label.casefold() for label in slot.pool}
         rivals = [other.key for other in slots[:place] if labels & {label.casefold() for label in other.pool}]
         if slot.pool and len(slot.pool) <= len(rivals):
+            others = " and ".join(map(_named, rivals))
             found[slot.key] = (
-                f"the pool of {_named(slot.key)} has {len(slot.pool)} labels, which {' and '.join(map(_named, rivals))} "
-                "may take before it; add labels, or loosen the attributes."
+                f"the pool of {_named(slot.key)} is too small: it has {len(slot.pool)} labels, which {others} may "
+                "take before it; add labels, or loosen the attributes."
             )
     if found or any(prefix_of(key) == "pseudo" for key in story.variables) or not all(slot.pool for slot in slots):
         return found

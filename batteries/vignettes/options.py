@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 from math import prod
 
-from batteries.vignettes.labels import PROTAGONIST, label_slots, pov_labels
+from batteries.vignettes.labels import PROTAGONIST, label_slots, pov_labels, prefix_of
 from batteries.vignettes.markup import Compiler, Phrase, Piece, Slot, render
 from batteries.vignettes.spec import BuildSpec, conditions_of
 from batteries.vignettes.tables import Tables
@@ -42,25 +42,39 @@ def same_options(question: Question, spec: BuildSpec, tables: Tables) -> Iterato
 def _common_text(
     left: tuple[Piece, ...], right: tuple[Piece, ...], pools: Mapping[str, list[str]], pov: str
 ) -> str | None:
-    if _ends_differ(left, right):
+    differing = _without_common_ends(left, right)
+    if _never_the_same(*differing, pools):
         return None
-    keys = sorted({key for piece in (*left, *right) for key in _keys(piece) if key in pools or key in _named(pov)})
-    drawn = sorted({PROTAGONIST if key in _named(pov) else key for key in keys})
-    for labels in _draws({key: pools.get(key, []) for key in drawn}):
-        everything = {**labels, **pov_labels(pov, labels.get(PROTAGONIST))}
-        text = render(left, everything)
-        if text == render(right, everything):
-            return text
+    keys = {key for pieces in differing for piece in pieces for key in _keys(piece)}
+    drawn = sorted((keys & pools.keys()) | ({PROTAGONIST} if keys & _named(pov) else set()))
+    for labels in _draws({key: pools[key] for key in drawn}):
+        everything = {**dict.fromkeys(pools, ""), **labels, **pov_labels(pov, labels.get(PROTAGONIST))}
+        if render(differing[0], everything) == render(differing[1], everything):
+            return render(left, {**{key: f"({key})" for key in pools}, **everything})
     return None
 
 
-def _ends_differ(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> bool:
-    """Return whether the texts' literal beginnings or ends already exclude that they read the same."""
-    for one, other, begins in ((left, right, str.startswith), (left[::-1], right[::-1], str.endswith)):
-        pairs = zip(one, other, strict=False)
-        first, second = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
-        if isinstance(first, str) and isinstance(second, str) and not (begins(first, second) or begins(second, first)):
+def _without_common_ends(
+    left: tuple[Piece, ...], right: tuple[Piece, ...]
+) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    """Return both texts without the pieces that they begin and end with together."""
+    while left and right and left[0] == right[0]:
+        left, right = left[1:], right[1:]
+    while left and right and left[-1] == right[-1]:
+        left, right = left[:-1], right[:-1]
+    return left, right
+
+
+def _never_the_same(left: tuple[Piece, ...], right: tuple[Piece, ...], pools: Mapping[str, list[str]]) -> bool:
+    """Return whether it is seen without trying: by literal beginnings or ends, or as two labels of one variant."""
+    if not (left and right):
+        return False
+    for one, other, begins in ((left[0], right[0], str.startswith), (left[-1], right[-1], str.endswith)):
+        if isinstance(one, str) and isinstance(other, str) and not (begins(one, other) or begins(other, one)):
             return True
+    if len(left) == len(right) == 1:
+        keys = {piece.key for piece in (left[0], right[0]) if isinstance(piece, Slot) and not piece.form}
+        return len(keys) == 2 and keys <= {key for key in pools if prefix_of(key) not in {"coinflip", "otherside"}}
     return False
 
 
@@ -72,9 +86,9 @@ def _keys(piece: Piece) -> Iterator[str]:
             yield from _keys(inner)
 
 
-def _named(pov: str) -> tuple[str, ...]:
+def _named(pov: str) -> set[str]:
     """Return the slots of the point of view that hold a name."""
-    return ("pov_1", "pov_9") if pov == "third" else ()
+    return {"pov_1", "pov_9"} if pov == "third" else set()
 
 
 def _draws(pools: Mapping[str, list[str]]) -> Iterator[dict[str, str]]:

@@ -14,20 +14,25 @@ from experiment.simulated import (
 )
 from experiment.study import Study
 
-CAREFUL = Person(ability=1.0, careless=False, mu_ms=5_000, sigma_ms=800, tau_ms=3_000)
-CARELESS = Person(ability=1.0, careless=True, mu_ms=600, sigma_ms=150, tau_ms=350)
+CAREFUL = Person(ability=1.0, careless=False, mu_ms=5_000, sigma_ms=800, tau_ms=3_000, ms_per_word=250)
+CARELESS = Person(ability=1.0, careless=True, mu_ms=600, sigma_ms=150, tau_ms=350, ms_per_word=0)
 
 
 def test_response_times_are_ex_gaussian() -> None:
     rng = np.random.default_rng(1)
-    drawn = np.array([draw_rt_ms(CAREFUL, rng) for _ in range(20_000)])
+    drawn = np.array([draw_rt_ms(CAREFUL, 0, rng) for _ in range(20_000)])
     rts = drawn[drawn < INTERRUPTION_MS]
     assert 0 < len(drawn) - len(rts) < 200  # now and then somebody is called away
     # Mean mu + tau, variance sigma^2 + tau^2, third central moment 2 tau^3.
     assert rts.mean() == pytest.approx(8_000, rel=0.02)
     assert rts.var() == pytest.approx(800**2 + 3_000**2, rel=0.06)
     assert ((rts - rts.mean()) ** 3).mean() == pytest.approx(2 * 3_000**3, rel=0.25)
-    assert min(draw_rt_ms(CARELESS, rng) for _ in range(5_000)) >= FASTEST_RT_MS
+    assert min(draw_rt_ms(CARELESS, 0, rng) for _ in range(5_000)) >= FASTEST_RT_MS
+
+
+def test_the_time_to_read_comes_before_the_answer() -> None:
+    short, long = (draw_rt_ms(CAREFUL, n_words, np.random.default_rng(1)) for n_words in (0, 120))
+    assert long - short == pytest.approx(120 * 250)
 
 
 def test_a_careful_participant_is_right_as_often_as_the_rasch_model_says(sample_study: Study) -> None:

@@ -1,20 +1,24 @@
-"""The commands on vignette batteries: check and build templates, import, export and preview batteries."""
+"""The commands on batteries: check and build vignette templates, import, export and preview batteries."""
 
 from pathlib import Path
 
 from batteries import intuition
 from batteries.errors import InputError
+from batteries.exports import write_files
+from batteries.exports.gorilla import gorilla_spreadsheets
+from batteries.exports.jspsych import jspsych_files
 from batteries.items import Battery, load_battery
 from batteries.vignettes.build import BatteryBuilder
 from batteries.vignettes.check import EVERYTHING, check_template_set
 from batteries.vignettes.files import check_battery_path, write_battery
+from batteries.vignettes.preview import write_preview
 from batteries.vignettes.problems import Problems
-from batteries.vignettes.published_csv import read_published_csv
+from batteries.vignettes.published_csv import battery_dimensions, read_published_csv
 from batteries.vignettes.spec import BuildSpec, read_spec
 from batteries.vignettes.template_set import TemplateSet, read_template_set
-from equipoise.progress import progress_bar
+from equipoise.progress import progress_bar, spinner
 from experiment.loading import load_study
-from experiment.study import Study
+from experiment.study import Study, Timing
 
 OURS = "intuition"
 """Name by which our own battery's templates can be given instead of a folder."""
@@ -67,9 +71,58 @@ def import_battery(source: Path, output: Path) -> Battery:
     return battery
 
 
-def load_study_or_battery(path: Path) -> tuple[Battery, Study | None]:
-    """Return the battery of a study's folder or of a battery's file, and the study where it is one."""
-    if path.is_dir():
-        study = load_study(path)
+def preview_battery(source: Path, output: Path) -> None:
+    """Write an HTML page of a study's battery with its counterbalancing, or of a battery alone.
+
+    Raises
+    ------
+    InputError
+        If the study or battery has mistakes, or the page cannot be written.
+    """
+    battery, study = _battery_and_study(source)
+    with spinner("Writing the preview"):
+        write_preview(battery, study.groups if study else None, output)
+
+
+def export_battery(source: Path, form: str, output: Path, answers: bool) -> None:
+    """Export a study's battery, or a battery alone, for other programs.
+
+    Parameters
+    ----------
+    source
+        A study's folder, or a battery's file.
+    form
+        `csv` (the published columns), `gorilla` or `jspsych`.
+    output
+        The file, for `csv`; a new folder, for the others.
+    answers
+        Whether Gorilla's spreadsheets have the right answers in them.
+
+    Raises
+    ------
+    InputError
+        If the study or battery has mistakes, or the files cannot be written.
+    """
+    battery, study = _battery_and_study(source)
+    if form == "csv":
+        if output.suffix != ".csv":
+            raise InputError(f"{output}: with the format csv the output is a file that ends in .csv; name it so.")
+        write_battery(battery, battery.items, battery_dimensions(battery), output)
+        return
+    groups = study.groups if study else {}
+    practice = study.definition.practice if study else ()
+    checks = study.definition.attention_checks if study else ()
+    fixation_ms = study.definition.timing.fixation_ms if study else Timing().fixation_ms
+    if form == "gorilla":
+        files = gorilla_spreadsheets(battery, groups, practice, checks, fixation_ms, answers=answers)
+    else:
+        title = study.definition.title if study else battery.battery
+        files = jspsych_files(battery, groups, practice, checks, fixation_ms, title)
+    write_files(files, output)
+
+
+def _battery_and_study(source: Path) -> tuple[Battery, Study | None]:
+    if source.is_dir():
+        study = load_study(source)
         return study.battery, study
-    return load_battery(path), None
+    return load_battery(source), None
