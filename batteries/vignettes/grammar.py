@@ -10,6 +10,8 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
 
+import typeguard
+
 if TYPE_CHECKING:
     import inflect
 
@@ -32,8 +34,8 @@ _CLOSING = "\"'”’»)]}"
 _NEVER_AFTER_AN_ARTICLE = frozenset({"a", "an", "and", "are", "aren't", "aren’t", "is", "isn't", "isn’t", "of", "or"})
 
 _VOWEL_NUMERAL = re.compile(r"0?8|1[18](?:\d\d|(?:\d{3})*)(?!\d)")
-"""Eight or oh-eight, eleven and eighteen, up to the first comma (an 11,000); four figures without a comma are hundreds or
-a year (an 1800s house, but a 1,800-seat hall)."""
+"""Eight or oh-eight, eleven and eighteen, up to the first comma (an 11,000); four figures without a comma are hundreds
+or a year (an 1800s house, but a 1,800-seat hall)."""
 
 _LETTER = re.compile(r"[A-Za-z](?:['’]s|[-\d].*)?")
 """A letter by itself or before a hyphen or figure: x, X-ray, e-mail, M4."""
@@ -123,8 +125,16 @@ def _form(vowel_follows: bool) -> str:
 
 @cache
 def _inflect() -> "inflect.engine":
-    import inflect  # noqa: PLC0415 - takes two seconds, which only those who build a battery should wait
+    """Return the engine of `inflect`, imported when first needed and without typeguard's instrumentation.
 
+    inflect has every function of it rewritten to check its types at run time, which takes two seconds at the import.
+    """
+    checked = typeguard.typechecked
+    typeguard.typechecked = lambda target: target  # type: ignore[assignment]
+    try:
+        import inflect  # noqa: PLC0415
+    finally:
+        typeguard.typechecked = checked
     return inflect.engine()
 
 

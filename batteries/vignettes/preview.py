@@ -24,7 +24,7 @@ WORDS_A_MINUTE = 238
 MOST_VARIANTS = 3
 """Variants of a question that are on the page, so that one of 5,760 items opens."""
 MOST_PERTURBED = 12
-"""Perturbed instances of a variant that are on the page, if it has no more kinds of perturbation."""
+"""Perturbed instances of a question that are on the page, if it has no more kinds of perturbation."""
 MOST_LISTED = 200
 """Items of a plain list that are on the page."""
 MOST_ROWS, MOST_GROUPS = 240, 60
@@ -81,7 +81,7 @@ def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"kind": kind_words, "reading": reading_time}
+    environment.filters |= {"kind": kind_words, "reading": reading_time, "span": _span, "reading_span": reading_span}
     environment.globals |= {"count": count, "level_meaning": LEVEL_MEANING}
     return environment.get_template("preview.html").render(
         battery=battery,
@@ -118,6 +118,14 @@ def reading_time(n_words: float) -> str:
     """Return how long words take to read."""
     seconds = 60 * n_words / WORDS_A_MINUTE
     return f"{seconds:.0f}\u00a0s" if seconds < 100 else f"{seconds / 60:.1f}\u00a0min"
+
+
+def reading_span(words: Iterable[int]) -> str:
+    """Return the shortest and the longest of some reading times."""
+    words = list(words)
+    low, high = reading_time(min(words)), reading_time(max(words))
+    number, _, unit = low.partition("\u00a0")
+    return low if low == high else f"{number if high.endswith(unit) else low} to {high}"
 
 
 def _span(values: Iterable[int]) -> str:
@@ -272,7 +280,24 @@ def _position_table(items: list[Item], groups: Mapping[str, int] | None) -> dict
 
     rows = [row("all", items), *(row(label, part) for label, part in _by_kind_and_condition(items))]
     shares = [share for line in rows for place in line["places"] for share in (place.share, 2 * place.expected)]
-    return {"n_places": n_places, "rows": rows, "full": max(shares)}
+    return {
+        "n_places": n_places,
+        "rows": rows,
+        "full": max(shares),
+        "same_answer": max(place.share for place in rows[0]["places"]),
+        "same_answer_in_group": max(_same_answer(seen) for seen in _by_group(items, groups).values())
+        if groups
+        else None,
+    }
+
+
+def _same_answer(items: list[Item]) -> float:
+    """Return the share that is right for who always chooses the same option, the best one."""
+    return Counter(str(item.key) for item in items).most_common(1)[0][1] / len(items)
+
+
+def _by_group(items: Iterable[Item], groups: Mapping[str, int]) -> dict[int, list[Item]]:
+    return dict(sorted(_by(items, lambda item: groups[item.item_id]).items()))
 
 
 # --- The counterbalance groups ----------------------------------------------------------------------------------------
@@ -283,7 +308,7 @@ def _group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
     conditions, levels = _levels(items, "condition"), _levels(items, "inference_level")
     cells = {_cell_name(item) for item in items}
     rows = []
-    for group, seen in sorted(_by(items, lambda item: groups[item.item_id]).items()):
+    for group, seen in _by_group(items, groups).items():
         in_cell = Counter(_cell_name(item) for item in seen)
         rows.append(
             {
@@ -313,7 +338,7 @@ def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
     """
     items = [item for item in battery.items if item.item_id in groups]
     have = {name for name in _HEAD_FACTORS if all(name in item.factors for item in items)}
-    by_group = dict(sorted(_by(items, lambda item: groups[item.item_id]).items()))
+    by_group = _by_group(items, groups)
     facts = [_fact_of_items(battery, groups), _fact_of_sizes(by_group)]
     # Two kinds of question have conditions of the same letters; they are counted each for itself.
     kind = [name for name in ("capability_type",) if name in have and len(_levels(items, name)) > 1]
@@ -352,9 +377,8 @@ def _fact_of_sizes(by_group: Mapping[int, list[Item]]) -> Fact:
 
 def _fact_of_cells(items: list[Item], groups: Mapping[str, int], have: set[str]) -> Fact:
     """Judge whether each question is seen in each of its cells by one group, and once."""
-    names = [
-        name for name in ("scenario", "version", "template_id", "condition", "inference_level", "pov") if name in have
-    ]
+    names = [name for name in ("scenario", "version", "template_id", "condition", "inference_level") if name in have]
+    names += ["pov"] if "pov" in have and len(_levels(items, "pov")) > 1 else []
     several_questions = len(_by(items, _factors("scenario", "version"))) < len(
         _by(items, _factors("scenario", "version", "template_id"))
     )
@@ -463,7 +487,7 @@ def counterbalance_matrix(stories: list[Item], groups: Mapping[str, int]) -> dic
     rows: list[MatrixRow] = []
     before: Factor = None
     for (scenario, version, kind, _), items in list(questions.items())[:MOST_ROWS]:
-        by_group = _by(items, lambda item: groups[item.item_id])
+        by_group = _by_group(items, groups)
         words = [scenario, version, kind_words(kind) if several else None]
         label = " ".join(str(word) for word in words if word is not None)
         squares = (_square(group, by_group.get(group, []), conditions) for group in columns[:MOST_GROUPS])
@@ -624,13 +648,14 @@ def _question(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
         by_variant[variant][item.factors.get("pov")].append(item)
     shown = list(by_variant.items())[:MOST_VARIANTS]
     hidden = list(by_variant.items())[MOST_VARIANTS:]
+    blocks = [_block(of_pov, variant, pov, groups) for variant, povs in shown for pov, of_pov in povs.items()]
+    for block in blocks[1:]:
+        block["perturbed"] = []
     return {
-        "blocks": [
-            _block(of_pov, variant, pov, groups) for variant, povs in shown for pov, of_pov in povs.items()
-        ],
+        "blocks": blocks,
         "n_hidden": len(hidden),
         "n_hidden_items": sum(len(of_pov) for _, povs in hidden for of_pov in povs.values()),
-    }  # fmt: skip
+    }
 
 
 def _with_variants(items: list[Item]) -> list[tuple[Item, Factor]]:

@@ -157,11 +157,11 @@ def _item(row: Mapping[str, str | None], dimensions: list[str], counts: Counter[
     cells = {name: (text or "").strip() if name != "vignette" else text or "" for name, text in row.items() if name}
     content = _content(cells["vignette"])
     factors: dict[str, Level] = {name: _level(name, cells[name]) for name in _SAME_NAME if cells[name] != ""}
-    factors |= {factor: _level(name, cells[name]) for name, factor in _FACTOR_OF.items() if cells[name] != ""}
     factors |= {name: _level(name, cells[name]) for name in _OURS if cells.get(name, "") != ""}
     factors |= {name: _whole(name, cells[name]) for name in dimensions if cells[name] != ""}
     kind = cells["capability_type"]
-    if kind:
+    if kind:  # not so for practice items and attention checks, which have no template
+        factors |= {factor: _level(name, cells[name]) for name, factor in _FACTOR_OF.items() if cells[name] != ""}
         code = cells["condition"].zfill(2) if kind == "double" else cells["condition"]
         if not re.fullmatch(r"[01]{2}" if kind == "double" else r"\d", code):
             raise InputError(f"`{cells['condition']}` is no condition of a {kind} question; mend the column condition.")

@@ -9,7 +9,7 @@ from batteries.vignettes.grammar import is_plural, mend_articles
 
 @pytest.fixture(scope="module", autouse=True)
 def inflect_is_loaded() -> None:
-    mend_articles("a hour")  # takes two seconds the first time, which is no deadline missed
+    mend_articles("a hour")  # so that the import does not count towards the deadline of the first example
 
 
 def entries(table: str) -> list[str]:
