@@ -1,16 +1,20 @@
-"""What several rooms' tests need: the sample study, a copy of it to spoil, and the real data beside the project."""
+"""What several rooms' tests need: the sample study, a copy of it to spoil, the published data, a real browser."""
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from equipoise.studies import copy_sample_study
 from experiment.loading import load_study
 from experiment.study import Study
 
 ROOT = Path(__file__).parent.parent
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
 
 @pytest.fixture(scope="session")
@@ -54,3 +58,19 @@ def test_data() -> Path:
 def stored_runs(test_data: Path) -> Path:
     """The published Black Box runs: three models, ten configurations, 235 predictions a model."""
     return test_data / "blackbox" / "predict" / "augmented_no_thinking.json"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The system's Chromium; in CI it must be there."""
+    named = os.environ.get("EQUIPOISE_CHROMIUM")
+    path = named or next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        reason = "no Chromium or Chrome was found; install one or set EQUIPOISE_CHROMIUM to its path"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
+        yield browser
+        browser.close()

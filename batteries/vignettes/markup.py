@@ -45,9 +45,10 @@ class Slot:
 
     def applied(self, value: str) -> str:
         """Return what stands in the text for this value of the key."""
-        if self.conversion:
-            value = CONVERSIONS[self.conversion](value)
-        return FORMS[self.form][is_plural(value)] if self.form else value
+        if self.form:
+            # "washing the dishes" is one thing to do, however many dishes.
+            value = FORMS[self.form][is_plural(value) and not self.key.startswith("activity_")]
+        return CONVERSIONS[self.conversion](value) if self.conversion else value
 
 
 Markup = tuple[str | Slot, ...]

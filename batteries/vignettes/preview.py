@@ -17,7 +17,7 @@ import jinja2
 from batteries.errors import InputError
 from batteries.items import Battery, Item, Level
 from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
-from batteries.vignettes.templates import natural_id
+from batteries.vignettes.templates import PREREQUISITES, natural_id
 
 WORDS_A_MINUTE = 238
 """Silent reading of English prose by adults (Brysbaert, 2019, Journal of Memory and Language 109, 104047)."""
@@ -29,6 +29,8 @@ MOST_LISTED = 200
 """Items of a plain list that are on the page."""
 MOST_ROWS, MOST_GROUPS = 240, 60
 """Rows and columns of the picture of the counterbalance matrix."""
+KINDS = (*PREREQUISITES, "single", "double")
+"""Capability types, in the order of the page."""
 LEVEL_MEANING = {0: "explained", 1: "hinted", 2: "nothing added", 3: "irrelevant text"}
 REFERENCE_CONDITION, REFERENCE_LEVEL = "A", 2
 
@@ -188,7 +190,12 @@ def _place(item: Item) -> list[tuple[int, float, Sequence[tuple[bool, int, str]]
 
 def _levels(items: Iterable[Item], name: str) -> list[Factor]:
     """Return the levels of a factor that the items have, in order."""
-    return sorted({item.factors[name] for item in items if name in item.factors}, key=_order)
+    found = {item.factors[name] for item in items if name in item.factors}
+    return sorted(found, key=_kind_order if name == "capability_type" else _order)
+
+
+def _kind_order(kind: Factor) -> tuple[int, str]:
+    return (KINDS.index(kind), "") if kind in KINDS else (len(KINDS), str(kind))
 
 
 def _by(items: Iterable[Item], key: Callable[[Item], K]) -> dict[K, list[Item]]:
@@ -242,7 +249,7 @@ def _by_kind_and_condition(items: Iterable[Item]) -> list[tuple[str, list[Item]]
     parts = _by(items, _factors("capability_type", "condition"))
     if len(parts) == 1:
         return []
-    ordered = sorted(parts.items(), key=lambda part: [_order(level) for level in part[0]])
+    ordered = sorted(parts.items(), key=lambda part: (_kind_order(part[0][0]), _order(part[0][1])))
     return [(" ".join((kind_words(kind), "" if condition is None else str(condition))), part)
             for (kind, condition), part in ordered]  # fmt: skip
 
@@ -355,7 +362,8 @@ def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
     if "scenario" in have:
         facts.append(_fact_of_stories(items, by_group, _factors(*story)))
     if {"scenario", "condition"} <= have:
-        facts.append(_fact_of_repeats(by_group, _factors(*kind, "scenario", "condition")))
+        of_kind = " by questions of one kind" if kind else ""
+        facts.append(_fact_of_repeats(by_group, _factors(*kind, "scenario", "condition"), of_kind))
     return facts
 
 
@@ -377,7 +385,8 @@ def _fact_of_sizes(by_group: Mapping[int, list[Item]]) -> Fact:
 
 def _fact_of_cells(items: list[Item], groups: Mapping[str, int], have: set[str]) -> Fact:
     """Judge whether each question is seen in each of its cells by one group, and once."""
-    names = [name for name in ("scenario", "version", "template_id", "condition", "inference_level") if name in have]
+    known = ("scenario", "version", "template_id", "condition", "inference_level")
+    names: list[str] = [name for name in known if name in have]
     names += ["pov"] if "pov" in have and len(_levels(items, "pov")) > 1 else []
     several_questions = len(_by(items, _factors("scenario", "version"))) < len(
         _by(items, _factors("scenario", "version", "template_id"))
@@ -443,18 +452,18 @@ def _fact_of_stories(items: list[Item], by_group: Mapping[int, list[Item]], stor
     return Fact(False, f"A group sees one of the {count(len(stories), 'story', 'stories')} {_span(counts)} times.")
 
 
-def _fact_of_repeats(by_group: Mapping[int, list[Item]], condition: Callable[[Item], Hashable]) -> Fact:
+def _fact_of_repeats(by_group: Mapping[int, list[Item]], condition: Callable[[Item], Hashable], of_kind: str) -> Fact:
     repeats = {
         group: [part for part in _by(seen, condition).values() if len(part) > 1] for group, seen in by_group.items()
     }
     twice = [group for group, parts in repeats.items() if parts]
     if not twice:
-        return Fact(True, "Nobody sees the same condition of a scenario twice.")
+        return Fact(True, f"Nobody sees the same condition of a scenario twice{of_kind}.")
     first = repeats[twice[0]][0]
     return Fact(
         False,
         f"{count(len(twice), 'group')} of {len(by_group):,} {'sees' if len(twice) == 1 else 'see'} the same condition "
-        f"of a scenario twice, such as group {twice[0]}: {_some((item.item_id for item in first), 2)}.",
+        f"of a scenario twice{of_kind}, such as group {twice[0]}: {_some((item.item_id for item in first), 2)}.",
     )
 
 

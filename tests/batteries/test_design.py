@@ -100,3 +100,88 @@ def test_the_sample_study_has_ten_balanced_groups(sample_study: Study) -> None:
 def test_a_design_that_does_not_fit_is_explained(items: list[Item], design: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         assign_groups(items, LatinSquare.model_validate({"method": "latin_square", "rows": ["scenario"], **design}))
+
+
+def human_battery(n_conditions: int, levels: tuple[int, ...]) -> list[Item]:
+    """Return the items of the published human experiments: 12 scenarios in two versions, in every cell once."""
+    return [
+        item(
+            f"{scenario}{version}-{condition}-{level}",
+            scenario=scenario,
+            version=version,
+            condition=condition,
+            level=level,
+        )
+        for scenario, version, condition, level in product(range(12), "AB", "ABCD"[:n_conditions], levels)
+    ]
+
+
+HUMAN_DESIGNS = [
+    pytest.param(2, (0, 2, 3), True, id="single, versions offset"),
+    pytest.param(2, (0, 2, 3), False, id="single, as published"),
+    pytest.param(4, (1, 2, 3), True, id="double, versions offset"),
+    pytest.param(4, (1, 2, 3), False, id="double, as published"),
+]
+
+
+@pytest.mark.parametrize(("n_conditions", "levels", "offset"), HUMAN_DESIGNS)
+def test_the_human_designs_keep_every_balance_that_was_published(
+    n_conditions: int, levels: tuple[int, ...], offset: bool
+) -> None:
+    items = human_battery(n_conditions, levels)
+    n_groups = n_conditions * len(levels)
+    design = LatinSquare(
+        method="latin_square",
+        groups=n_groups,
+        rows=("scenario",),
+        versions="version",
+        offset_versions=offset,
+        cells=("condition", "level"),
+    )
+    groups = assign_groups(items, design)
+    assert (
+        sorted(set(groups.values())) == list(range(1, n_groups + 1)) == list(range(1, (6, 12)[n_conditions == 4] + 1))
+    )
+    assert groups.keys() == {one.item_id for one in items}  # every story in every cell is seen by exactly one group
+    for group in range(1, n_groups + 1):
+        seen = [one for one in items if groups[one.item_id] == group]
+        assert len(seen) == 24
+        stories = Counter((one.factors["scenario"], one.factors["version"]) for one in seen)
+        assert len(stories) == 24  # each story once
+        # Conditions and levels are balanced within the group, in all their combinations and within each version.
+        for factors, times in ((("condition", "level"), 24), (("version", "condition", "level"), 12)):
+            counts = Counter(tuple(one.factors[factor] for factor in factors) for one in seen)
+            assert set(counts.values()) == {times // n_groups}
+        pairs = {
+            scenario: [one.factors["condition"] for one in seen if one.factors["scenario"] == scenario]
+            for scenario in range(12)
+        }
+        same = sum(one == other for one, other in pairs.values())
+        assert same == (0 if offset else 12)  # offset: nobody meets a scenario twice in one condition
+
+
+def test_the_published_design_gives_both_versions_cell_g_minus_1_minus_s() -> None:
+    design = LatinSquare(
+        method="latin_square",
+        groups=12,
+        rows=("scenario",),
+        versions="version",
+        offset_versions=False,
+        cells=("condition", "level"),
+    )
+    items = human_battery(4, (1, 2, 3))
+    groups = assign_groups(items, design)
+    for one in items:
+        cell = "ABCD".index(str(one.factors["condition"])) * 3 + (1, 2, 3).index(int(one.factors["level"]))
+        scenario = one.factors["scenario"]
+        assert isinstance(scenario, int)
+        assert cell == (groups[one.item_id] - 1 - scenario) % 12
+
+
+def test_a_missing_version_is_named() -> None:
+    items = [one for one in human_battery(2, (0, 2, 3)) if one.item_id != "3B-A-2"]
+    design = LatinSquare(
+        method="latin_square", groups=6, rows=("scenario",), versions="version", cells=("condition", "level")
+    )
+    with pytest.raises(InputError, match="the row scenario 3, version B has 5 items in 5 cells"):
+        assign_groups(items, design)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from batteries.errors import InputError
 from batteries.exports import write_files
@@ -24,7 +24,6 @@ from batteries.exports.jspsych import JSPSYCH_VERSION, jspsych_files
 from batteries.items import Battery, Item
 
 WEB = Path(__file__).parents[2] / "experiment" / "web"
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 TRICKY = {
     "text": 'She said, "wait",\nand  ran to São Paulo — 北京.\n\n<b>Then</b> & only: {x} $title */ </script> *no*\\n;',
@@ -285,19 +284,6 @@ def test_files_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="cannot be written"):
             write_files({"public/a.txt": "a", "b.txt": "half a character: \ud800"}, folder)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["empty", "file"]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """The system's Chromium; in CI it must be there."""
-    named = os.environ.get("EQUIPOISE_CHROMIUM")
-    path = named or next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
-    if path is None:
-        absent("no Chromium or Chrome was found; install one or set EQUIPOISE_CHROMIUM to its path")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

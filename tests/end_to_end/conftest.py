@@ -1,34 +1,11 @@
-"""A real browser and a real server process."""
+"""What tests of the whole need."""
 
-import os
-import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
-
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """The system's Chromium; in CI it must be there."""
-    named = os.environ.get("EQUIPOISE_CHROMIUM")
-    path = named or next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
-    if path is None:
-        reason = "no Chromium or Chrome was found; install one or set EQUIPOISE_CHROMIUM to its path"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

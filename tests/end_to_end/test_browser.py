@@ -6,6 +6,7 @@ A screenshot of every kind of page is kept in the folder that EQUIPOISE_SCREENSH
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from equipoise.processes import running_server
+from equipoise.studies import copy_sample_study
 from experiment.loading import load_study
 from experiment.study import Study
 
@@ -350,3 +352,42 @@ def test_nothing_the_browser_receives_holds_a_key(chromium: Browser, server: str
     everything = everything.replace('"outcome":"east-5"', "")  # the practice item's feedback, after the answer
     for secret in (battery.canary, '"key":', '"factors":', '"outcome":', "imported_correct"):
         assert secret not in everything
+
+
+def test_the_vignette_study_gives_a_person_24_stories(visit: Any, tmp_path: Path, rows: Any) -> None:
+    folder = tmp_path / "stories"
+    copy_sample_study("intuition-single", folder)
+    study = load_study(folder)
+    with running_server(folder) as url:
+        visitor = visit(url)
+        visitor.shoot("stories-consent")
+        visitor.page.locator("#consent-agree").click()
+        expect(visitor.page.locator("h1")).to_have_text("How it goes")
+        visitor.shoot("stories-instructions")
+        visitor.page.locator("#page-next").click()
+        read: list[str] = []
+        given: list[int] = []
+        while not visitor.page.locator("#completion-code").count():
+            question = visitor.question
+            assert visitor.wait_for_trial() == "multiple_choice"
+            read.append(visitor.page.locator("#text").inner_text())
+            assert visitor.page.locator(".option").count() == 4
+            answer = 2 if "choose option 2, blue" in read[-1] else len(read) % 4 + 1
+            given.append(answer)
+            if len(read) in {1, 2}:
+                visitor.shoot(f"story-{len(read)}")
+            visitor.page.keyboard.press(str(answer))
+            if len(read) == 1:
+                expect(visitor.page.locator("#feedback-continue")).to_be_focused()
+                visitor.page.keyboard.press("Enter")
+            visitor.next_question(question)
+        visitor.shoot("stories-debrief")
+        check_whole_session(rows(folder), given)
+        test = [row for row in rows(folder) if row["phase"] == "test"]
+    assert len(test) == 24
+    assert len(set(read)) == 26
+    seen = [study.battery.by_id[row["item_id"]] for row in test]
+    assert [json.loads(row["key"]) for row in test] == [item.key for item in seen]
+    assert len({(item.factors["scenario"], item.factors["version"]) for item in seen}) == 24
+    cells = Counter((item.factors["condition"], item.factors["inference_level"]) for item in seen)
+    assert set(cells.values()) == {4}
