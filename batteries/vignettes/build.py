@@ -123,7 +123,7 @@ class BatteryBuilder:
 
     def _variants(self, story: "_Story", *stream: str) -> Iterator[dict[str, str]]:
         rng = self._rng("labels", story.name, *stream)
-        return draw_variants(story.version, story.slots, self.spec.variants, rng)
+        return draw_variants(story.version, story.slots, self.spec.variants, self.spec.inference_levels, rng)
 
     def _rng(self, *stream: str) -> random.Random:
         return random.Random(f"equipoise vignettes, seed {self.seed}, {', '.join(stream)}")

@@ -50,6 +50,8 @@ def check_template_set(template_set: TemplateSet, spec: BuildSpec, problems: Pro
         for key, sentence in _question_problems(question, tables):
             problems.add(question.path, key, sentence)
     for question in selected(template_set, spec, problems):
+        for key, sentence in _shortage_problems(question, tables, spec):
+            problems.add(question.scenario.path, f"{question.qa.base_context_version}.{key}", sentence)
         if _is_renderable(question, tables, spec):
             for key, sentence in _sameness_problems(question, tables, spec):
                 problems.add(question.path, key, sentence)
@@ -65,12 +67,16 @@ def _story_problems(story: ContextVersion, tables: Tables, spec: BuildSpec) -> I
     yield from _switch_problems(story)
     yield from _filler_problems(story, spec)
     yield from _pov_problems(story, texts.values(), spec)
+
+
+def _shortage_problems(question: Question, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+    story = question.story
+    if story is None:
+        return
     slots = label_slots(story, tables, "third" in spec.pov)
-    for key, sentence in shortages(story, slots, spec.variants).items():
-        place = (
-            f"items.{key}" if key in story.items else f"activities.{key}" if key in story.activities else "variables"
-        )
-        yield place, sentence
+    for key, sentence in shortages(story, slots, spec.variants, spec.inference_levels).items():
+        section = "items." if key in story.items else "activities." if key in story.activities else ""
+        yield f"{section}{key}" if section else "variables", sentence
 
 
 def _texts(story: ContextVersion) -> Iterator[tuple[str, str]]:
@@ -338,9 +344,8 @@ def _is_renderable(question: Question, tables: Tables, spec: BuildSpec) -> bool:
     if story is None or any(_cycles(story)) or any(_link_problems(qa, story)):
         return False
     texts = [*dict(_texts(story)).values(), qa.question.prompt, *qa.question.options]
-    return all(str(level) in story.filler for level in spec.inference_levels) and not any(
-        list(_text_problems("", text, story, tables)) for text in texts
-    )
+    has_all = all(story.switches.values()) and any(str(level) in story.filler for level in spec.inference_levels)
+    return has_all and not any(list(_text_problems("", text, story, tables)) for text in texts)
 
 
 def _sameness_problems(question: Question, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
@@ -350,7 +355,7 @@ def _sameness_problems(question: Question, tables: Tables, spec: BuildSpec) -> I
     for sentence in same_options(question, spec, tables):
         yield "question.options", sentence
     compiler = Compiler(story.switches, story.filler)
-    level = str(spec.inference_levels[0])
+    level = next(str(level) for level in spec.inference_levels if str(level) in story.filler)
 
     def shown(condition: str) -> list[tuple[Piece, ...]]:
         links = tuple(qa.links[condition])

@@ -1,18 +1,18 @@
 """Labels: which name, place, item or number stands in each slot of a story, in each of its variants.
 
 Each variant draws afresh by the labels' weights; within a variant no two slots have the same label, and no two variants
-of a story have the same labels throughout. Draws use `random.Random.random()` alone, whose numbers Python promises to
+of a story show the same labels throughout. Draws use `random.Random.random()` alone, whose numbers Python promises to
 keep.
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from math import fsum
 
 from batteries.errors import InputError
-from batteries.vignettes.markup import parse_markup, render
+from batteries.vignettes.markup import parse_markup, render, slots_in
 from batteries.vignettes.tables import Tables
 from batteries.vignettes.templates import ContextVersion
 
@@ -90,10 +90,33 @@ def label_slots(story: ContextVersion, tables: Tables, third_person: bool) -> li
     return sorted(slots, key=lambda slot: len(slot.pool))
 
 
-def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int) -> dict[str, str]:
+def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
+    """Return the keys whose labels every instance of a story shows, whatever the condition and inference level."""
+    fillers = [story.filler[level] for level in map(str, levels) if level in story.filler]
+
+    def shown(text: str, above: frozenset[str]) -> set[str]:
+        found = set()
+        for slot in slots_in(text):
+            alternatives: Sequence[str] = story.switches.get(slot.key, ())
+            if slot.key == "filler":
+                alternatives = fillers
+            elif slot.key.startswith(("coinflip_", "otherside_")):
+                found.add(f"coinflip_{slot.key.split('_')[-1]}")
+                alternatives = story.coinflips.get(f"coinflip_{slot.key.split('_')[-1]}", ())
+            elif not slot.form:  # "they" tells no label from another
+                found.add(slot.key)
+            if alternatives and slot.key not in above:
+                found |= set.intersection(*(shown(inner, above | {slot.key}) for inner in alternatives))
+        return found
+
+    return shown(story.context, frozenset())
+
+
+def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int]) -> dict[str, str]:
     """Return by key why the pools of a story do not suffice for its variants; empty where no draw can fail.
 
-    A slot needs one label, and one more for every slot drawn before it that may take one of its labels.
+    A slot needs one label, and one more for every slot drawn before it that may take one of its labels. The labels that
+    every instance shows must give as many different stories as there are variants.
     """
     found = {}
     for place, slot in enumerate(slots):
@@ -105,21 +128,23 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int) ->
                 f"the pool of {_named(slot.key)} is too small: it has {len(slot.pool)} labels, which {others} may "
                 "take before it; add labels, or loosen the attributes."
             )
-    if found or any(prefix_of(key) == "pseudo" for key in story.variables) or not all(slot.pool for slot in slots):
+    shown = shown_keys(story, levels)
+    if found or any(prefix_of(key) == "pseudo" for key in shown) or not all(slot.pool for slot in slots):
         return found
-    n_stories = sum(1 for _ in islice(_all_draws(story, slots), n_variants))
+    n_stories = sum(1 for _ in islice(_all_draws(story, slots, shown), n_variants))
     if n_stories < n_variants:
+        varied = [slot for slot in slots if slot.key in shown]
         stories = f"{n_stories} different {'story' if n_stories == 1 else 'stories'}"
-        small = f" (the smallest pool, of {_named(slots[0].key)}, has {len(slots[0].pool)})" if slots else ""
-        found[slots[0].key if slots else "variables"] = (
+        small = f" ({varied[0].key} has {len(varied[0].pool)} labels)" if varied else ""
+        found[varied[0].key if varied else "variables"] = (
             f"the pools are too small: they give {stories}{small}, but {n_variants} variants are asked for; "
-            "add labels or a variable, or ask for fewer variants."
+            "add labels, or a variable that all conditions and levels show, or ask for fewer variants."
         )
     return found
 
 
 def draw_variants(
-    story: ContextVersion, slots: list[LabelSlot], n_variants: int, rng: random.Random
+    story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int], rng: random.Random
 ) -> Iterator[dict[str, str]]:
     """Yield for each variant the label of every key, without those of the point of view.
 
@@ -128,20 +153,24 @@ def draw_variants(
     InputError
         If the pools do not suffice, which `shortages` tells beforehand.
     """
-    seen: set[tuple[str, ...]] = set()
+    shown = sorted(shown_keys(story, levels))
+    seen: set[tuple[str | None, ...]] = set()
+
+    def identity(drawn: dict[str, str]) -> tuple[str | None, ...]:
+        return tuple(drawn.get(key) for key in shown)
+
     for _ in range(n_variants):
         for _ in range(_TRIES):
-            drawn = _draw(story, slots, rng)
-            if (identity := tuple(drawn.values())) not in seen:
+            drawn = _draw(story, slots, {}, rng)
+            if identity(drawn) not in seen:
                 break
         else:
-            left = (draw for draw in _all_draws(story, slots) if tuple(draw.values()) not in seen)
+            left = (draw for draw in _all_draws(story, slots, set(shown)) if identity(draw) not in seen)
             rest = list(islice(left, _MOST_LEFT))
             if not rest:
                 raise InputError("the pools are too small for the variants; ask for fewer.")
-            drawn = rest[int(rng.random() * len(rest))]
-            identity = tuple(drawn.values())
-        seen.add(identity)
+            drawn = _draw(story, slots, rest[int(rng.random() * len(rest))], rng)
+        seen.add(identity(drawn))
         yield _with_othersides(story, drawn)
 
 
@@ -155,11 +184,15 @@ def _named(key: str) -> str:
     return "the third person's name" if key == PROTAGONIST else key
 
 
-def _draw(story: ContextVersion, slots: list[LabelSlot], rng: random.Random) -> dict[str, str]:
-    """Return a label for each slot, a word for each pseudo-word, and the chosen text of each coinflip."""
-    drawn: dict[str, str] = {}
-    taken: set[str] = set()
+def _draw(
+    story: ContextVersion, slots: list[LabelSlot], given: Mapping[str, str], rng: random.Random
+) -> dict[str, str]:
+    """Return a label for each slot, a word for each pseudo-word, the chosen text of each coinflip; `given` stays."""
+    drawn = dict(given)
+    taken = {given[slot.key].casefold() for slot in slots if slot.key in given}
     for slot in slots:
+        if slot.key in given:
+            continue
         free = [(label, weight) for label, weight in slot.pool.items() if label.casefold() not in taken]
         if not free:
             raise InputError(f"the pool of {_named(slot.key)} is too small; add labels.")
@@ -172,12 +205,12 @@ def _draw(story: ContextVersion, slots: list[LabelSlot], rng: random.Random) -> 
             taken.add(word)
             drawn[key] = word
     for key, texts in sorted(story.coinflips.items()):
-        drawn[key] = texts[rng.random() < 0.5]
+        drawn.setdefault(key, texts[rng.random() < 0.5])
     return drawn
 
 
-def _all_draws(story: ContextVersion, slots: list[LabelSlot]) -> Iterator[dict[str, str]]:
-    """Yield all draws of labels and coinflips (pseudo-words have no end)."""
+def _all_draws(story: ContextVersion, slots: list[LabelSlot], keys: set[str]) -> Iterator[dict[str, str]]:
+    """Yield all draws of the labels and coinflips with these keys (pseudo-words have no end)."""
 
     def assignments(remaining: list[LabelSlot], drawn: dict[str, str]) -> Iterator[dict[str, str]]:
         if not remaining:
@@ -188,8 +221,8 @@ def _all_draws(story: ContextVersion, slots: list[LabelSlot]) -> Iterator[dict[s
             if label.casefold() not in taken:
                 yield from assignments(remaining[1:], {**drawn, remaining[0].key: label})
 
-    coinflips = sorted(story.coinflips.items())
-    for labels in assignments(slots, {}):
+    coinflips = [(key, texts) for key, texts in sorted(story.coinflips.items()) if key in keys]
+    for labels in assignments([slot for slot in slots if slot.key in keys], {}):
         for sides in product(*(texts for _, texts in coinflips)):
             yield labels | dict(zip((key for key, _ in coinflips), sides, strict=True))
 

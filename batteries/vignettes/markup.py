@@ -84,12 +84,17 @@ def parse_markup(text: str) -> Markup:
     return tuple(pieces)
 
 
+def slots_in(text: str) -> list[Slot]:
+    """Return a text's placeholders; none for a text that is not well-formed."""
+    try:
+        return [piece for piece in parse_markup(text) if isinstance(piece, Slot)]
+    except ValueError:
+        return []
+
+
 def keys_in(text: str) -> set[str]:
     """Return the keys of a text's placeholders; none for a text that is not well-formed."""
-    try:
-        return {piece.key for piece in parse_markup(text) if isinstance(piece, Slot)}
-    except ValueError:
-        return set()
+    return {slot.key for slot in slots_in(text)}
 
 
 @dataclass(frozen=True)

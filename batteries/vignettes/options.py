@@ -1,6 +1,7 @@
 """Whether two options of a question could read the same, for some draw of the labels."""
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 from math import prod
@@ -11,6 +12,8 @@ from batteries.vignettes.spec import BuildSpec, conditions_of
 from batteries.vignettes.tables import Tables
 from batteries.vignettes.template_set import Question
 
+_SPACES = re.compile(r"\s+")
+_AN = re.compile(r"\b([Aa])n(?= )")
 _MOST_DRAWS = 20_000
 """Draws that are all tried; of more, this many at random."""
 
@@ -25,10 +28,11 @@ def same_options(question: Question, spec: BuildSpec, tables: Tables) -> Iterato
         pools[key] = pools[f"otherside_{key.split('_')[-1]}"] = texts
     found: set[tuple[int, int]] = set()
     tried = set()
-    settings = product(conditions_of(question, spec), spec.inference_levels, spec.pov)
+    levels = [level for level in spec.inference_levels if str(level) in story.filler]
+    settings = product(conditions_of(question, spec), levels, spec.pov)
     for condition, level, pov in settings:
         links = tuple(question.qa.links[condition])
-        options = [compiler.resolve(text, links, str(level)) for text in question.qa.question.options]
+        options = [_comparable(compiler.resolve(text, links, str(level))) for text in question.qa.question.options]
         for (one, left), (other, right) in combinations(enumerate(options, start=1), 2):
             if (one, other) in found or (left, right, pov) in tried:
                 continue
@@ -52,6 +56,18 @@ def _common_text(
         if render(differing[0], everything) == render(differing[1], everything):
             return render(left, {**{key: f"({key})" for key in pools}, **everything})
     return None
+
+
+def _comparable(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Return a text without what no reader tells apart: the number of spaces, and a or an, which is mended later."""
+    plain: list[Piece] = [
+        _AN.sub(r"\1", _SPACES.sub(" ", piece)) if isinstance(piece, str) else piece for piece in pieces
+    ]
+    if plain and isinstance(plain[0], str):
+        plain[0] = plain[0].lstrip()
+    if plain and isinstance(plain[-1], str):
+        plain[-1] = plain[-1].rstrip()
+    return tuple(piece for piece in plain if piece != "")
 
 
 def _without_common_ends(

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -98,8 +99,8 @@ def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
         matrix=None if groups is None or not stories else counterbalance_matrix(stories, groups),
         conditions=_levels(stories, "condition"),
         scenarios=_scenarios(stories, groups or {}),
-        listed=_listed([item for item in tested if "scenario" not in item.factors]),
-        apart=_listed([item for item in battery.items if item.item_id not in ids]),
+        listed=_listed(item for item in tested if "scenario" not in item.factors),
+        apart=_listed(item for item in battery.items if item.item_id not in ids),
     )
 
 
@@ -348,7 +349,7 @@ def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
     by_group = _by_group(items, groups)
     facts = [_fact_of_items(battery, groups), _fact_of_sizes(by_group)]
     # Two kinds of question have conditions of the same letters; they are counted each for itself.
-    kind = [name for name in ("capability_type",) if name in have and len(_levels(items, name)) > 1]
+    kind = ("capability_type",) if len(_levels(items, "capability_type")) > 1 else ()
     if {"scenario", "condition"} <= have:
         facts.append(_fact_of_cells(items, groups, have))
     for names, words in (
@@ -357,12 +358,13 @@ def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
         (("condition", "inference_level"), "condition at each level"),
     ):
         if have.issuperset(names):
-            facts.append(_fact_of_evenness(by_group, _factors(*kind), _factors(*kind, *names), words))
-    story = [name for name in ("scenario", "version", "template_id") if name in have]
+            of_kind = " of a kind of question" if kind else ""
+            facts.append(_fact_of_evenness(by_group, _factors(*kind), _factors(*kind, *names), words + of_kind))
     if "scenario" in have:
-        facts.append(_fact_of_stories(items, by_group, _factors(*story)))
+        story = [name for name in ("scenario", "version", "template_id") if name in have]
+        facts.append(_fact_of_stories(items, by_group, _factors(*story), "question" if kind else "story"))
     if {"scenario", "condition"} <= have:
-        of_kind = " by questions of one kind" if kind else ""
+        of_kind = " in questions of one kind" if kind else ""
         facts.append(_fact_of_repeats(by_group, _factors(*kind, "scenario", "condition"), of_kind))
     return facts
 
@@ -370,53 +372,52 @@ def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
 def _fact_of_items(battery: Battery, groups: Mapping[str, int]) -> Fact:
     unknown = sorted(item_id for item_id in groups if item_id not in battery.by_id)
     if unknown:
-        return Fact(False, f"{count(len(unknown), 'item')} of the groups not in the battery: {_some(unknown)}.")
+        return Fact(
+            False, f"The groups name {count(len(unknown), 'item')} that the battery does not have: {_some(unknown)}."
+        )
     return Fact(True, f"Every one of the {count(len(groups), 'test item')} is seen by exactly one group.")
 
 
 def _fact_of_sizes(by_group: Mapping[int, list[Item]]) -> Fact:
-    sizes = {len(seen) for seen in by_group.values()}
-    missing = sorted(set(range(1, max(by_group) + 1)) - by_group.keys())
+    missing = [group for group in range(1, max(by_group) + 1) if group not in by_group]
     if missing:
         return Fact(False, f"No item is in group {_some(missing)}.")
+    sizes = {len(seen) for seen in by_group.values()}
     holds = len(sizes) == 1
-    return Fact(holds, f"{'Every group sees' if holds else 'The groups see'} {_span(sizes)} items.")
+    items = "item" if sizes == {1} else "items"
+    return Fact(holds, f"{'Every group sees' if holds else 'The groups see'} {_span(sizes)} {items}.")
 
 
 def _fact_of_cells(items: list[Item], groups: Mapping[str, int], have: set[str]) -> Fact:
-    """Judge whether each question is seen in each of its cells by one group, and once."""
-    known = ("scenario", "version", "template_id", "condition", "inference_level")
-    names: list[str] = [name for name in known if name in have]
-    names += ["pov"] if "pov" in have and len(_levels(items, "pov")) > 1 else []
-    several_questions = len(_by(items, _factors("scenario", "version"))) < len(
-        _by(items, _factors("scenario", "version", "template_id"))
+    """Judge whether every question is seen in each of its cells, by one group, once."""
+    question = [name for name in ("scenario", "version", "template_id") if name in have]
+    cell = [name for name in ("condition", "inference_level", "pov") if name in have]
+    if len(_levels(items, "pov")) < 2:
+        cell = [name for name in cell if name != "pov"]
+    questions = _by(items, _factors(*question))
+    if len(_by(items, _factors("scenario", "version"))) == len(questions):
+        question = [name for name in question if name != "template_id"]
+    names = {"template_id": "question", "inference_level": "level", "pov": "point of view"}
+    words = " × ".join(names.get(name, name) for name in question + cell)
+    cells = _by(items, _factors(*question, *cell))
+    n_seeing = [len({groups[item.item_id] for item in part}) for part in cells.values()]
+    n_several = sum(n > 1 for n in n_seeing)
+    n_again = sum(len(part) > n for part, n in zip(cells.values(), n_seeing, strict=True))
+    by_kind = _by(items, _factors("capability_type"))
+    n_crossed = sum(
+        prod(len(_levels(by_kind[_factors("capability_type")(part[0])], name)) for name in cell)
+        for part in questions.values()
     )
-    words = " × ".join({"template_id": "question", "inference_level": "level", "pov": "point of view"}.get(name, name)
-                       for name in names if name != "template_id" or several_questions)  # fmt: skip
-    cells = _by(items, _factors(*names))
-    several = [part for part in cells.values() if len({groups[item.item_id] for item in part}) > 1]
-    repeated = [part for part in cells.values() if len(part) > len({groups[item.item_id] for item in part})]
-    absent = 0
-    for part in _by(items, _factors(*names[: names.index("condition")])).values():
-        crossed = 1
-        for name in names[names.index("condition") :]:
-            crossed *= len(_levels([item for item in items if _same_kind(item, part[0])], name))
-        absent += crossed - len(_by(part, _factors(*names)))
-    if not several and not repeated and not absent:
-        return Fact(True, f"Every {words} is seen by exactly one group, once: {len(cells):,} of {len(cells):,}.")
     faults = [
-        f"{len(several):,} are seen by more than one group" if several else "",
-        f"{len(repeated):,} more than once by the same group" if repeated else "",
-        f"{absent:,} by no group" if absent else "",
+        f"{n_several:,} are seen by more than one group" if n_several else "",
+        f"{n_again:,} more than once by the same group" if n_again else "",
+        f"{n_crossed - len(cells):,} by no group" if n_crossed > len(cells) else "",
     ]
-    total = f"Of the {len(cells) + absent:,} combinations {words}, "
-    example = next(iter(several or repeated), None)
-    such = f"; such as {_some(item.item_id for item in example)}" if example else ""
-    return Fact(False, total + ", ".join(fault for fault in faults if fault) + such + ".")
-
-
-def _same_kind(one: Item, other: Item) -> bool:
-    return one.factors.get("capability_type") == other.factors.get("capability_type")
+    if not any(faults):
+        return Fact(True, f"Every {words} is seen by exactly one group, once: {len(cells):,} of {n_crossed:,}.")
+    example = next((part for part in cells.values() if len(part) > 1), None)
+    such = f", such as {_some(item.item_id for item in example)}" if example else ""
+    return Fact(False, f"Of {n_crossed:,} ({words}), {', '.join(fault for fault in faults if fault)}{such}.")
 
 
 def _fact_of_evenness(
@@ -430,26 +431,28 @@ def _fact_of_evenness(
     for seen in by_group.values():
         for item in seen:
             every[kind(item)].add(cell(item))
-    uneven, all_counts = [], set()
+    uneven: list[int] = []
+    counts: set[int] = set()
     for group, seen in by_group.items():
         tally = Counter(map(cell, seen))
-        counts = [{tally[one] for one in cells} for cells in every.values()]
-        all_counts |= set().union(*counts)
-        if any(len(of_kind) > 1 for of_kind in counts):
-            uneven.append(group)
+        in_group = [{tally[one] for one in cells} for cells in every.values()]
+        counts |= set().union(*in_group)
+        uneven += [group] if any(len(of_kind) > 1 for of_kind in in_group) else []
     if uneven:
-        who = f"{count(len(uneven), 'group')} of {len(by_group):,} (group {_some(uneven)})"
-        return Fact(False, f"Each {words} is seen unequally often, {_span(all_counts)} times, in {who}.")
-    return Fact(True, f"Within every group each {words} is seen equally often: {_span(all_counts)} times.")
+        who = f"{len(uneven):,} of {count(len(by_group), 'group')} (group {_some(uneven)})"
+        return Fact(False, f"Not every {words} is seen equally often in {who}, but {_span(counts)} times.")
+    return Fact(True, f"Within every group each {words} is seen equally often: {_span(counts)} times.")
 
 
-def _fact_of_stories(items: list[Item], by_group: Mapping[int, list[Item]], story: Callable[[Item], Hashable]) -> Fact:
+def _fact_of_stories(
+    items: list[Item], by_group: Mapping[int, list[Item]], story: Callable[[Item], Hashable], word: str
+) -> Fact:
     stories = set(map(story, items))
-    tallies = {group: Counter(map(story, seen)) for group, seen in by_group.items()}
-    counts = {tally[one] for tally in tallies.values() for one in stories}
-    if counts == {1}:
-        return Fact(True, f"Every group sees each of the {count(len(stories), 'story', 'stories')} once.")
-    return Fact(False, f"A group sees one of the {count(len(stories), 'story', 'stories')} {_span(counts)} times.")
+    tallies = [Counter(map(story, seen)) for seen in by_group.values()]
+    times = {tally[one] for tally in tallies for one in stories}
+    if times == {1}:
+        return Fact(True, f"Every group sees each {word} once: {len(stories):,} of {len(stories):,}.")
+    return Fact(False, f"Not every group sees each {word} once, but {_span(times)} times.")
 
 
 def _fact_of_repeats(by_group: Mapping[int, list[Item]], condition: Callable[[Item], Hashable], of_kind: str) -> Fact:
@@ -462,7 +465,7 @@ def _fact_of_repeats(by_group: Mapping[int, list[Item]], condition: Callable[[It
     first = repeats[twice[0]][0]
     return Fact(
         False,
-        f"{count(len(twice), 'group')} of {len(by_group):,} {'sees' if len(twice) == 1 else 'see'} the same condition "
+        f"In {len(twice):,} of {count(len(by_group), 'group')} somebody sees the same condition "
         f"of a scenario twice{of_kind}, such as group {twice[0]}: {_some((item.item_id for item in first), 2)}.",
     )
 
@@ -525,7 +528,12 @@ def _square(group: int, items: list[Item], conditions: list[Factor]) -> Square:
 # --- What differs between two texts -----------------------------------------------------------------------------------
 
 _TOKEN = re.compile(r"\s*(?:\w+(?:['’-]\w+)*|[^\w\s])|\s+\Z")
-"""A word or a punctuation mark, with the space before it; the tokens of a text put together are the text."""
+"""A word or a punctuation mark, with the space before it."""
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the words and punctuation marks of a text; put together they are the text."""
+    return _TOKEN.findall(text)
 
 
 @dataclass(frozen=True)
@@ -726,8 +734,8 @@ def _column(condition: Factor, conditions: list[Factor], grid: Grid) -> dict[str
 def _cells(grid: Grid, conditions: list[Factor], levels: list[Factor], groups: Mapping[str, int]) -> dict[Place, Cell]:
     condition, level = _reference(conditions, REFERENCE_CONDITION), _reference(levels, REFERENCE_LEVEL)
     texts = {place: Texts.of(item.content) for place, item in grid.items()}
-    stories = {place: _TOKEN.findall(one.story) for place, one in texts.items()}
-    prompts = {place: _TOKEN.findall(one.prompt) for place, one in texts.items()}
+    stories = {place: tokens_of(one.story) for place, one in texts.items()}
+    prompts = {place: tokens_of(one.prompt) for place, one in texts.items()}
     across: dict[Place, Comparison] = {}
     prompts_across: dict[Place, Comparison] = {}
     down: dict[Place, Comparison] = {}
@@ -778,7 +786,7 @@ def _perturbed(item: Item) -> dict[str, Any]:
     clean, shown = Texts.of(item.clean), Texts.of(item.content)
     pairs = [(clean.story, shown.story), (clean.prompt, shown.prompt)]
     pairs += zip(clean.options, shown.options, strict=False) if clean.options != shown.options else []
-    tokens = [(_TOKEN.findall(before), _TOKEN.findall(after)) for before, after in pairs if before or after]
+    tokens = [(tokens_of(before), tokens_of(after)) for before, after in pairs if before or after]
     degrees = {name: item.factors[name] for name in PERTURBATION_COLUMNS if item.factors.get(name)}
     return {
         "item_id": item.item_id,
@@ -793,7 +801,8 @@ def _perturbed(item: Item) -> dict[str, Any]:
 # --- Items that are no instances of a story ---------------------------------------------------------------------------
 
 
-def _listed(items: list[Item]) -> dict[str, Any]:
+def _listed(items: Iterable[Item]) -> dict[str, Any]:
+    items = sorted(items, key=lambda item: _order(item.item_id))
     shown = [
         {
             "item_id": item.item_id,

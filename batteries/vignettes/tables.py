@@ -153,14 +153,16 @@ def _pools(
             )
             pools[prefix] = {label: 1.0 for _, label in cells}
         else:
-            if len(weights[prefix]) != len(cells):
-                problems.add(
-                    folder / WEIGHTS,
-                    prefix,
-                    f"the column has {len(weights[prefix])} weights for {len(cells)} labels; give each label one.",
-                )
-            numbers = [_weight(folder / WEIGHTS, prefix, line, text, problems) for line, text in weights[prefix]]
-            pools[prefix] = {label: weight for (_, label), weight in zip(cells, numbers, strict=False)}
+            weight_on = dict(weights[prefix])
+            path = folder / WEIGHTS
+            for line, label in cells:
+                if line not in weight_on:
+                    problems.add(path, f"{prefix}, line {line}", f"`{label}` has no weight; give it one in this line.")
+            for line in weight_on.keys() - dict(cells).keys():
+                problems.add(path, f"{prefix}, line {line}", f"{VARIABLES} has no label in this line; take it out.")
+            pools[prefix] = {
+                label: _weight(path, prefix, line, weight_on.get(line, "1"), problems) for line, label in cells
+            }
     for prefix in (weights or {}).keys() - labels.keys():
         problems.add(folder / WEIGHTS, prefix, f"{VARIABLES} has no such column; take it out or mend its name.")
     return pools
@@ -202,7 +204,13 @@ def _attribute_table(
     for attribute, cells in columns.items():
         if attribute == first:
             continue
+        has_truth = any(text.lower() in {"true", "false"} for _, text in cells)
+        has_truth |= any(isinstance(attribute_value(text), bool) for _, text in cells) and not all(
+            text.replace(".", "", 1).isdigit() for _, text in cells
+        )
         for line, text in cells:
+            if has_truth and not isinstance(attribute_value(text), bool):
+                problems.add(path, f"{attribute}, line {line}", f"`{text}` is not True or False, 0 or 1; mend it.")
             if line in label_on:
                 rows[label_on[line]][attribute] = attribute_value(text)
             else:
