@@ -1,4 +1,4 @@
-"""Writes the reference pages that say what the code says: study.yaml, the battery and the command line.
+"""Writes the reference pages that say what the code says: study.yaml, batteries, SPEC.yaml and the command line.
 
 Run `.venv/bin/python docs/generate_reference.py` after changing a model or a command; a test fails until it is done.
 """
@@ -16,6 +16,7 @@ from pydantic_core import PydanticUndefined
 
 from batteries.items import BatteryHeader, Item
 from batteries.tasks import TASKS
+from batteries.vignettes.spec import BuildSpec
 from equipoise.cli import main as command_line
 from experiment.study import StudyDefinition
 
@@ -29,6 +30,8 @@ ARGUMENTS = {
     "files": "The files with the runs, as JSON.",
     "folder": "The folder to make; it must not be there, or be empty.",
     "study": "The study's folder.",
+    "source": "A study's folder, or a battery's file; of `import`, the CSV file.",
+    "templates": "The templates' folder, or `intuition` for the templates that come with Equipoise.",
     "what": "What to describe.",
 }
 
@@ -55,6 +58,15 @@ of the items, the order of the fields and the form of the file do not change it;
 description and the canary are no part of it.
 """
 
+SPEC_INTRO = """# SPEC.yaml
+
+`equipoise battery build TEMPLATES --spec SPEC.yaml` builds what this file asks for, and `equipoise battery check` with
+it checks the templates for just that. Every field may be left out; without any, the battery holds every template at all
+four inference levels, in the first person, in five variants.
+[Build a vignette battery](../how-to/build-a-vignette-battery.md) shows it at work; `equipoise schema spec` prints its
+JSON Schema for editors.
+"""
+
 COMMANDS_INTRO = """# The command line
 
 `equipoise --help` lists the commands, and every command has its own `--help`. A study is named by its folder.
@@ -71,13 +83,25 @@ Progress is shown on standard error, and only on a terminal. No command asks que
 
 def pages() -> dict[str, str]:
     """Return the text of every generated page by its file name."""
-    return {"study-yaml.md": study_page(), "battery.md": battery_page(), "command-line.md": command_page()}
+    return {
+        "study-yaml.md": study_page(),
+        "battery.md": battery_page(),
+        "battery-spec.md": spec_page(),
+        "command-line.md": command_page(),
+    }
 
 
 def study_page() -> str:
     """Return the page on `study.yaml`."""
     sections = [GENERATED + STUDY_INTRO, _section("The whole file", StudyDefinition)]
     sections += [_section(_heading(path, model), model) for path, model in _inner_models(StudyDefinition)]
+    return "\n".join(sections)
+
+
+def spec_page() -> str:
+    """Return the page on SPEC.yaml."""
+    sections = [GENERATED + SPEC_INTRO, _section("The whole file", BuildSpec)]
+    sections += [_section(_heading(path, model), model) for path, model in _inner_models(BuildSpec)]
     return "\n".join(sections)
 
 
@@ -192,7 +216,16 @@ def _default_words(field: FieldInfo) -> str:
         return "none" if not isinstance(default, BaseModel) else "its fields' defaults"
     if field.default in (None, (), PydanticUndefined):
         return "none"
-    return "empty" if field.default == "" else f"`{field.default}`"
+    return "empty" if field.default == "" else f"`{_yaml_words(field.default)}`"
+
+
+def _yaml_words(value: Any) -> str:
+    """Return a default as one would write it in YAML; a model stands for its own defaults."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_yaml_words, value))}]"
+    return "{}" if isinstance(value, BaseModel) else str(value)
 
 
 def _meaning(field: FieldInfo) -> str:

@@ -248,10 +248,12 @@ def analyze(study: Path, output: Path, study_version: str | None) -> None:
 
 
 @main.command(epilog="Example: equipoise schema study > study.schema.json")
-@click.argument("what", type=click.Choice(["study", "item"]))
+@click.argument("what", type=click.Choice(["study", "item", "spec"]))
 def schema(what: str) -> None:
-    """Print the JSON Schema of study.yaml or of a battery's item, for editors."""
-    described: dict[str, type[BaseModel]] = {"study": StudyDefinition, "item": Item}
+    """Print the JSON Schema of study.yaml, of a battery's item or of a vignette battery's SPEC.yaml, for editors."""
+    from batteries.vignettes.spec import BuildSpec
+
+    described: dict[str, type[BaseModel]] = {"study": StudyDefinition, "item": Item, "spec": BuildSpec}
     click.echo(json.dumps(described[what].model_json_schema(), indent=2, ensure_ascii=False))
 
 

@@ -235,6 +235,22 @@ def test_variants_that_only_an_unseen_label_tells_apart_are_not_made(tmp_path: P
             assert len({texts(item)[0] for item in items}) == 6
 
 
+def test_a_label_that_stands_in_two_pools_comes_once_in_a_story(tmp_path: Path) -> None:
+    folder = published.write_one_story(
+        tmp_path / "templates",
+        "{vs[name_1]}, {vs[flower_1]} and {vs[name_2]} {vs[switch_1]}.{vs[filler]}",
+        variables=["name_1", "name_2", "flower_1"],
+        tables={
+            "variable_df.csv": "name,flower\nRosa,rosa\nIris,iris\nViola,viola\nLily,\n",
+            "variable_weights_df.csv": "name,flower\n1,1\n1,1\n1,1\n1,\n",
+        },
+    )
+    for item in battery_of(folder, {"variants": 20}).items:
+        names = re.findall(r"\w+", texts(item)[0])[:4]
+        names.remove("and")
+        assert len({name.casefold() for name in names}) == 3, names
+
+
 # --- matched and unmatched variation ----------------------------------------------------------------------------------
 
 
@@ -824,9 +840,11 @@ def test_an_unused_label_or_template_more_is_another_battery_only_where_it_matte
 
 
 SPECS = st.fixed_dictionaries(
-    {"variants": st.integers(1, 4)},
-    optional={
+    {
+        "variants": st.integers(1, 4),
         "ids": st.lists(st.sampled_from(sorted(QUESTIONS)), min_size=1, max_size=4, unique=True),
+    },
+    optional={
         "inference_levels": st.lists(st.integers(0, 3), min_size=1, max_size=4, unique=True),
         "pov": st.lists(st.sampled_from(["first", "third"]), min_size=1, max_size=2, unique=True),
         "conditions": st.just(["A"]) | st.just(["B", "A"]),
@@ -851,7 +869,7 @@ def test_whatever_is_asked_for(templates: Path, spec: dict[str, Any], seed: int)
     n_cells = sum(
         len([letter for letter in "ABCD"[: len(qa["links"])] if letter in asked])
         for qa_id, qa in QUESTIONS.items()
-        if qa_id in spec.get("ids", QUESTIONS)
+        if qa_id in spec["ids"]
     )
     levels, povs = spec.get("inference_levels", range(4)), spec.get("pov", ["first"])
     noises = spec.get("perturbations", [{}])
