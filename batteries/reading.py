@@ -192,6 +192,8 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"`{place}` must be a list, such as [{details['input']}]."
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"`{place}` must hold `name: value` fields (it is {shown})."
+        case "string_too_short" if details["ctx"]["min_length"] == 1:
+            return f"`{place}` is empty; write it."
         case "too_short":
             return f"`{place}` needs at least {details['ctx']['min_length']} entries."
         case "value_error":

@@ -24,6 +24,7 @@ from batteries.vignettes.templates import (
     ContextVersion,
     QATemplate,
     condition_letter,
+    is_condition,
 )
 
 EVERYTHING = BuildSpec(pov=("first", "third"))
@@ -254,11 +255,8 @@ def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str
     if qa.base_context != scenario.name:
         yield "base_context", f"it says `{qa.base_context}`, but its folder is `{scenario.name}`; make them equal."
     version = qa.base_context_version
-    if question.story is None and scenario.versions:
-        yield (
-            "base_context_version",
-            f"{scenario.path.name} has no version {version} without mistakes; mend that, or this.",
-        )
+    if scenario.letters and version not in scenario.letters:
+        yield "base_context_version", f"{scenario.path.name} has no version {version}; add it, or mend this."
     yield from _demand_problems(qa, tables)
     yield from _link_problems(qa, question.story)
     yield from _answer_problems(qa)
@@ -277,7 +275,7 @@ def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str
 
 def _id_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
     parts = qa.id.split(".")
-    if len(parts) != 5 or not all(part.isdigit() for part in parts[:4]) or parts[1] not in CAPABILITY_OF_ID:
+    if not re.fullmatch(r"(?:[0-9]+\.){4}[a-z]", qa.id) or parts[1] not in CAPABILITY_OF_ID:
         yield "id", f"`{qa.id}` is not context.capability.subtype.qaversion.version, such as 1.2.0.0.a; mend it."
         return
     expected = CAPABILITY_OF_ID[parts[1]]
@@ -308,7 +306,7 @@ def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tup
             yield "links", f"the condition {condition} is missing; add its setting of the switches."
     for condition, link in qa.links.items():
         key = f"links.{condition}"
-        if condition not in usual and not (qa.capability_type != "double" and re.fullmatch("[0-9]", condition)):
+        if not is_condition(qa.capability_type, condition):
             yield (
                 key,
                 f"`{condition}` is no condition of a {qa.capability_type} question; there are {', '.join(usual)}.",

@@ -521,7 +521,8 @@ def _square(group: int, items: list[Item], conditions: list[Factor]) -> Square:
     cells = Counter(_cell_name(item) for item in items)
     seen = {item.factors.get("condition") for item in items}
     colour = conditions.index(next(iter(seen))) if len(seen) == 1 and seen <= set(conditions) else None
-    label = f"{len(items)} items" if len(cells) > 1 else "".join(cells) + (f"×{len(items)}" if len(items) > 1 else "")
+    names = [name or "seen" for name in cells]
+    label = f"{len(items)} items" if len(names) > 1 else "".join(names) + (f"×{len(items)}" if len(items) > 1 else "")
     return Square(group, label, colour, tuple(item.item_id for item in items))
 
 
@@ -665,11 +666,13 @@ def _question(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
         by_variant[variant][item.factors.get("pov")].append(item)
     shown = list(by_variant.items())[:MOST_VARIANTS]
     hidden = list(by_variant.items())[MOST_VARIANTS:]
-    blocks = [_block(of_pov, variant, pov, groups) for variant, povs in shown for pov, of_pov in povs.items()]
-    for block in blocks[1:]:
-        block["perturbed"] = []
+    parts = [(variant, pov, of_pov) for variant, povs in shown for pov, of_pov in povs.items()]
+    first = _perturbed_to_show(parts[0][2])
     return {
-        "blocks": blocks,
+        "blocks": [
+            {**_block(*part, groups), "perturbed": [] if number else [_perturbed(item) for item in first]}
+            for number, part in enumerate(parts)
+        ],
         "n_hidden": len(hidden),
         "n_hidden_items": sum(len(of_pov) for _, povs in hidden for of_pov in povs.values()),
     }
@@ -687,8 +690,8 @@ def _with_variants(items: list[Item]) -> list[tuple[Item, Factor]]:
     return found
 
 
-def _block(items: list[Item], variant: Factor, pov: Factor, groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return one variant from one point of view: its grid, its question where all cells share it, its perturbed."""
+def _block(variant: Factor, pov: Factor, items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
+    """Return one variant from one point of view: its grid, and its question where all cells share it."""
     grid: Grid = {}
     for item in sorted(items, key=lambda item: item.clean is not None):
         # Without an unperturbed instance, the clean text of a perturbed one stands in the grid.
@@ -699,8 +702,6 @@ def _block(items: list[Item], variant: Factor, pov: Factor, groups: Mapping[str,
     cells = _cells(grid, conditions, levels, groups)
     texts = [Texts.of(item.content) for item in grid.values()]
     shared = len({(one.prompt, one.options) for one in texts}) == 1
-    perturbed = [item for item in items if item.clean is not None]
-    shown = _perturbed_to_show(perturbed)
     pov_words = "" if pov is None else f"{pov} person"
     return {
         "title": ", ".join(words for words in (f"Variant {variant}", pov_words) if words),
@@ -709,8 +710,7 @@ def _block(items: list[Item], variant: Factor, pov: Factor, groups: Mapping[str,
         "rows": [(level, [cells.get((condition, level)) for condition in conditions]) for level in levels],
         "reference": (_reference(conditions, REFERENCE_CONDITION), _reference(levels, REFERENCE_LEVEL)),
         "shared": _shared_question(texts[0], conditions, grid) if shared else None,
-        "perturbed": [_perturbed(item) for item in shown],
-        "n_perturbed": len(perturbed),
+        "n_perturbed": sum(item.clean is not None for item in items),
     }
 
 
@@ -776,9 +776,10 @@ def _shared_question(texts: Texts, conditions: list[Factor], grid: Grid) -> dict
 
 def _perturbed_to_show(items: list[Item]) -> list[Item]:
     """Return all perturbed items, or one for each perturbation where there are too many."""
-    if len(items) <= MOST_PERTURBED:
-        return items
-    return [part[0] for part in _by(items, _factors(*PERTURBATION_COLUMNS)).values()]
+    perturbed = [item for item in items if item.clean is not None]
+    if len(perturbed) <= MOST_PERTURBED:
+        return perturbed
+    return [part[0] for part in _by(perturbed, _factors(*PERTURBATION_COLUMNS)).values()]
 
 
 def _perturbed(item: Item) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from batteries.errors import InputError
 from batteries.items import Battery, BatteryHeader, Item, Level
 from batteries.reading import describe, read_text
 from batteries.tasks import task_named
-from batteries.vignettes.templates import condition_code, condition_letter, demand_condition
+from batteries.vignettes.templates import condition_code, condition_letter, demand_condition, is_condition
 
 PERTURBATION_COLUMNS = (
     "spacing_noise_proportion",
@@ -163,7 +163,7 @@ def _item(row: Mapping[str, str | None], dimensions: list[str], counts: Counter[
     if kind:  # not so for practice items and attention checks, which have no template
         factors |= {factor: _level(name, cells[name]) for name, factor in _FACTOR_OF.items() if cells[name] != ""}
         code = cells["condition"].zfill(2) if kind == "double" else cells["condition"]
-        if not re.fullmatch(r"[01]{2}" if kind == "double" else r"\d", code):
+        if not is_condition(kind, code):
             raise InputError(f"`{cells['condition']}` is no condition of a {kind} question; mend the column condition.")
         factors |= {"condition": condition_letter(kind, code), "demand_condition": demand_condition(code)}
         factors["pov"] = "third" if cells["pov"].lower() in {"1", "true"} else "first"

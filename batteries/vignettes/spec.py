@@ -11,7 +11,7 @@ from batteries.vignettes.perturb import Perturbation
 from batteries.vignettes.problems import Problems
 from batteries.vignettes.tables import DEMANDS, Tables
 from batteries.vignettes.template_set import Question, TemplateSet
-from batteries.vignettes.templates import CapabilityType, condition_letter
+from batteries.vignettes.templates import CapabilityType, condition_letter, is_condition
 
 PointOfView = Literal["first", "third"]
 
@@ -133,11 +133,9 @@ def selected(template_set: TemplateSet, spec: BuildSpec, problems: Problems | No
 
 def conditions_of(question: Question, spec: BuildSpec) -> list[str]:
     """Return the conditions of a question that the spec asks for, in the published order."""
-    return [
-        condition
-        for condition in question.qa.conditions
-        if not spec.conditions or condition_letter(question.qa.capability_type, condition) in spec.conditions
-    ]
+    kind = question.qa.capability_type
+    known = [condition for condition in question.qa.conditions if is_condition(kind, condition)]
+    return [one for one in known if not spec.conditions or condition_letter(kind, one) in spec.conditions]
 
 
 def demand_vector(names: Iterable[str], tables: Tables) -> dict[str, int]:

@@ -86,7 +86,12 @@ def read_tables(folder: Path, problems: Problems) -> Tables:
         except InputError as error:
             problems.add(path, "", str(error).removeprefix(f"{path}: "))
             continue
-        columns[name] = _columns(path, text, problems)
+        found = _columns(path, text, problems)
+        label_column = {ITEMS: "items", ACTIVITIES: "activities", DEMANDS: "inference_component"}.get(name)
+        if label_column and found and label_column not in found:
+            problems.add(path, "line 1", f"the column `{label_column}` with the labels is missing; name it so.")
+        elif found:
+            columns[name] = found
         canaries |= {guid.lower() for line in text.splitlines() if "canary" in line for guid in GUID.findall(line)}
     pools = _pools(folder, columns.get(VARIABLES, {}), columns.get(WEIGHTS), problems)
     demands, dimensions = _demands(folder / DEMANDS, columns.get(DEMANDS), problems)
@@ -193,10 +198,7 @@ def _check_labels(path: Path, column: str, cells: list[tuple[int, str]], problem
 def _attribute_table(
     path: Path, first: str, columns: Mapping[str, list[tuple[int, str]]] | None, problems: Problems
 ) -> AttributeTable:
-    if columns is None:
-        return AttributeTable()
-    if first not in columns:
-        problems.add(path, "line 1", f"the column `{first}` with the labels is missing; name it so.")
+    if columns is None:  # and it is said why
         return AttributeTable()
     _check_labels(path, first, columns[first], problems)
     label_on = dict(columns[first])
@@ -221,10 +223,7 @@ def _attribute_table(
 def _demands(
     path: Path, columns: Mapping[str, list[tuple[int, str]]] | None, problems: Problems
 ) -> tuple[dict[str, dict[str, int]], tuple[str, ...]]:
-    if columns is None:
-        return {}, ()
-    if "inference_component" not in columns:
-        problems.add(path, "line 1", "the column `inference_component` with the demands' names is missing; name it so.")
+    if columns is None:  # and it is said why
         return {}, ()
     name_on = {
         line: demand_name(name) for line, name in columns["inference_component"] if not name.startswith("canary")

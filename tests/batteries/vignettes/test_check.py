@@ -339,6 +339,7 @@ question("id that says knowledge", "1.0.0.0.a", ("id",), "1.0.1.1.a", "id", "1.0
 question("id of another scenario", "1.1.0.0.a", ("id",), "4.1.0.0.a", "id", "4.1.0.0.a", "1|base_context_number")
 question("id of another version", "1.1.0.0.a", ("id",), "1.1.0.1.b", "id", "1.1.0.1.b")
 question("id with four parts", "1.1.0.0.a", ("id",), "1.1.0.a", "id", "1.1.0.a")
+question("id with a figure that is no number", "1.1.0.0.a", ("id",), "1.1.0.².a", "id", "1.1.0.².a")
 question("capability that is none", "1.1.0.0.a", ("capability_type",), "triple", "capability_type", "triple")
 # The base context.
 question(

@@ -299,6 +299,7 @@ def test_perturbed_items_are_folded_beside_their_clean_text_with_the_changes_mar
     assert [mark.text for mark in shown.all("mark")] == ["  ledge", "nqqn"]
     assert "spacing noise proportion 0.5, character noise number 5" in details.text
     assert not list(clean.all("mark"))
+    assert next(cell_of(root, vignette().item_id).all("div", "text")).text == vignette().content["text"]
 
 
 def test_where_all_is_perturbed_the_clean_text_is_compared() -> None:
@@ -325,6 +326,12 @@ def test_words_and_reading_time_are_counted() -> None:
     words = [Texts.of(item.content).n_words for item in items]
     assert rows["all"][4:7] == [str(min(words)), str(round(sum(sorted(words)[1:3]) / 2)), str(max(words))]
     assert rows["all"][9] == f"{60 * max(words) / WORDS_A_MINUTE:.0f} s"
+
+
+def test_prerequisite_questions_come_before_single_and_double_ones() -> None:
+    kinds = ("double", "single", "comprehension_check")
+    rows = rows_of(page([vignette(kind=kind) for kind in kinds]), "Words and reading time")
+    assert [row[0] for row in rows] == ["all", "comprehension A", "single A", "double A"]
 
 
 def test_a_participants_session_is_counted_from_the_groups() -> None:
