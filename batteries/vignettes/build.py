@@ -67,7 +67,7 @@ class BatteryBuilder:
     def header(self) -> BatteryHeader:
         """What is said of the battery as a whole."""
         return BatteryHeader(
-            battery=self.spec.battery or self.template_set.folder.resolve().name,
+            battery=self.spec.battery,
             version=self.spec.version,
             description=self.spec.description,
             canary=self.template_set.canary,

@@ -21,9 +21,7 @@ class BuildSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    battery: str | None = Field(
-        default=None, min_length=1, description="Name of the battery; the templates' folder's name if left out."
-    )
+    battery: str = Field(default="vignettes", min_length=1, description="Name of the battery.")
     version: str = Field(default="1.0", min_length=1, description='Version of the battery, in quotes, such as "1.0".')
     description: str = Field(default="", description="What the battery asks.")
     ids: tuple[str, ...] = Field(default=(), description="Ids of the QA templates; all if left out.")
