@@ -40,7 +40,7 @@ def check_templates(templates: Path, tables: Path | None, spec: Path | None) -> 
     problems = Problems()
     asked = read_spec(spec) if spec else EVERYTHING
     template_set = read_template_set(templates_folder(templates), tables, problems)
-    check_template_set(template_set, asked, problems)
+    check_template_set(template_set, asked, problems, spec)
     problems.raise_any()
     return template_set
 
@@ -55,7 +55,7 @@ def build_battery(templates: Path, tables: Path | None, spec: Path | None, seed:
     """
     check_battery_path(output)
     asked = read_spec(spec) if spec else BuildSpec()
-    builder = BatteryBuilder(templates_folder(templates), tables, asked, seed, spec.parent if spec else Path())
+    builder = BatteryBuilder(templates_folder(templates), tables, asked, seed, spec)
     with progress_bar("Building", builder.n_items) as on_item:
         write_battery(builder.header, builder.items(), builder.dimensions, output, on_item)
     return builder.n_items

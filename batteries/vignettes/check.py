@@ -9,11 +9,13 @@ from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 
+from batteries.store_format import RESERVED_FACTOR_NAMES
 from batteries.vignettes.labels import N_POV_SLOTS, NOT_DRAWN, label_slots, prefix_of, shortages
 from batteries.vignettes.markup import Compiler, Piece, keys_in, parse_markup
 from batteries.vignettes.options import same_options
 from batteries.vignettes.problems import Problems
-from batteries.vignettes.spec import BuildSpec, conditions_of, selected
+from batteries.vignettes.published_csv import FACTORS, OUR_COLUMNS, PUBLISHED_COLUMNS
+from batteries.vignettes.spec import BuildSpec, conditions_of, selected, spec_problems
 from batteries.vignettes.tables import ACTIVITIES, DEMANDS, ITEMS, VARIABLES, AttributeTable, Tables, attribute_value
 from batteries.vignettes.template_set import Question, Scenario, TemplateSet
 from batteries.vignettes.templates import (
@@ -29,33 +31,41 @@ from batteries.vignettes.templates import (
 
 EVERYTHING = BuildSpec(pov=("first", "third"))
 """What `check` tries by default: every template, all levels, both points of view, five variants."""
+_TAKEN = RESERVED_FACTOR_NAMES | {*PUBLISHED_COLUMNS, *OUR_COLUMNS, *FACTORS}
+"""Names that no dimension of the demand table can have: of columns of the data, of batteries, and of other factors."""
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|‘[^’]*’(?!\w)|(?<!\w)'[^']*'(?!\w)")
 _YOU = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
 
 
-def check_template_set(template_set: TemplateSet, spec: BuildSpec, problems: Problems) -> None:
-    """Note in `problems` every mistake that would spoil a battery built to `spec`."""
+def check_template_set(
+    template_set: TemplateSet, spec: BuildSpec, problems: Problems, spec_path: Path | None = None
+) -> None:
+    """Note in `problems` every mistake that would spoil a battery built to `spec`, which came from `spec_path`."""
     tables = template_set.tables
+    problems.add_all(tables.folder / DEMANDS, _dimension_problems(tables))
+    problems.add_all(spec_path or template_set.folder, spec_problems(template_set, spec))
     for scenario in template_set.scenarios:
         for letter, story in scenario.versions.items():
-            for key, sentence in _story_problems(story, tables, spec):
-                problems.add(scenario.path, f"{letter}.{key}", sentence)
-        for key, sentence in _metadata_problems(scenario, tables):
-            problems.add(scenario.path, key, sentence)
+            problems.add_all(scenario.path, _story_problems(story, tables, spec), f"{letter}.")
+        problems.add_all(scenario.path, _metadata_problems(scenario, tables))
     _check_numbers(template_set, problems)
     seen: dict[str, Path] = {}
     for question in template_set.questions:
         first = seen.setdefault(question.qa.id, question.path)
         if first != question.path:
             problems.add(question.path, "id", f"the id `{question.qa.id}` is that of {first} too; give each its own.")
-        for key, sentence in _question_problems(question, tables):
-            problems.add(question.path, key, sentence)
-    for question in selected(template_set, spec, problems):
-        for key, sentence in _shortage_problems(question, tables, spec):
-            problems.add(question.scenario.path, f"{question.qa.base_context_version}.{key}", sentence)
+        problems.add_all(question.path, _question_problems(question, tables))
+    for question in selected(template_set, spec):
+        story_key = f"{question.qa.base_context_version}."
+        problems.add_all(question.scenario.path, _shortage_problems(question, tables, spec), story_key)
         if _is_renderable(question, tables, spec):
-            for key, sentence in _sameness_problems(question, tables, spec):
-                problems.add(question.path, key, sentence)
+            problems.add_all(question.path, _sameness_problems(question, tables, spec))
+
+
+def _dimension_problems(tables: Tables) -> Iterator[tuple[str, str]]:
+    for name in tables.dimensions:
+        if name in _TAKEN:
+            yield "line 1", f"the column `{name}` is called like a column of batteries or results; rename it."
 
 
 def _story_problems(story: ContextVersion, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:

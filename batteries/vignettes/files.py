@@ -54,7 +54,8 @@ def write_battery(
         if path.suffix == ".csv":
             write_published_csv(counted(), dimensions, file)
         else:
-            file.write(canonical_json(header.model_dump(mode="json")).decode() + "\n")
+            fields = header.model_dump(mode="json", include=set(BatteryHeader.model_fields))
+            file.write(canonical_json(fields).decode() + "\n")
             file.writelines(_line(item) for item in counted())
 
 

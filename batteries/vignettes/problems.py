@@ -1,5 +1,6 @@
 """What is wrong with a set of templates: collected, so that all of it can be said at once."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,11 @@ class Problems(list[Problem]):
         problem = Problem(file, key, sentence)
         if problem not in self:
             self.append(problem)
+
+    def add_all(self, file: Path, found: Iterable[tuple[str, str]], inside: str = "") -> None:
+        """Note mistakes given as key and sentence; the keys are those of what is `inside` the file."""
+        for key, sentence in found:
+            self.add(file, f"{inside}{key}", sentence)
 
     def raise_any(self) -> None:
         """Raise an InputError with a line for each mistake, in the order of files and keys, if there is any."""

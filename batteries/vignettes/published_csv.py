@@ -59,7 +59,10 @@ _FACTOR_OF = {"id": "template_id", "number": "scenario_number", "name": "scenari
 _SAME_NAME = ("target_demand", "version", "capability_type", "demand_condition", "inference_level", "novelty",
               "causal_type", "causal_direction", *PERTURBATION_COLUMNS)  # fmt: skip
 _OURS = ("variant", "demands", "provided", "required")
+FACTORS = frozenset({*_FACTOR_OF.values(), *_SAME_NAME, *_OURS, "condition", "pov", "option_order"})
+"""Factors of an item of a vignette battery, besides the dimensions of its demands."""
 _OPTIONS = re.compile(r"\n1\. +(.*)\n2\. +(.*)\n3\. +(.*)\n4\. +(.*)\s*\Z")
+_NO_NOISE = {"", "0", "0.0"}
 _NUMBERS = ("number", "inference_level", "novelty", "variant", *PERTURBATION_COLUMNS)
 
 
@@ -88,8 +91,7 @@ def write_published_csv(items: Iterable[Item], dimensions: Iterable[str], file: 
 
 def battery_dimensions(battery: Battery) -> tuple[str, ...]:
     """Return the demand dimensions of a battery: the factors for which there is no other column."""
-    known = {*_FACTOR_OF.values(), *_SAME_NAME, *_OURS, "condition", "pov", "option_order"}
-    return tuple(dict.fromkeys(name for item in battery.items for name in item.factors if name not in known))
+    return tuple(dict.fromkeys(name for item in battery.items for name in item.factors if name not in FACTORS))
 
 
 def read_published_csv(path: Path) -> Battery:
@@ -110,12 +112,17 @@ def read_published_csv(path: Path) -> Battery:
     if missing:
         raise InputError(f"{path}, line 1: the columns {', '.join(missing)} are missing; export the battery with them.")
     dimensions = [n for n in header if n and n != "Unnamed: 0" and n not in {*PUBLISHED_COLUMNS, *OUR_COLUMNS}]
+    rows = [(reader.line_num, {name: text or "" for name, text in row.items() if name}) for row in reader]
+    # Degrees of noise are factors where any item of the battery has some.
+    noise = [name for name in PERTURBATION_COLUMNS if any(row[name].strip() not in _NO_NOISE for _, row in rows)]
+    texts = [*_SAME_NAME, *(name for name in _OURS if name in header)]
+    factors = [name for name in texts if noise or name not in PERTURBATION_COLUMNS]
     items, problems, counts = [], [], Counter[str]()
-    for row in reader:
+    for line, row in rows:
         try:
-            items.append(_item(row, dimensions, counts))
+            items.append(_item(row, factors, dimensions, counts))
         except InputError as error:
-            problems.append(f"{path}, line {reader.line_num}: {error}")
+            problems.append(f"{path}, line {line}: {error}")
     if problems:
         raise InputError("\n".join(problems))
     if not items:
@@ -153,29 +160,24 @@ def _row(item: Item, dimensions: tuple[str, ...]) -> list[object]:
     return [cells[name] for name in (*PUBLISHED_COLUMNS, *dimensions, *OUR_COLUMNS)]
 
 
-def _item(row: Mapping[str, str | None], dimensions: list[str], counts: Counter[str]) -> Item:
-    cells = {name: (text or "").strip() if name != "vignette" else text or "" for name, text in row.items() if name}
-    content = _content(cells["vignette"])
-    factors: dict[str, Level] = {name: _level(name, cells[name]) for name in _SAME_NAME if cells[name] != ""}
-    factors |= {name: _level(name, cells[name]) for name in _OURS if cells.get(name, "") != ""}
-    factors |= {name: _whole(name, cells[name]) for name in dimensions if cells[name] != ""}
-    kind = cells["capability_type"]
-    if kind:  # not so for practice items and attention checks, which have no template
-        factors |= {factor: _level(name, cells[name]) for name, factor in _FACTOR_OF.items() if cells[name] != ""}
+def _item(row: Mapping[str, str], columns: list[str], dimensions: list[str], counts: Counter[str]) -> Item:
+    cells = {name: text if "vignette" in name else text.strip() for name, text in row.items()}
+    factors: dict[str, Level] = {}
+    if kind := cells["capability_type"]:  # practice items and attention checks have no template
         code = cells["condition"].zfill(2) if kind == "double" else cells["condition"]
         if not is_condition(kind, code):
             raise InputError(f"`{cells['condition']}` is no condition of a {kind} question; mend the column condition.")
+        factors = {name: _level(name, cells[name]) for name in columns}
+        factors |= {factor: _level(name, cells[name]) for name, factor in _FACTOR_OF.items()}
+        factors |= {name: _whole(name, cells[name]) for name in dimensions if cells[name] != ""}
         factors |= {"condition": condition_letter(kind, code), "demand_condition": demand_condition(code)}
         factors["pov"] = "third" if cells["pov"].lower() in {"1", "true"} else "first"
         factors["option_order"] = "".join(cells[f"option_{number}"] for number in range(1, 5))
-    if not any(factors[name] for name in PERTURBATION_COLUMNS if name in factors):
-        for name in PERTURBATION_COLUMNS:
-            factors.pop(name, None)
     fields = {
         "item_id": cells.get("item_id") or _made_id(cells, factors, counts),
         "task": "multiple_choice",
         "factors": factors,
-        "content": content,
+        "content": _content(cells["vignette"]),
         "key": _whole("correct_answer_number", cells["correct_answer_number"]),
         "clean": _content(cells["clean_vignette"]) if cells.get("clean_vignette") else None,
     }

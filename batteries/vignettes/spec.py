@@ -1,6 +1,6 @@
 """What a battery is to hold: SPEC.yaml, and which questions of a template set it selects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from batteries.reading import read_yaml
 from batteries.vignettes.perturb import Perturbation
-from batteries.vignettes.problems import Problems
 from batteries.vignettes.tables import DEMANDS, Tables
 from batteries.vignettes.template_set import Question, TemplateSet
 from batteries.vignettes.templates import CapabilityType, condition_letter, is_condition
@@ -101,32 +100,43 @@ def read_spec(path: Path) -> BuildSpec:
     return read_yaml(path, BuildSpec)
 
 
-def selected(template_set: TemplateSet, spec: BuildSpec, problems: Problems | None = None) -> list[Question]:
-    """Return the questions that a spec selects; what it names and nobody knows goes to `problems`.
+def selected(template_set: TemplateSet, spec: BuildSpec) -> list[Question]:
+    """Return the questions that a spec selects.
 
     A prerequisite question comes with a demand profile where a single or double question on the same story does.
     """
-    problems = Problems() if problems is None else problems
     questions = template_set.questions
-    known = {question.qa.id for question in questions}
-    for qa_id in spec.ids:
-        if qa_id not in known:
-            problems.add(template_set.folder, "ids", f"the spec names the id `{qa_id}`, which no QA template has.")
-    for name in spec.demands:
-        if name not in template_set.tables.dimensions and DEMANDS not in template_set.tables.missing:
-            dimensions = ", ".join(template_set.tables.dimensions)
-            sentence = f"the spec names the demand `{name}`, which is no column of {DEMANDS}; there are {dimensions}."
-            problems.add(template_set.folder, "demands", sentence)
     chosen = [question for question in questions if not spec.ids or question.qa.id in spec.ids]
     if spec.demands:
         fitting = [q for q in chosen if not q.qa.is_prerequisite and _fits(q, spec.demands, template_set.tables)]
         stories = {_story(question) for question in fitting}
         chosen = [q for q in chosen if q in fitting or (q.qa.is_prerequisite and _story(q) in stories)]
     chosen = [q for q in chosen if not spec.capability_types or q.qa.capability_type in spec.capability_types]
-    chosen = [question for question in chosen if conditions_of(question, spec)]
-    if not chosen and questions:
-        problems.add(template_set.folder, "", "the spec selects no question; ask for less, or mend its names.")
-    return chosen
+    return [question for question in chosen if conditions_of(question, spec)]
+
+
+def spec_problems(template_set: TemplateSet, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+    """Yield key and sentence of everything that the spec names and the templates do not have."""
+    questions, tables = template_set.questions, template_set.tables
+    known = {question.qa.id for question in questions}
+    for qa_id in spec.ids:
+        if qa_id not in known:
+            yield "ids", f"no QA template has the id `{qa_id}`; mend it, or take it out."
+    for name in spec.demands:
+        if name not in tables.dimensions and DEMANDS not in tables.missing:
+            dimensions = ", ".join(tables.dimensions)
+            yield "demands", f"`{name}` is no column of {DEMANDS}; the columns are {dimensions}."
+    letters = {
+        condition_letter(question.qa.capability_type, condition)
+        for question in questions
+        for condition in question.qa.conditions
+        if is_condition(question.qa.capability_type, condition)
+    }
+    for letter in spec.conditions:
+        if letter not in letters and letters:
+            yield "conditions", f"no question has a condition `{letter}`; there are {', '.join(sorted(letters))}."
+    if questions and not selected(template_set, spec):
+        yield "", "the spec selects no question; ask for less, or mend its names."
 
 
 def conditions_of(question: Question, spec: BuildSpec) -> list[str]:
