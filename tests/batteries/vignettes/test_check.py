@@ -731,6 +731,13 @@ def _bom_and_crlf(path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
 
 
+def _counted_wheels(folder: Path) -> None:
+    """Attributes are equal-to: a column may hold numbers of things, 0 and 1 among them."""
+    path = folder / "tables" / "item_df.csv"
+    published.edit_rows(path, lambda rows: [[*row, "wheels" if n == 0 else str(n % 5)] for n, row in enumerate(rows)])
+    published.edit_json(in_context(BUS)(folder), ("A", "items", "item_1"), {"wheels": 2})
+
+
 def _with_empty_row_and_column(rows: list[list[str]]) -> list[list[str]]:
     return [[*row, ""] for row in [*rows, [""] * len(rows[0])]]
 
@@ -780,6 +787,7 @@ def _with_index(name: str) -> Callable[[list[list[str]]], list[list[str]]]:
             ],
             id="an empty row and column at the end",
         ),
+        pytest.param(_counted_wheels, id="an attribute that is a number"),
         pytest.param(
             lambda folder: published.edit_json(in_context(BUS)(folder), ("author",), "somebody"), id="a note in JSON"
         ),
