@@ -343,6 +343,33 @@ def test_the_wrong_options_stand_everywhere_too(plain: Battery) -> None:
     assert len({item.factors["option_order"] for item in plain.items}) >= 18
 
 
+@pytest.mark.parametrize("n_scenarios", [1, 2, 3, 4])
+def test_options_are_shuffled_per_instance(templates: Path, tmp_path: Path, n_scenarios: int) -> None:
+    """However many scenarios there are, no question has its right answer in one place in all of its variants.
+
+    Else a subject with a liking for a position would have all variants of a question right, or all of them wrong, and
+    the position would be told by the scenario.
+    """
+    copy = published.copy_of(templates, tmp_path / "templates")
+    if n_scenarios == 4:
+        shutil.copytree(copy / "night_bus", copy / "day_bus")
+        (copy / "day_bus" / "night_bus_context_template.json").rename(
+            copy / "day_bus" / "day_bus_context_template.json"
+        )
+        for path in (copy / "day_bus").glob("*.json"):
+            if path.name != "day_bus_context_template.json":
+                published.edit_json(path, ("id",), lambda old: f"4{old[1:]}")
+                published.edit_json(path, ("base_context",), "day_bus")
+                published.edit_json(path, ("base_context_number",), 4)
+    for scenario in ("night_bus", "market_stall")[: max(3 - n_scenarios, 0)]:
+        shutil.rmtree(copy / scenario)
+    items = battery_of(copy, {"variants": 8, "inference_levels": [2]}).items
+    assert len({item.factors["scenario"] for item in items}) == n_scenarios
+    cells = by(items, "template_id", "condition")
+    fixed = [cell for cell, variants in cells.items() if len({item.key for item in variants}) == 1]
+    assert not fixed, f"{len(fixed)} of {len(cells)} have one position in all eight variants"
+
+
 def test_positions_cannot_be_told_from_the_order_of_variants(templates: Path) -> None:
     keys = [
         [item.key for item in battery_of(templates, {"ids": ["1.1.0.0.a"], "variants": 8, "conditions": ["A"],

@@ -14,7 +14,10 @@ import pytest
 from batteries.design import Deal, LatinSquare, assign_groups
 from batteries.errors import InputError
 from batteries.items import Battery, Item
-from batteries.vignettes.preview import WORDS_A_MINUTE, Texts, pieces, render_preview, tokens_of, write_preview
+from batteries.vignettes.preview import write_preview
+from batteries.vignettes.preview.page import render_preview
+from batteries.vignettes.preview.texts import Texts, pieces, tokens_of
+from batteries.vignettes.preview.wording import WORDS_A_MINUTE
 
 FILLERS = {0: " Butter goes soft in the warm.", 1: " Stone holds the heat.", 2: "", 3: " The ledge was clean."}
 SIDES = {"A": "cold", "B": "warm", "C": "high", "D": "very low"}

@@ -1,0 +1,66 @@
+"""The factors of items: the order of levels and of items on the page, and items parted by what they have."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from batteries.items import Item, Level
+from batteries.vignettes.templates import PREREQUISITES, natural_id
+
+Factor = Level | None
+"""A level of a factor; None where an item does not have the factor."""
+
+_KINDS = (*PREREQUISITES, "single", "double")
+"""Capability types, in the order of the page."""
+_OrderKey = tuple[int, float, Sequence[tuple[bool, int, str]]]
+_K = TypeVar("_K", bound=Hashable)
+
+
+def level_order(level: Factor) -> _OrderKey:
+    """Order levels of any kind: the missing one, then numbers by value, then texts with 10 after 9."""
+    if level is None:
+        return 0, 0.0, []
+    if isinstance(level, str):
+        return 2, 0.0, natural_id(level)
+    return 1, float(level), []
+
+
+def kind_order(kind: Factor) -> tuple[int, str]:
+    """Order capability types as on the page, those that we do not know last."""
+    return (_KINDS.index(kind), "") if kind in _KINDS else (len(_KINDS), str(kind))
+
+
+def page_order(item: Item) -> list[_OrderKey]:
+    """Order items by story, question, variant and cell."""
+    story = ("scenario_number", "scenario", "version", "template_id", "capability_type")
+    names = (*story, "variant", "pov", "condition", "inference_level")
+    return [*(level_order(item.factors.get(name)) for name in names), level_order(item.item_id)]
+
+
+def levels_of(items: Iterable[Item], name: str) -> list[Factor]:
+    """Return the levels of a factor that the items have, in order."""
+    found = {item.factors[name] for item in items if name in item.factors}
+    return sorted(found, key=kind_order if name == "capability_type" else level_order)
+
+
+def factors_of(*names: str) -> Callable[[Item], tuple[Factor, ...]]:
+    """Return the function from an item to its levels of some factors."""
+    return lambda item: tuple(item.factors.get(name) for name in names)
+
+
+def part_by(items: Iterable[Item], key: Callable[[Item], _K]) -> dict[_K, list[Item]]:
+    """Return the items of each key, in the order in which the keys first come."""
+    parts: dict[_K, list[Item]] = defaultdict(list)
+    for item in items:
+        parts[key(item)].append(item)
+    return dict(parts)
+
+
+def part_by_group(items: Iterable[Item], groups: Mapping[str, int]) -> dict[int, list[Item]]:
+    """Return what each counterbalance group sees, in the order of the groups."""
+    return dict(sorted(part_by(items, lambda item: groups[item.item_id]).items()))
+
+
+def cell_name(item: Item) -> str:
+    """Return condition and level in short, such as B2."""
+    return "".join(str(item.factors[name]) for name in ("condition", "inference_level") if name in item.factors)

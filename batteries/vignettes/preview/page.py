@@ -1,0 +1,116 @@
+"""The page as a whole: which items are on it, and what its template is given."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from batteries.errors import InputError
+from batteries.items import Battery, Item
+from batteries.vignettes.preview.balance import balance_facts, group_rows
+from batteries.vignettes.preview.counts import position_table, word_rows
+from batteries.vignettes.preview.factors import level_order, levels_of, page_order
+from batteries.vignettes.preview.matrix import counterbalance_matrix
+from batteries.vignettes.preview.side_by_side import scenarios_side_by_side
+from batteries.vignettes.preview.texts import Texts
+from batteries.vignettes.preview.wording import WORDS_A_MINUTE, count, kind_words, reading_span, reading_time, span
+
+_MOST_LISTED = 200
+"""Items of a plain list that are on the page."""
+_LEVEL_MEANING = {0: "explained", 1: "hinted", 2: "nothing added", 3: "irrelevant text"}
+_HEAD_FACTORS = (
+    "scenario",
+    "version",
+    "template_id",
+    "capability_type",
+    "condition",
+    "inference_level",
+    "pov",
+    "variant",
+)
+
+
+def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path) -> None:
+    """Write a battery as one HTML page that needs no network and no JavaScript.
+
+    Parameters
+    ----------
+    battery
+        A battery of multiple-choice items. Those with the factor `scenario` are shown side by side by condition and
+        level, others in a plain list.
+    groups
+        Counterbalance group (from 1) of every test item by its id, as a study has it; None for a battery alone.
+    path
+        The file; the same battery and groups always give the same bytes.
+
+    Raises
+    ------
+    InputError
+        If an item is not of the task `multiple_choice`, or none of the groups' items is in the battery.
+    """
+    path.write_bytes(render_preview(battery, groups).encode())
+
+
+def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
+    """Return the page that `write_preview` writes."""
+    tested = _tested(battery, groups)
+    ids = {item.item_id for item in tested}
+    stories = [item for item in tested if "scenario" in item.factors]
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("batteries.vignettes.preview", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"kind": kind_words, "reading": reading_time, "span": span, "reading_span": reading_span}
+    environment.globals |= {"count": count, "level_meaning": _LEVEL_MEANING}
+    return environment.get_template("preview.html").render(
+        battery=battery,
+        tested=tested,
+        words_a_minute=WORDS_A_MINUTE,
+        levels={name: levels_of(tested, name) for name in _HEAD_FACTORS},
+        n_perturbed=sum(item.clean is not None for item in tested),
+        words=word_rows(tested),
+        positions=position_table(tested, groups),
+        groups=None if groups is None else group_rows(tested, groups),
+        facts=[] if groups is None else balance_facts(battery, groups),
+        matrix=None if groups is None or not stories else counterbalance_matrix(stories, groups),
+        conditions=levels_of(stories, "condition"),
+        scenarios=scenarios_side_by_side(stories, groups or {}),
+        listed=_listed(item for item in tested if "scenario" not in item.factors),
+        apart=_listed(item for item in battery.items if item.item_id not in ids),
+    )
+
+
+def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
+    """Return the items of the groups, in the page's order; without groups, those of a scenario, or else all."""
+    for item in battery.items:
+        if item.task != "multiple_choice":
+            raise InputError(
+                f"the preview is for multiple-choice batteries; the item `{item.item_id}` is of the task {item.task}."
+            )
+    if groups is None:
+        tested = [item for item in battery.items if "scenario" in item.factors] or list(battery.items)
+    else:
+        tested = [item for item in battery.items if item.item_id in groups]
+    if not tested:
+        raise InputError(f"no item of the groups is in the battery `{battery.battery}`; give the study's own battery.")
+    return sorted(tested, key=page_order)
+
+
+def _listed(items: Iterable[Item]) -> dict[str, Any]:
+    """Return items that are no instances of a story, as a plain list."""
+    items = sorted(items, key=lambda item: level_order(item.item_id))
+    shown = [
+        {
+            "item_id": item.item_id,
+            "texts": (texts := Texts.of(item.content)),
+            "options": texts.options_with_right(item.key),
+            "factors": item.factors,
+        }
+        for item in items[:_MOST_LISTED]
+    ]
+    words = sum(Texts.of(item.content).n_words for item in items)
+    return {"shown": shown, "n_items": len(items), "n_words": words}

@@ -1,0 +1,120 @@
+"""The texts of an item, and what differs between two texts, word by word."""
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, TypeVar
+
+_TOKEN = re.compile(r"\s*(?:\w+(?:['’-]\w+)*|[^\w\s])|\s+\Z")
+"""A word or a punctuation mark, with the space before it."""
+_WORD = re.compile(r"\w")
+_K = TypeVar("_K", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What a participant reads of an item."""
+
+    story: str
+    prompt: str
+    options: tuple[str, ...]
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> "Texts":
+        """Return the texts of a multiple-choice content."""
+        return cls(content.get("text", ""), content["prompt"], tuple(content["options"]))
+
+    @property
+    def n_story_words(self) -> int:
+        """Words of the story: what stands between spaces."""
+        return len(self.story.split())
+
+    @property
+    def n_words(self) -> int:
+        """Words of story, question and options."""
+        return sum(len(text.split()) for text in (self.story, self.prompt, *self.options))
+
+    def options_with_right(self, key: object) -> list[tuple[str, bool]]:
+        """Return each option, and whether it is right."""
+        return [(option, number == key) for number, option in enumerate(self.options, start=1)]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a text, and what it differs from."""
+
+    text: str
+    condition: bool = False
+    level: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Places of the tokens that differ, and how many words are more and fewer, for a reader."""
+
+    marks: set[int]
+    words: str
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the words and punctuation marks of a text; put together they are the text."""
+    return _TOKEN.findall(text)
+
+
+def differences(one: Sequence[str], other: Sequence[str]) -> tuple[set[int], set[int]]:
+    """Return the places of the tokens of `one` that `other` has not, and those of `other` that `one` has not."""
+    start, most = 0, min(len(one), len(other))
+    while start < most and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < most - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    # Matched texts are nearly alike; what is alike at both ends need not be searched.
+    matcher = SequenceMatcher(None, one[start : len(one) - end], other[start : len(other) - end], autojunk=False)
+    mine: set[int] = set()
+    others: set[int] = set()
+    for what, begin, stop, other_begin, other_stop in matcher.get_opcodes():
+        if what != "equal":
+            mine |= set(range(start + begin, start + stop))
+            others |= set(range(start + other_begin, start + other_stop))
+    return mine, others
+
+
+def compared(texts: Mapping[_K, Sequence[str]], reference: Callable[[_K], _K]) -> dict[_K, Comparison]:
+    """Compare each text with its reference, if there is one; a reference is its own.
+
+    The marks of a reference are the words that some other text has not.
+    """
+    marks: dict[_K, set[int]] = {name: set() for name in texts}
+    words = dict.fromkeys(texts, "")
+    for name, tokens in texts.items():
+        if (other := reference(name)) != name and other in texts:
+            lost, marks[name] = differences(texts[other], tokens)
+            marks[other] |= lost
+            more, fewer = _n_words(tokens, marks[name]), _n_words(texts[other], lost)
+            words[name] = f"+{more} −{fewer}" if lost or marks[name] else "the same"
+    return {name: Comparison(marks[name], words[name]) for name in texts}
+
+
+def _n_words(tokens: Sequence[str], places: set[int]) -> int:
+    return sum(bool(_WORD.search(tokens[place])) for place in places)
+
+
+def pieces(tokens: Sequence[str], condition: set[int], level: set[int]) -> tuple[Piece, ...]:
+    """Return a text cut where marks begin and end.
+
+    The space before a marked word is marked only where the space itself is what may differ, such as a doubled one.
+    """
+    cut: list[Piece] = []
+    for place, token in enumerate(tokens):
+        marks = place in condition, place in level
+        word = token.lstrip() if token.strip() else token
+        space = token[: len(token) - len(word)]
+        if cut and (cut[-1].condition, cut[-1].level) == marks:
+            cut[-1] = Piece(cut[-1].text + token, *marks)
+        elif space and any(marks) and "  " not in space:
+            cut += [Piece(space), Piece(word, *marks)]
+        else:
+            cut.append(Piece(token, *marks))
+    return tuple(cut)

@@ -1,0 +1,46 @@
+"""Numbers, kinds of question and reading times in words."""
+
+from collections.abc import Iterable
+
+from batteries.vignettes.preview.factors import Factor
+
+WORDS_A_MINUTE = 238
+"""Silent reading of English prose by adults (Brysbaert, 2019, Journal of Memory and Language 109, 104047)."""
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun."""
+    return f"{number:,}\u00a0{one if number == 1 else many or one + 's'}"
+
+
+def span(values: Iterable[int]) -> str:
+    """Return the least and the greatest of some numbers."""
+    values = list(values)
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def some(names: Iterable[object], most: int = 3) -> str:
+    """Return the first of some names, and how many more there are."""
+    words = [str(name) for name in names]
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
+
+
+def kind_words(capability_type: Factor) -> str:
+    """Return a capability type as a reader knows it."""
+    return "question" if capability_type is None else str(capability_type).removesuffix("_check")
+
+
+def reading_time(n_words: float) -> str:
+    """Return how long words take to read."""
+    seconds = 60 * n_words / WORDS_A_MINUTE
+    return f"{seconds:.0f}\u00a0s" if seconds < 100 else f"{seconds / 60:.1f}\u00a0min"
+
+
+def reading_span(words: Iterable[int]) -> str:
+    """Return the shortest and the longest of some reading times."""
+    words = list(words)
+    low, high = reading_time(min(words)), reading_time(max(words))
+    number, _, unit = low.partition("\u00a0")
+    return low if low == high else f"{number if high.endswith(unit) else low} to {high}"
