@@ -94,8 +94,8 @@ class BatteryBuilder:
         positions = AnswerPositions(self.spec.variants, self._rng("answer positions"))
         stories = [_Story(list(questions), self) for questions in self._questions_by_story()]
         for story in stories:
-            for stratum, _ in story.questions:
-                positions.register(stratum, story.scenario)
+            for stratum, cells in story.questions:
+                positions.register(stratum, story.scenario, story.number, _right_options(cells))
         for story in stories:
             yield from self._matched(story, positions) if self.spec.matched else self._unmatched(story, positions)
         yield from self.added
@@ -111,8 +111,7 @@ class BatteryBuilder:
         for variant, labels in enumerate(self._variants(story)):
             texts = {pov: _Texts(story.compiler, labels, pov) for pov in self.spec.pov}
             for stratum, cells in story.questions:
-                right = list({cell.condition: cell.right for cell in cells}.values())
-                order = positions.order(stratum, story.scenario, story.number, variant, right)
+                order = positions.order(stratum, story.scenario, story.number, variant, _right_options(cells))
                 for cell in cells:
                     yield from self._items(cell, texts[cell.pov], variant, order)
 
@@ -198,7 +197,10 @@ class _Story:
                 for pov in spec.pov
             ]
             if spec.matched:
-                self.questions.append((tuple(kind), cells))
+                right = _right_options(cells)
+                # Doubles may have one right option in several conditions; each such pattern is balanced for itself.
+                pattern = [right.index(option) for option in right]
+                self.questions.append(((*kind, *pattern), cells))
             else:
                 self.questions += [((*kind, cell.condition, cell.level, cell.pov), [cell]) for cell in cells]
 
@@ -227,6 +229,11 @@ class _Story:
             prompt=self.compiler.compile(qa.question.prompt, links, str(level)),
             options=[self.compiler.compile(option, links, str(level)) for option in qa.question.options],
         )
+
+
+def _right_options(cells: Iterable[_Cell]) -> list[int]:
+    """Return the index of the right option in each condition."""
+    return list({cell.condition: cell.right for cell in cells}.values())
 
 
 class _Texts:
