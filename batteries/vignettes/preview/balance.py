@@ -46,7 +46,7 @@ def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
 
     What the items have no factors for is not judged.
     """
-    items = [item for item in battery.items if item.item_id in groups]
+    items = sorted((item for item in battery.items if item.item_id in groups), key=lambda item: item.item_id)
     have = set.intersection(*(set(item.factors) for item in items))
     by_group = part_by_group(items, groups)
     facts = [_fact_of_items(battery, groups), _fact_of_sizes(by_group)]

@@ -562,8 +562,9 @@ def test_groups_of_another_battery_are_refused() -> None:
         render_preview(battery_of([vignette()]), {"other": 1})
 
 
-def test_the_same_battery_gives_the_same_bytes_in_any_order_of_its_items(tmp_path: Path) -> None:
-    battery, groups = human_design()
+@pytest.mark.parametrize("offset", [True, False])
+def test_the_same_battery_gives_the_same_bytes_in_any_order_of_its_items(tmp_path: Path, offset: bool) -> None:
+    battery, groups = human_design(offset)
     write_preview(battery, groups, tmp_path / "one.html")
     shuffled = battery.model_copy(update={"items": battery.items[::-1]})
     write_preview(shuffled, dict(reversed(groups.items())), tmp_path / "two.html")
