@@ -25,30 +25,8 @@ _THIRD = ("{name}", "their", "is", "they", "them", "s", "was", "has", "{name}'s"
 N_POV_SLOTS = len(_FIRST)
 NOT_DRAWN = ("filler", "coinflip", "otherside", "pov", "switch", "pseudo")
 """Prefixes of keys that no pool has."""
-_ONSETS = (
-    "b",
-    "d",
-    "f",
-    "g",
-    "k",
-    "l",
-    "m",
-    "n",
-    "p",
-    "r",
-    "s",
-    "t",
-    "v",
-    "z",
-    "bl",
-    "dr",
-    "fl",
-    "gr",
-    "pl",
-    "st",
-    "tr",
-)
-_VOWELS = ("a", "e", "i", "o", "u")
+_ONSETS = (*"bdfgklmnprstvz", "bl", "dr", "fl", "gr", "pl", "st", "tr")
+_VOWELS = tuple("aeiou")
 _CODAS = ("", "", "", "b", "d", "k", "l", "m", "n", "p", "rn", "sk")
 _TRIES = 1000
 _MOST_LEFT = 100_000

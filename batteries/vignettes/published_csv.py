@@ -19,6 +19,7 @@ from batteries.errors import InputError
 from batteries.items import Battery, BatteryHeader, Item, Level
 from batteries.reading import describe, read_text
 from batteries.tasks import task_named
+from batteries.vignettes.tables import attribute_value
 from batteries.vignettes.templates import condition_code, condition_letter, demand_condition, is_condition
 
 PERTURBATION_COLUMNS = (
@@ -164,15 +165,16 @@ def _item(row: Mapping[str, str], columns: list[str], dimensions: list[str], cou
     cells = {name: text if "vignette" in name else text.strip() for name, text in row.items()}
     factors: dict[str, Level] = {}
     if kind := cells["capability_type"]:  # practice items and attention checks have no template
-        code = cells["condition"].zfill(2) if kind == "double" else cells["condition"]
+        code = cells["condition"].removesuffix(".0")  # as pandas writes numbers in a column with gaps
+        code = code.zfill(2) if kind == "double" else code
         if not is_condition(kind, code):
             raise InputError(f"`{cells['condition']}` is no condition of a {kind} question; mend the column condition.")
         factors = {name: _level(name, cells[name]) for name in columns}
         factors |= {factor: _level(name, cells[name]) for name, factor in _FACTOR_OF.items()}
         factors |= {name: _whole(name, cells[name]) for name in dimensions if cells[name] != ""}
         factors |= {"condition": condition_letter(kind, code), "demand_condition": demand_condition(code)}
-        factors["pov"] = "third" if cells["pov"].lower() in {"1", "true"} else "first"
-        factors["option_order"] = "".join(cells[f"option_{number}"] for number in range(1, 5))
+        factors["pov"] = "third" if attribute_value(cells["pov"]) is True else "first"
+        factors["option_order"] = "".join(str(_whole(name, cells[name])) for name in PUBLISHED_COLUMNS[-4:])
     fields = {
         "item_id": cells.get("item_id") or _made_id(cells, factors, counts),
         "task": "multiple_choice",

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -160,3 +161,18 @@ def test_its_published_csv_names_no_column_of_its_own_first(tmp_path: Path) -> N
         for row in rows
         if row["capability_type"] == "double" and row["variant"] == "1" and row["inference_level"] != "0"
     }
+
+
+@pytest.mark.parametrize("name", ["intuition-single", "intuition-double"])
+def test_a_human_battery_survives_pandas(name: str, tmp_path: Path) -> None:
+    """Practice items leave gaps, so that pandas writes 1.0 for 1 and 1.0 for 01."""
+    source, saved, back = tmp_path / "battery.csv", tmp_path / "saved.csv", tmp_path / "back.jsonl"
+    command = CliRunner().invoke
+    assert (
+        command(main, ["battery", "export", str(STUDIES / name), "--format", "csv", "-o", str(source)]).exit_code == 0
+    )
+    pd.read_csv(source).to_csv(saved, index=True)
+    result = command(main, ["battery", "import", str(saved), "-o", str(back)])
+    assert result.exit_code == 0, result.output
+    expected = load_study(STUDIES / name).battery.items
+    assert [item.model_dump() for item in load_battery(back).items] == [item.model_dump() for item in expected]
