@@ -186,12 +186,16 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"`{place}` is not a field Equipoise knows{hint} Mend the spelling or take it out."
         case "missing":
             return f"`{place}` is missing; add it."
-        case "string_type" if isinstance(details["input"], int | float):
-            return f'`{place}` must be a text; put it in quotes: "{details["input"]}".'
+        case "string_type":
+            is_number = isinstance(details["input"], int | float)
+            quoted = f'put it in quotes: "{details["input"]}".' if is_number else f"it is {shown}; mend it."
+            return f"`{place}` must be a text; {quoted}"
         case "tuple_type" | "list_type" if isinstance(details["input"], str | int | float):
             return f"`{place}` must be a list, such as [{details['input']}]."
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"`{place}` must hold `name: value` fields (it is {shown})."
+        case "int_type" | "int_parsing" | "int_from_float":
+            return f"`{place}` must be a whole number (it is {shown}); mend it."
         case "string_too_short" if details["ctx"]["min_length"] == 1:
             return f"`{place}` is empty; write it."
         case "too_short":

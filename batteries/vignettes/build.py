@@ -5,6 +5,7 @@ of the options: they differ in the switch, the filler or the point of view alone
 """
 
 import random
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,6 +25,7 @@ from batteries.vignettes.tables import Tables
 from batteries.vignettes.template_set import Question, read_template_set
 from batteries.vignettes.templates import condition_letter, demand_condition
 
+_SPACES = re.compile(" {2,}")
 Content = dict[str, Any]
 """The content of a `multiple_choice` item: `text`, `prompt`, `options`."""
 
@@ -246,7 +248,10 @@ class _Texts:
     def __call__(self, compiled: str) -> str:
         text = self._rendered.get(compiled)
         if text is None:
-            text = self._rendered[compiled] = mend_articles(compiled.format(*self._values))
+            text = compiled.format(*self._values)
+            if "  " in text:  # what an empty filler or switch between two spaces leaves
+                text = _SPACES.sub(" ", text)
+            text = self._rendered[compiled] = mend_articles(text.strip())
         return text
 
 

@@ -125,7 +125,7 @@ def _advice(unknown: str, tables: Tables, known: set[str]) -> str:
     prefix = prefix_of(unknown)
     match prefix:
         case "pov":
-            return f"there are pov_1 to pov_{N_POV_SLOTS}."
+            return f"mend its name: there are pov_1 to pov_{N_POV_SLOTS}."
         case "switch" | "coinflip" | "item" | "activity":
             where = {"switch": "switches", "coinflip": "coinflips", "item": "items", "activity": "activities"}[prefix]
             return f"define it under `{where}`, or mend its name."

@@ -40,7 +40,10 @@ def same_options(question: Question, spec: BuildSpec, tables: Tables) -> Iterato
             text = _common_text(left, right, pools, pov)
             if text is not None:
                 found.add((one, other))
-                yield f"the options {one} and {other} can both read “{text}”; make them different for every label."
+                if any(_keys(piece) for piece in (*left, *right)):
+                    yield f"the options {one} and {other} can both read “{text}”; make them different for every label."
+                else:
+                    yield f"the options {one} and {other} both read “{text}”; change one of them."
 
 
 def _common_text(
@@ -94,12 +97,10 @@ def _never_the_same(left: tuple[Piece, ...], right: tuple[Piece, ...], pools: Ma
     return False
 
 
-def _keys(piece: Piece) -> Iterator[str]:
+def _keys(piece: Piece) -> set[str]:
     if isinstance(piece, Slot):
-        yield piece.key
-    elif isinstance(piece, Phrase):
-        for inner in piece.pieces:
-            yield from _keys(inner)
+        return {piece.key}
+    return set().union(*map(_keys, piece.pieces)) if isinstance(piece, Phrase) else set()
 
 
 def _named(pov: str) -> set[str]:

@@ -117,7 +117,8 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
     if len(header) == 1 and ";" in header[0]:
         problems.add(path, "line 1", "the columns are separated by semicolons; save the table with commas.")
         return {}
-    rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    # Counted by rows, not by the file's lines: a label may have a line break, and two tables go side by side.
+    rows = [(line, row) for line, row in enumerate(reader, start=2) if any(cell.strip() for cell in row)]
     if header[0] in {"", "Unnamed: 0"}:  # the index that pandas writes
         header, rows = header[1:], [(line, row[1:]) for line, row in rows]
     columns: dict[str, list[tuple[int, str]]] = {}
@@ -179,7 +180,8 @@ def _weight(path: Path, prefix: str, line: int, text: str, problems: Problems) -
     except ValueError:
         weight = math.nan
     if not (0 < weight < math.inf):
-        problems.add(path, f"{prefix}, line {line}", f"the weight `{text}` is not a number over 0; mend it.")
+        mend = f"write {text.replace(',', '.')}" if "," in text else "mend it"
+        problems.add(path, f"{prefix}, line {line}", f"the weight `{text}` is not a number over 0; {mend}.")
         return 1.0
     return weight
 

@@ -71,7 +71,8 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
     scenarios, questions, canaries = [], [], {tables.canary}
     for sub in _scenario_folders(folder, tables_folder):
         own = sub / f"{sub.name}{CONTEXT_SUFFIX}"
-        contexts = sorted(sub.glob(f"*{CONTEXT_SUFFIX}"))
+        files = _json_files(sub)
+        contexts = [file for file in files if file.name.endswith(CONTEXT_SUFFIX)]
         path = own if own in contexts or not contexts else contexts[0]
         for surplus in contexts:
             if surplus != path:
@@ -84,7 +85,7 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
         scenario = _scenario(sub.name, path, document, problems)
         canaries.add(_canary(document))
         scenarios.append(scenario)
-        for qa_path in sorted(set(sub.glob("*.json")) - set(contexts)):
+        for qa_path in (file for file in files if file not in contexts):
             document = _read_json(qa_path, problems)
             canaries.add(_canary(document))
             if document is not None and not document.keys() & {"id", "links", "question", "answers"}:
@@ -103,9 +104,14 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
 
 
 def _scenario_folders(folder: Path, tables_folder: Path) -> Iterator[Path]:
-    for sub in sorted(path for path in folder.iterdir() if path.is_dir()):
-        if sub.resolve() != tables_folder.resolve() and any(sub.glob("*.json")):
+    for sub in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        if sub.resolve() != tables_folder.resolve() and _json_files(sub):
             yield sub
+
+
+def _json_files(folder: Path) -> list[Path]:
+    """Return the JSON files of a folder, without the hidden ones that some systems and editors leave."""
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".json" and not path.name.startswith("."))
 
 
 def _scenario(name: str, path: Path, document: Any, problems: Problems) -> Scenario:

@@ -79,6 +79,8 @@ class Question(_Template):
 class Demands(_Template):
     """Names of the inferences that a question needs: in all conditions, for the primary, for the secondary one."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True)  # a misspelt c1 would leave a question without demands
+
     c0: list[str] = Field(default_factory=list)
     c1: list[str] = Field(default_factory=list)
     c2: list[str] = Field(default_factory=list)

@@ -658,6 +658,17 @@ def test_a_filler_in_the_question(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_an_empty_filler_leaves_no_trace(tmp_path: Path) -> None:
+    folder = published.write_one_story(
+        tmp_path / "templates", " {vs[name_1]} {vs[switch_1]}. {vs[filler]} It was late. "
+    )
+    items = by(battery_of(folder, {"variants": 1, "conditions": ["A"]}).items, "inference_level")
+    assert texts(items[2,][0])[0].endswith(". It was late.")
+    for (item,) in items.values():
+        assert "  " not in texts(item)[0]
+        assert texts(item)[0] == texts(item)[0].strip()
+
+
 # --- what the spec asks for -------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """`equipoise battery check` on a sound set and with every mistake planted in it; written from the description alone."""
 
+import csv
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -466,6 +467,9 @@ other(
     "",  # the questions or the story may be named
     "switch_1|links|switches",
 )
+question(
+    "demands under a misspelt name", "1.1.0.0.a", ("demands",), {"c0": [], "C1": ["object_fragility"]}, "demands", "C1"
+)
 question("conditions with equal texts and different answers", "1.1.0.0.a", ("links", "1"), [0, 0], "links|answers")
 question("two of four conditions alike", "1.2.0.0.a", ("links", "01"), [1, 0], "links|answers")
 
@@ -569,6 +573,7 @@ table(
     lambda rows: cell(3, "weather", "")(cell(9, "weather", "1")(rows)),
     "weather",
 )
+table("decimal comma in the weights", "variable_weights_df.csv", cell(3, "name", "0,5"), "name", "line 3", "0.5")
 table("truth value yes in the demands", "demand_df.csv", cell(3, "physical", "yes"), "physical", "line 3", "yes")
 table("a 2 in the demands", "demand_df.csv", cell(3, "physical", "2"), "physical", "line 3", "2")
 table("no names of demands", "demand_df.csv", cell(1, "inference_component", "component"), "inference_component")
@@ -718,6 +723,29 @@ def test_a_sound_set(sound_set: Path) -> None:
     assert_sound(result)
     assert "30" in result.stdout  # questions
     assert result.stderr == ""
+
+
+def test_files_that_systems_leave_are_passed_over(templates: Path) -> None:
+    (templates / CUP / "._1.1.0.0.a_qa_template.json").write_bytes(b"\x00\x05")
+    (templates / ".ipynb_checkpoints").mkdir()
+    (templates / ".ipynb_checkpoints" / "copy.json").write_text("{}", encoding="utf-8")
+    assert_sound(check(templates))
+
+
+def test_a_suffix_in_capitals_hides_no_question(templates: Path) -> None:
+    path = in_qa("1.1.0.0.a")(templates)
+    path.rename(path.with_suffix(".JSON"))
+    assert "30" in check(templates).stdout
+
+
+def test_a_label_may_have_a_line_break(templates: Path) -> None:
+    for name, text in (("variable_df.csv", "New\nYork"), ("variable_weights_df.csv", "1")):
+        path = templates / "tables" / name
+        rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+        rows[1][rows[0].index("place")] = text
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+    assert_sound(check(templates))
 
 
 def test_tables_elsewhere(templates: Path, tmp_path: Path) -> None:
