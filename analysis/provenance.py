@@ -112,6 +112,7 @@ def refuse_changed_items(trials: pd.DataFrame) -> None:
         versions = ", ".join(f"{battery[:12]}..." for battery in sorted(test["battery"].unique()))
         raise InputError(
             f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}); "
-            "analyse one version of the study at a time (--study-version), or, where the versions are called alike, "
-            "begin afresh in a copy of the study's folder without `data`."
+            "analyse one version of the study at a time (--study-version), or leave the simulated participants out "
+            "(--without-simulated), or, where neither parts the batteries, begin afresh in a copy of the study's "
+            "folder without `data`."
         )

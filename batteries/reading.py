@@ -190,8 +190,8 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             is_number = isinstance(details["input"], int | float)
             quoted = f'put it in quotes: "{details["input"]}".' if is_number else f"it is {shown}; mend it."
             return f"`{place}` must be a text; {quoted}"
-        case "tuple_type" | "list_type" if isinstance(details["input"], str | int | float):
-            return f"`{place}` must be a list, such as [{details['input']}]."
+        case "tuple_type" | "list_type":
+            return f"`{place}` must be a list, such as [{_shown_in_list(details['input'])}]."
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"`{place}` must hold `name: value` fields (it is {shown})."
         case "int_type" | "int_parsing" | "int_from_float":
@@ -210,6 +210,13 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
         case _:
             message = details["msg"][0].lower() + details["msg"][1:]
             return f"`{place}`: {message} (it is {shown})."
+
+
+def _shown_in_list(value: object) -> str:
+    """Return a value as one would write it in a YAML list."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name}: {inner}' for name, inner in value.items())}}}"
+    return str(value)
 
 
 def _mistakes(error: ValidationError) -> list[ErrorDetails]:

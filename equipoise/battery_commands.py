@@ -10,10 +10,11 @@ from batteries.exports.jspsych import jspsych_files
 from batteries.items import Battery, load_battery
 from batteries.vignettes.build import BatteryBuilder
 from batteries.vignettes.check import EVERYTHING, check_template_set
-from batteries.vignettes.files import check_battery_path, write_battery
+from batteries.vignettes.files import check_output, write_battery
 from batteries.vignettes.preview import write_preview
 from batteries.vignettes.problems import Problems
 from batteries.vignettes.published_csv import battery_dimensions, read_published_csv
+from batteries.vignettes.remarks import remarks
 from batteries.vignettes.spec import BuildSpec, read_spec
 from batteries.vignettes.template_set import TemplateSet, read_template_set
 from equipoise.progress import progress_bar, spinner
@@ -29,8 +30,13 @@ def templates_folder(given: Path) -> Path:
     return intuition.FOLDER if str(given) == OURS and not given.exists() else given
 
 
-def check_templates(templates: Path, tables: Path | None, spec: Path | None) -> TemplateSet:
-    """Check templates and tables, for everything or for what a spec asks; return them when nothing is wrong.
+def check_templates(templates: Path, tables: Path | None, spec: Path | None) -> tuple[TemplateSet, list[str]]:
+    """Check templates and tables, for everything or for what a spec asks.
+
+    Returns
+    -------
+    tuple
+        The templates, and sentences on what is no mistake but worth a look.
 
     Raises
     ------
@@ -42,7 +48,7 @@ def check_templates(templates: Path, tables: Path | None, spec: Path | None) -> 
     template_set = read_template_set(templates_folder(templates), tables, problems)
     check_template_set(template_set, asked, problems, spec)
     problems.raise_any()
-    return template_set
+    return template_set, [str(remark) for remark in sorted(remarks(template_set, asked))]
 
 
 def build_battery(templates: Path, tables: Path | None, spec: Path | None, seed: int, output: Path) -> int:
@@ -53,7 +59,7 @@ def build_battery(templates: Path, tables: Path | None, spec: Path | None, seed:
     InputError
         A sentence for every mistake in templates, tables or spec; then nothing is written.
     """
-    check_battery_path(output)
+    check_output(output)
     asked = read_spec(spec) if spec else BuildSpec()
     builder = BatteryBuilder(templates_folder(templates), tables, asked, seed, spec)
     with progress_bar("Building", builder.n_items) as on_item:
@@ -63,9 +69,7 @@ def build_battery(templates: Path, tables: Path | None, spec: Path | None, seed:
 
 def import_battery(source: Path, output: Path) -> Battery:
     """Read a battery from CSV with the published columns into a battery file, and return it."""
-    if output.suffix != ".jsonl":
-        raise InputError(f"{output}: an imported battery is written as .jsonl; name the file so.")
-    check_battery_path(output)
+    check_output(output, [".jsonl"])
     battery = read_published_csv(source)
     write_battery(battery, battery.items, (), output)
     return battery
@@ -79,13 +83,14 @@ def preview_battery(source: Path, output: Path) -> None:
     InputError
         If the study or battery has mistakes, or the page cannot be written.
     """
+    check_output(output, [".html"])
     battery, study = _battery_and_study(source)
     with spinner("Writing the preview"):
         write_preview(battery, study.groups if study else None, output)
 
 
-def export_battery(source: Path, form: str, output: Path, answers: bool) -> None:
-    """Export a study's battery, or a battery alone, for other programs.
+def export_battery(source: Path, form: str, output: Path, answers: bool) -> int | None:
+    """Export a study's battery, or a battery alone, for other programs; return its number of groups, if it has any.
 
     Parameters
     ----------
@@ -104,12 +109,11 @@ def export_battery(source: Path, form: str, output: Path, answers: bool) -> None
         If the study or battery has mistakes, or the files cannot be written.
     """
     battery, study = _battery_and_study(source)
-    if form == "csv":
-        if output.suffix != ".csv":
-            raise InputError(f"{output}: with the format csv the output is a file that ends in .csv; name it so.")
-        write_battery(battery, battery.items, battery_dimensions(battery), output)
-        return
     groups = study.groups if study else {}
+    if form == "csv":
+        check_output(output, [".csv"])
+        write_battery(battery, battery.items, battery_dimensions(battery), output)
+        return len(set(groups.values())) or None
     practice = study.definition.practice if study else ()
     checks = study.definition.attention_checks if study else ()
     fixation_ms = study.definition.timing.fixation_ms if study else Timing().fixation_ms
@@ -119,10 +123,13 @@ def export_battery(source: Path, form: str, output: Path, answers: bool) -> None
         title = study.definition.title if study else battery.battery
         files = jspsych_files(battery, groups, practice, checks, fixation_ms, title)
     write_files(files, output)
+    return len(set(groups.values())) or None
 
 
 def _battery_and_study(source: Path) -> tuple[Battery, Study | None]:
     if source.is_dir():
         study = load_study(source)
         return study.battery, study
+    if source.suffix == ".csv":
+        raise InputError(f"{source}: make a battery of it first: equipoise battery import {source} -o battery.jsonl")
     return load_battery(source), None

@@ -88,8 +88,10 @@ def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> No
     """
     from equipoise.battery_commands import check_templates
 
-    found = check_templates(templates, tables, spec)
+    found, remarks = check_templates(templates, tables, spec)
     click.echo(f"{len(found.scenarios)} scenarios with {len(found.questions)} questions: no mistakes found.")
+    if remarks:
+        click.echo("\n".join(["Worth a look:", *remarks]))
 
 
 @battery.command("build", epilog="Example: equipoise battery build my-templates --spec spec.yaml -o battery.jsonl")
@@ -155,8 +157,9 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
     """
     from equipoise.battery_commands import export_battery
 
-    export_battery(source, form, output, answers)
-    click.echo(f"Made {output}.")
+    n_groups = export_battery(source, form, output, answers)
+    alone = " A battery's file has no groups, so everybody would see all of it; a study's folder has groups."
+    click.echo(f"Made {output}.{'' if n_groups or form == 'csv' else alone}")
 
 
 @main.command(epilog="Example: equipoise serve my-study --port 8000")
@@ -238,12 +241,13 @@ def run_model(study: Path, model: str) -> None:
 @STUDY
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the results.")
 @click.option("--study-version", help="Take only sessions of this version of the study.  [default: all]")
-def analyze(study: Path, output: Path, study_version: str | None) -> None:
+@click.option("--without-simulated", is_flag=True, help="Leave simulated participants out, as after a pilot.")
+def analyze(study: Path, output: Path, study_version: str | None, without_simulated: bool) -> None:
     """Apply the preregistered exclusions and compare people with models: tables, figures, report.html."""
     from equipoise.results import analyze_study
     from experiment.loading import load_study
 
-    analyze_study(load_study(study), output, study_version)
+    analyze_study(load_study(study), output, study_version, without_simulated)
     click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
 
 

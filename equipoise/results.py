@@ -8,11 +8,14 @@ from analysis.data import read_trials
 from batteries.errors import InputError
 from equipoise.progress import spinner
 from experiment.preregistration import AnalysisPlan
+from experiment.records import Kind
 from experiment.study import Study
 from server.store import SqliteStore
 
 
-def analyze_study(study: Study, output: Path, study_version: str | None = None) -> None:
+def analyze_study(
+    study: Study, output: Path, study_version: str | None = None, without_simulated: bool = False
+) -> None:
     """Analyze what a study's store holds, by the plan in its `study.yaml`.
 
     Parameters
@@ -23,6 +26,8 @@ def analyze_study(study: Study, output: Path, study_version: str | None = None) 
         Folder for the results.
     study_version
         Take only sessions of this version of the study; all if None.
+    without_simulated
+        Whether simulated participants are left out, as when people follow a pilot on another battery.
 
     Raises
     ------
@@ -38,6 +43,10 @@ def analyze_study(study: Study, output: Path, study_version: str | None = None) 
         raise InputError(f"{output}: this folder holds the answers; name another for the results.")
     with spinner("Analyzing"):
         trials = read_trials(study.store_path)
+        if without_simulated:
+            trials = trials[trials["kind"] != Kind.SIMULATED].reset_index(drop=True)
+            if trials.empty:
+                raise InputError(f"{study.store_path}: there are only simulated participants; collect answers first.")
         if study_version is not None:
             versions = sorted(trials["study_version"].unique())
             if study_version not in versions:

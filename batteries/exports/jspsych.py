@@ -315,10 +315,12 @@ $provenance
 2. Try it: open `public/experiment.html?group=1` in a browser.
 3. Put the folder `public/`, and nothing else, on your web server or JATOS. Its files hold no key.
    `$keys`, and this file, stay with you.
-4. Send each participant to `experiment.html?group=G&participant=P`, with G from 1 to $n_groups, equally often; P is a
+4. Consent, instructions, debrief and a way to withdraw are not in the page: put them around it. Practice gives no
+   feedback here, since the page does not know the keys.
+5. Send each participant to `experiment.html?group=G&participant=P`, with G from 1 to $n_groups, equally often; P is a
    pseudonym of yours. Without one the page draws a name.
-5. The answers are in the page until the end, when the browser saves them as a JSON file; who leaves before leaves
+6. The answers are in the page until the end, when the browser saves them as a JSON file; who leaves before leaves
    nothing. The function `saveAnswers` in `public/experiment.js` is the place to send them to your server instead.
-6. Score: join the answers to `$keys` by `item_id`; an answer is right where `response` equals `key`. `rt` is in
+7. Score: join the answers to `$keys` by `item_id`; an answer is right where `response` equals `key`. `rt` is in
    ms from the frame that shows the text; `fixation_ms` is for how long the cross was really shown.
 """

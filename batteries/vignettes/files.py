@@ -1,7 +1,7 @@
 """A battery's file, written item by item, so that a million instances need no more memory than one."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -11,7 +11,7 @@ from batteries.errors import InputError
 from batteries.items import BatteryHeader, Item
 from batteries.vignettes.published_csv import write_published_csv
 
-_SUFFIXES = (".jsonl", ".csv")
+SUFFIXES = (".jsonl", ".csv")
 
 
 def write_battery(
@@ -43,7 +43,7 @@ def write_battery(
     InputError
         If the file's name ends otherwise, or the file cannot be written.
     """
-    check_battery_path(path)
+    check_output(path)
 
     def counted() -> Iterator[Item]:
         for item in items:
@@ -59,10 +59,10 @@ def write_battery(
             file.writelines(_line(item) for item in counted())
 
 
-def check_battery_path(path: Path) -> None:
-    """Raise InputError if no battery can be written there, before the work is done."""
-    if path.suffix not in _SUFFIXES:
-        raise InputError(f"{path}: a battery is written as .jsonl or .csv; name the file so.")
+def check_output(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+    """Raise InputError if no such file can be written there, before the work is done."""
+    if path.suffix not in suffixes:
+        raise InputError(f"{path}: this is written as {' or '.join(suffixes)}; name the file so.")
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it, or name another.")
     if path.is_dir():

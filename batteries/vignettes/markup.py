@@ -84,12 +84,18 @@ def parse_markup(text: str) -> Markup:
     return tuple(pieces)
 
 
+def is_well_formed(text: str) -> bool:
+    """Return whether a template's text can be parsed."""
+    try:
+        parse_markup(text)
+    except ValueError:
+        return False
+    return True
+
+
 def slots_in(text: str) -> list[Slot]:
     """Return a text's placeholders; none for a text that is not well-formed."""
-    try:
-        return [piece for piece in parse_markup(text) if isinstance(piece, Slot)]
-    except ValueError:
-        return []
+    return [piece for piece in parse_markup(text) if isinstance(piece, Slot)] if is_well_formed(text) else []
 
 
 def keys_in(text: str) -> set[str]:

@@ -110,6 +110,12 @@ def read_published_csv(path: Path) -> Battery:
     header = [name.strip() for name in reader.fieldnames or ()]
     reader.fieldnames = header
     missing = [name for name in PUBLISHED_COLUMNS if name not in header]
+    if any(";" in name for name in header):
+        raise InputError(f"{path}, line 1: the columns are separated by semicolons; save the file with commas.")
+    if len(missing) > len(PUBLISHED_COLUMNS) / 2:
+        raise InputError(
+            f"{path}: this is no battery with the published columns (id, vignette, ...); name another file."
+        )
     if missing:
         raise InputError(f"{path}, line 1: the columns {', '.join(missing)} are missing; export the battery with them.")
     dimensions = [n for n in header if n and n != "Unnamed: 0" and n not in {*PUBLISHED_COLUMNS, *OUR_COLUMNS}]
@@ -124,6 +130,8 @@ def read_published_csv(path: Path) -> Battery:
             items.append(_item(row, factors, dimensions, counts))
         except InputError as error:
             problems.append(f"{path}, line {line}: {error}")
+    ids = Counter(item.item_id for item in items)
+    problems += [f"{path}: the item `{name}` stands {n} times; keep one row." for name, n in ids.items() if n > 1]
     if problems:
         raise InputError("\n".join(problems))
     if not items:
@@ -175,7 +183,7 @@ def _item(row: Mapping[str, str], columns: list[str], dimensions: list[str], cou
         factors |= {"condition": condition_letter(kind, code), "demand_condition": demand_condition(code)}
         factors["pov"] = "third" if attribute_value(cells["pov"]) is True else "first"
         factors["option_order"] = "".join(str(_whole(name, cells[name])) for name in PUBLISHED_COLUMNS[-4:])
-    fields = {
+    fields: dict[str, Any] = {
         "item_id": cells.get("item_id") or _made_id(cells, factors, counts),
         "task": "multiple_choice",
         "factors": factors,
@@ -183,12 +191,27 @@ def _item(row: Mapping[str, str], columns: list[str], dimensions: list[str], cou
         "key": _whole("correct_answer_number", cells["correct_answer_number"]),
         "clean": _content(cells["clean_vignette"]) if cells.get("clean_vignette") else None,
     }
+    _refuse_contradictions(cells, factors, fields["content"]["options"], fields["key"])
     try:
         item = Item.model_validate(fields)
         task_named(item.task).checked_content(item.content, item.key)
     except ValidationError as error:
         raise InputError(describe(error, Item)) from None
     return item
+
+
+def _refuse_contradictions(
+    cells: Mapping[str, str], factors: Mapping[str, Level], options: list[str], key: int
+) -> None:
+    if factors.get("inference_level", 0) not in range(4):
+        raise InputError(f"there is no inference level {cells['inference_level']}; the levels are 0, 1, 2 and 3.")
+    # The published generator stores the right text before a and an are mended.
+    said, *shown = [re.sub(r"\b([Aa])n ", r"\1 ", text.strip()) for text in (cells["correct_answer_text"], *options)]
+    if 1 <= key <= len(shown) and said != shown[key - 1] and said in shown:
+        place = shown.index(said) + 1
+        raise InputError(
+            f"correct_answer_number is {key}, but correct_answer_text is option {place}; mend one of them."
+        )
 
 
 def _content(vignette: str) -> dict[str, Any]:

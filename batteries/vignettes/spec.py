@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from batteries.reading import read_yaml
+from batteries.reading import read_text, read_yaml
 from batteries.vignettes.perturb import Perturbation
 from batteries.vignettes.tables import DEMANDS, Tables
 from batteries.vignettes.template_set import Question, TemplateSet
@@ -97,6 +97,8 @@ def read_spec(path: Path) -> BuildSpec:
     InputError
         One sentence for each mistake, with its line.
     """
+    if all(not line.strip() or line.lstrip().startswith("#") for line in read_text(path).splitlines()):
+        return BuildSpec()
     return read_yaml(path, BuildSpec)
 
 

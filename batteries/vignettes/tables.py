@@ -169,7 +169,7 @@ def _pools(
             pools[prefix] = {
                 label: _weight(path, prefix, line, weight_on.get(line, "1"), problems) for line, label in cells
             }
-    for prefix in (weights or {}).keys() - labels.keys():
+    for prefix in (weights or {}).keys() - labels.keys() if labels else ():
         problems.add(folder / WEIGHTS, prefix, f"{VARIABLES} has no such column; take it out or mend its name.")
     return pools
 

@@ -44,7 +44,7 @@ def read(tmp_path: Path, text: str) -> Outer:
         ("", r"line 1: the file must hold"),
         ("name: 3\n", r'line 1: `name` must be a text; put it in quotes: "3"\.'),
         ("name:\n", r"line 1: `name` must be a text; it is None; mend it"),
-        ("name: a\nmany: {b: 3}\n", r"line 2: `many`: input should be a valid list"),
+        ("name: a\nmany: {b: 3}\n", r"line 2: `many` must be a list, such as \[{b: 3}\]"),
         ("name: a\nmany: 3\n", r"line 2: `many` must be a list, such as \[3\]"),
         ("name: a\ninner: 3\n", r"line 2: `inner` must hold `name: value` fields \(it is 3\)"),
         ("name: a\nnmae: b\n", r"line 2: `nmae` is not a field Equipoise knows; did you mean `name`\?"),

@@ -188,6 +188,19 @@ def test_one_version_of_a_study_can_be_analyzed_by_itself(study_folder: Path, ed
     assert "the versions are 1.0, 1.1" in none.stderr
 
 
+def test_a_pilot_on_another_battery_can_be_left_out_of_the_analysis(study_folder: Path, edit: Edit) -> None:
+    equipoise("simulate", study_folder, "-n", "2")
+    # One item is another, the version still the same.
+    edit(study_folder / "battery.jsonl", '"atoms":[[2,3],[3,6],[6,2],[7,7]],"entry":"north-1"', EDITED_BOARD)
+    equipoise("models", "run", study_folder, "--model", "baseline/tracer")
+    results = study_folder / "results"
+    mixed = equipoise("analyze", study_folder, "-o", results)
+    assert mixed.returncode == 2
+    assert "--without-simulated" in mixed.stderr
+    equipoise("analyze", study_folder, "-o", results, "--without-simulated")
+    assert {row["kind"] for row in table(results, "accuracy_overall")} == {"model"}
+
+
 def test_withdrawing_after_the_end_takes_the_answers_out(study_folder: Path) -> None:
     equipoise("simulate", study_folder, "-n", "2")
     with sqlite3.connect(study_folder / "data" / "equipoise.db") as db:

@@ -1226,3 +1226,47 @@ def test_our_names_do_not_hide_a_dimension_of_theirs(templates: Path, tmp_path: 
     folder = published.copy_of(templates, tmp_path / "templates")
     published.edit_text(folder / "tables" / "demand_df.csv", "relational", "condition")
     assert_refused(run("build", folder, "-o", tmp_path / "battery.jsonl"), "condition", "demand_df.csv")
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "said"),
+    [
+        ("correct_answer_number", lambda old: str(int(old) % 4 + 1), "correct_answer_text"),
+        ("inference_level", lambda old: "7", "inference level 7"),
+        ("item_id", lambda old: "twice", "twice"),
+    ],
+)
+def test_a_csv_that_contradicts_itself_is_refused(
+    templates: Path, tmp_path: Path, column: str, change: Any, said: str
+) -> None:
+    source = build(templates, tmp_path / "battery.csv", {"variants": 1, "ids": ["1.1.0.0.a"]})
+    other = rewritten(source, tmp_path / "other.csv", lambda row: {**row, column: change(row[column])})
+    assert_refused(run("import", other, "-o", tmp_path / "back.jsonl"), said, "other.csv")
+    assert not (tmp_path / "back.jsonl").exists()
+
+
+def test_other_files_than_batteries_are_not_imported(tmp_path: Path) -> None:
+    (tmp_path / "excel.csv").write_text("id;vignette;option_1\n1;a;b\n", encoding="utf-8")
+    assert_refused(run("import", tmp_path / "excel.csv", "-o", tmp_path / "back.jsonl"), "semicolons")
+    (tmp_path / "list.csv").write_text("name,age\nAda,36\n", encoding="utf-8")
+    assert_refused(run("import", tmp_path / "list.csv", "-o", tmp_path / "back.jsonl"), "no battery")
+
+
+def test_an_empty_spec_asks_for_everything(templates: Path, tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text("# nothing yet\n", encoding="utf-8")
+    plain, empty = tmp_path / "plain.jsonl", tmp_path / "empty.jsonl"
+    run("build", templates, "-o", plain)
+    run("build", templates, "--spec", tmp_path / "spec.yaml", "-o", empty)
+    assert plain.read_bytes() == empty.read_bytes()
+
+
+@pytest.mark.parametrize("output", ["page.pdf", "nowhere/page.html", "folder.html"])
+def test_a_preview_goes_nowhere_else(templates: Path, tmp_path: Path, output: str) -> None:
+    (tmp_path / "folder.html").mkdir()
+    battery = build(templates, tmp_path / "battery.jsonl", {"variants": 1, "ids": ["1.1.0.0.a"]})
+    assert_refused(run("preview", battery, "-o", tmp_path / output), Path(output).name)
+
+
+def test_a_battery_without_groups_says_who_would_see_it(templates: Path, tmp_path: Path) -> None:
+    battery = build(templates, tmp_path / "battery.jsonl", {"variants": 1, "ids": ["1.1.0.0.a"]})
+    assert "no groups" in run("export", battery, "--format", "jspsych", "-o", tmp_path / "page").stdout

@@ -1,6 +1,7 @@
 """`equipoise battery check` on a sound set and with every mistake planted in it; written from the description alone."""
 
 import csv
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -917,6 +918,48 @@ def test_what_passes_the_check_can_be_built(sound_set: Path, tmp_path: Path, spe
     for seed in (1, 2, 3):
         arguments = ["battery", "build", sound_set, "--spec", path, "--seed", seed, "-o", tmp_path / "out.jsonl"]
         assert (CliRunner().invoke(main, list(map(str, arguments))).exit_code == 0) == passed
+
+
+# --- what is no mistake, but worth a look -----------------------------------------------------------------------------
+
+
+def remarks(result: Result) -> list[str]:
+    assert_sound(result)
+    assert "Worth a look:" in result.stdout
+    return result.stdout.split("Worth a look:\n")[1].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("story", "said"),
+    [
+        ("Then you and {vs[pov_1]} saw {vs[name_1]} {vs[switch_1]}.{vs[filler]}", "third person"),
+        ("{vs[name_1]} {vs[switch_1]}.{vs[filler]}", "no space"),
+    ],
+)
+def test_a_story_that_is_worth_a_look(tmp_path: Path, story: str, said: str) -> None:
+    folder = published.write_one_story(
+        tmp_path / "templates", story, filler={"0": "It was.", "1": " a", "2": "", "3": " b"}
+    )
+    found = remarks(check(folder))
+    assert any(said in line and "only_story_context_template.json" in line for line in found), found
+
+
+def test_levels_that_read_the_same_are_worth_a_look(templates: Path) -> None:
+    published.edit_json(in_context(CUP)(templates), ("A", "filler", "0"), "")
+    (line,) = remarks(check(templates))
+    assert "A.filler.2" in line and "0 and 2" in line
+
+
+def test_a_control_like_its_test_is_worth_a_look(templates: Path) -> None:
+    path = in_qa("1.1.0.0.a")(templates)
+    answers = json.loads(path.read_text(encoding="utf-8"))["answers"]["0"]
+    published.edit_json(path, ("answers", "1"), answers)
+    (line,) = remarks(check(templates))
+    assert "1.1.0.0.a" in line and "answers" in line
+
+
+def test_nothing_is_worth_a_look_in_a_sound_set(sound_set: Path) -> None:
+    assert "Worth a look" not in check(sound_set).stdout
 
 
 # --- wrong places -----------------------------------------------------------------------------------------------------
