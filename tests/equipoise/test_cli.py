@@ -189,7 +189,7 @@ def test_one_version_of_a_study_can_be_analyzed_by_itself(study_folder: Path, ed
 
 
 def test_a_pilot_on_another_battery_can_be_left_out_of_the_analysis(study_folder: Path, edit: Edit) -> None:
-    equipoise("simulate", study_folder, "-n", "2")
+    equipoise("simulate", study_folder, "-n", "10")
     # One item is another, the version still the same.
     edit(study_folder / "battery.jsonl", '"atoms":[[2,3],[3,6],[6,2],[7,7]],"entry":"north-1"', EDITED_BOARD)
     equipoise("models", "run", study_folder, "--model", "baseline/tracer")
