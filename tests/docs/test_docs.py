@@ -154,6 +154,23 @@ def test_a_study_in_the_docs_loads_with_the_battery_before_it_and_has_the_groups
     assert shown == dict(study.groups)
 
 
+def test_the_commands_on_vignettes_do_what_their_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = DOCS / "how-to" / "build-a-vignette-battery.md"
+    monkeypatch.chdir(tmp_path)
+    (spec,) = [text for words, text in fences(page) if words == "yaml spec"]
+    Path("spec.yaml").write_text(spec, encoding="utf-8")
+    (said,) = [text.strip() for words, text in fences(page) if words == "text"]
+    done = {}
+    for name, line in typed_commands():
+        if name == name_of(page) and not line.startswith("equipoise serve"):
+            arguments = shlex.split(line.replace("check my-templates", "check intuition"))[1:]
+            result = CliRunner().invoke(command_line, arguments)
+            assert result.exit_code == 0, (line, result.output)
+            done[line] = result.stdout.strip()
+    assert done["equipoise battery build intuition -o battery.jsonl"] == said
+    assert load_battery(Path("battery-again.jsonl")).by_id == load_battery(Path("battery.jsonl")).by_id
+
+
 def test_both_tasks_and_both_designs_have_a_complete_example() -> None:
     marked = "".join(text for page in PAGES for words, text in fences(page) if words.split()[1:])
     for needed in ("multiple_choice", "blackbox_predict", "method: latin_square", "method: deal"):
