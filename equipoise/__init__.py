@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from batteries.items import Item as Item
     from batteries.items import load_battery as load_battery
     from batteries.items import save_battery as save_battery
-    from equipoise.battery_commands import build_battery as build_battery
-    from equipoise.battery_commands import check_templates as check_templates
-    from equipoise.battery_commands import export_battery as export_battery
-    from equipoise.battery_commands import import_battery as import_battery
-    from equipoise.battery_commands import preview_battery as preview_battery
+    from equipoise.battery_files import export_battery as export_battery
+    from equipoise.battery_files import import_battery as import_battery
+    from equipoise.battery_files import preview_battery as preview_battery
+    from equipoise.vignettes import build_battery as build_battery
+    from equipoise.vignettes import check_templates as check_templates
     from experiment.loading import load_study as load_study
     from experiment.models.baselines import run_baseline as run_baseline
     from experiment.models.stored_blackbox import read_stored_runs as read_stored_runs
@@ -40,15 +40,15 @@ _HOMES = {
     "Study": "experiment.study",
     "Trial": "experiment.plan",
     "analyze": "analysis.analyze",
-    "build_battery": "equipoise.battery_commands",
-    "check_templates": "equipoise.battery_commands",
+    "build_battery": "equipoise.vignettes",
+    "check_templates": "equipoise.vignettes",
     "create_app": "server.app",
-    "export_battery": "equipoise.battery_commands",
-    "import_battery": "equipoise.battery_commands",
+    "export_battery": "equipoise.battery_files",
+    "import_battery": "equipoise.battery_files",
     "load_battery": "batteries.items",
     "load_study": "experiment.loading",
     "plan_session": "experiment.plan",
-    "preview_battery": "equipoise.battery_commands",
+    "preview_battery": "equipoise.battery_files",
     "read_stored_runs": "experiment.models.stored_blackbox",
     "read_trials": "analysis.data",
     "run_baseline": "experiment.models.baselines",

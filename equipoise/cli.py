@@ -86,7 +86,7 @@ def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> No
 
     TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
     """
-    from equipoise.battery_commands import check_templates
+    from equipoise.vignettes import check_templates
 
     found, remarks = check_templates(templates, tables, spec)
     click.echo(f"{len(found.scenarios)} scenarios with {len(found.questions)} questions: no mistakes found.")
@@ -109,7 +109,7 @@ def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, ou
 
     TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
     """
-    from equipoise.battery_commands import build_battery
+    from equipoise.vignettes import build_battery
 
     n_items = build_battery(templates, tables, spec, seed, output)
     click.echo(f"Made {output} with {n_items:,} items.")
@@ -120,7 +120,7 @@ def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, ou
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl.")
 def import_battery(source: Path, output: Path) -> None:
     """Read a battery from a CSV file with the columns of the published vignette batteries."""
-    from equipoise.battery_commands import import_battery as read_and_write
+    from equipoise.battery_files import import_battery as read_and_write
 
     click.echo(f"Made {output} with {len(read_and_write(source, output).items):,} items.")
 
@@ -136,7 +136,7 @@ def preview(source: Path, output: Path) -> None:
 
     Of a study's folder the page shows who sees what; of a battery's file, the items alone.
     """
-    from equipoise.battery_commands import preview_battery
+    from equipoise.battery_files import preview_battery
 
     preview_battery(source, output)
     click.echo(f"The page is {output}.")
@@ -155,7 +155,7 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
     csv has the columns of the published vignette batteries; gorilla is a spreadsheet for each group; jspsych is a page
     that runs by itself.
     """
-    from equipoise.battery_commands import export_battery
+    from equipoise.battery_files import export_battery
 
     n_groups = export_battery(source, form, output, answers)
     alone = " A battery's file has no groups, so everybody would see all of it; a study's folder has groups."

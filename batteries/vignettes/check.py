@@ -55,9 +55,13 @@ def check_template_set(
         if first != question.path:
             problems.add(question.path, "id", f"the id `{question.qa.id}` is that of {first} too; give each its own.")
         problems.add_all(question.path, _question_problems(question, tables))
-    for question in selected(template_set, spec):
+    asked = selected(template_set, spec)
+    for question in {
+        (question.scenario.name, question.qa.base_context_version): question for question in asked
+    }.values():
         story_key = f"{question.qa.base_context_version}."
         problems.add_all(question.scenario.path, _shortage_problems(question, tables, spec), story_key)
+    for question in asked:
         if _is_renderable(question, tables, spec):
             problems.add_all(question.path, _sameness_problems(question, tables, spec))
 
@@ -70,8 +74,9 @@ def _dimension_problems(tables: Tables) -> Iterator[tuple[str, str]]:
 
 def _story_problems(story: ContextVersion, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
     texts = dict(_texts(story))
+    known = _known_keys(story)
     for key, text in texts.items():
-        yield from _text_problems(key, text, story, tables)
+        yield from _text_problems(key, text, known, tables)
     yield from _variable_problems(story, tables)
     yield from _attribute_problems("items", story.items, tables.items, tables, ITEMS)
     yield from _attribute_problems("activities", story.activities, tables.activities, tables, ACTIVITIES)
@@ -99,12 +104,11 @@ def _texts(story: ContextVersion) -> Iterator[tuple[str, str]]:
     )
 
 
-def _text_problems(key: str, text: str, story: ContextVersion, tables: Tables) -> Iterator[tuple[str, str]]:
+def _text_problems(key: str, text: str, known: set[str], tables: Tables) -> Iterator[tuple[str, str]]:
     try:
         parse_markup(text)
     except ValueError as error:
         yield key, str(error)
-    known = _known_keys(story)
     for unknown in sorted(keys_in(text) - known):
         yield key, f"the placeholder `{{vs[{unknown}]}}` is not known; {_advice(unknown, tables, known)}"
     if key.startswith("coinflips."):
@@ -277,6 +281,7 @@ def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str
     yield from _demand_problems(qa, tables)
     yield from _link_problems(qa, question.story)
     yield from _answer_problems(qa)
+    known = _known_keys(question.story) if question.story else None
     texts = {"question.prompt": qa.question.prompt}
     texts |= {f"question.options.{n}": text for n, text in enumerate(qa.question.options)}
     for key, text in texts.items():
@@ -284,8 +289,8 @@ def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str
             yield key, "the text is empty; write it."
         if "\n" in text:
             yield key, "the text has a line break; write it in one line."
-        if question.story is not None:
-            yield from _text_problems(key, text, question.story, tables)
+        if known is not None:
+            yield from _text_problems(key, text, known, tables)
     if len(qa.question.options) != N_OPTIONS:
         yield "question.options", f"there are {len(qa.question.options)} options; a question has {N_OPTIONS}."
 
@@ -359,8 +364,9 @@ def _is_renderable(question: Question, tables: Tables, spec: BuildSpec) -> bool:
     if story is None or any(_cycles(story)) or any(_link_problems(qa, story)):
         return False
     texts = [*dict(_texts(story)).values(), qa.question.prompt, *qa.question.options]
+    known = _known_keys(story)
     has_all = all(story.switches.values()) and any(str(level) in story.filler for level in spec.inference_levels)
-    return has_all and not any(list(_text_problems("", text, story, tables)) for text in texts)
+    return has_all and not any(list(_text_problems("", text, known, tables)) for text in texts)
 
 
 def _sameness_problems(question: Question, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
