@@ -62,3 +62,10 @@ def test_a_key_that_contradicts_the_board_is_refused() -> None:
 def test_an_unknown_task_is_named_with_those_there_are() -> None:
     with pytest.raises(InputError, match=r"no task `dance`.*blackbox_predict, multiple_choice"):
         task_named("dance")
+
+
+def test_feedback_ends_in_one_full_stop() -> None:
+    content = {"text": "", "prompt": "Which?", "options": ["It rolled.", "It stayed."]}
+    for response in (1, 2):
+        message = task_named("multiple_choice").feedback(content, 1, response).message
+        assert message.endswith("“It rolled”.")
