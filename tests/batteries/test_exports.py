@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
 
 from batteries.errors import InputError
@@ -22,6 +23,7 @@ from batteries.exports import write_files
 from batteries.exports.gorilla import gorilla_spreadsheets, trial_html
 from batteries.exports.jspsych import JSPSYCH_VERSION, jspsych_files
 from batteries.items import Battery, Item
+from equipoise.cli import main
 
 WEB = Path(__file__).parents[2] / "experiment" / "web"
 
@@ -415,3 +417,16 @@ def test_an_address_without_a_group_or_jspsych_says_what_is_missing(chromium: Br
     page.goto(f"{site}/experiment.html?group=1")
     expect(page.locator("#message")).to_contain_text("jsPsych is missing")
     page.close()
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_gorillas_spreadsheets_hold_the_answers_only_when_asked_to(tmp_path: Path, answers: bool) -> None:
+    study = Path(__file__).parents[2] / "equipoise" / "studies" / "intuition-single"
+    command = ["battery", "export", str(study), "--format", "gorilla", "-o", str(tmp_path / "sheets")]
+    result = CliRunner().invoke(main, [*command, *(["--answers"] if answers else [])])
+    assert result.exit_code == 0, result.output
+    sheets = sorted((tmp_path / "sheets").glob("gorilla-group-*.csv"))
+    assert len(sheets) == 6
+    for sheet in sheets:
+        header = sheet.read_text(encoding="utf-8").splitlines()[0].split(",")
+        assert ("answer" in header) == answers
