@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from batteries.canonical import digest
 from batteries.errors import InputError
 from batteries.items import Battery, Item
-from batteries.tasks import task_named
+from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
 from experiment.plan import Phase
 from experiment.records import Kind
 
@@ -32,8 +32,6 @@ FASTEST_RT_MS = 150.0
 INTERRUPTED_SHARE = 0.004
 """Trials on which somebody is called away, and takes `INTERRUPTION_MS` more."""
 INTERRUPTION_MS = 150_000.0
-READING_WORDS_PER_MINUTE = 238
-"""Mean speed of silent reading in English (Brysbaert, 2019)."""
 CONCURRENT_SESSIONS = 8
 
 

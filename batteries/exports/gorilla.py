@@ -28,7 +28,7 @@ def gorilla_spreadsheets(
     attention_checks: Sequence[str],
     fixation_ms: int,
     *,
-    answers: bool = True,
+    answers: bool = False,
 ) -> dict[str, str]:
     """Return a spreadsheet (CSV) for each group, `keys.csv`, and `gorilla-how-to.md`, which says how to set them up.
 

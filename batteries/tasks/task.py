@@ -9,6 +9,9 @@ from pydantic import BaseModel, JsonValue
 
 from batteries.errors import InputError
 
+READING_WORDS_PER_MINUTE = 238
+"""Silent reading of English prose by adults (Brysbaert, 2019, Journal of Memory and Language 109, 104047)."""
+
 
 @dataclass(frozen=True)
 class Score:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -50,7 +50,7 @@ def write_battery(
             yield item
             on_item()
 
-    with _whole_or_not_at_all(path) as file:
+    with whole_or_not_at_all(path) as file:
         if path.suffix == ".csv":
             write_published_csv(counted(), dimensions, file)
         else:
@@ -84,7 +84,8 @@ def _line(item: Item) -> str:
 
 
 @contextmanager
-def _whole_or_not_at_all(path: Path) -> Iterator[TextIO]:
+def whole_or_not_at_all(path: Path) -> Iterator[TextIO]:
+    """Open a file to write that is there whole at the end, or not at all; an InputError says why it cannot be."""
     part = path.with_name(f".{path.name}.part")
     try:
         with part.open("w", encoding="utf-8", newline="") as file:
@@ -93,4 +94,5 @@ def _whole_or_not_at_all(path: Path) -> Iterator[TextIO]:
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); name another place.") from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # what could not be made cannot be removed either
+            part.unlink(missing_ok=True)

@@ -131,10 +131,10 @@ def test_what_goes_to_a_browser_is_the_same_whatever_the_keys() -> None:
         assert secret not in everything
 
 
-def test_a_gorilla_spreadsheet_has_the_answers_unless_they_are_to_be_kept_apart() -> None:
-    sheet = rows(spreadsheets(battery=battery(key=3))["gorilla-group-01.csv"])
+def test_a_gorilla_spreadsheet_has_the_answers_only_when_asked_to() -> None:
+    sheet = rows(spreadsheets(battery=battery(key=3), answers=True)["gorilla-group-01.csv"])
     assert {row["item_id"]: row["answer"] for row in sheet} == {row["item_id"]: "3" for row in sheet} | {"check": "2"}
-    apart, otherwise = spreadsheets(answers=False), spreadsheets(answers=False, battery=battery(key=3))
+    apart, otherwise = spreadsheets(), spreadsheets(battery=battery(key=3))
     assert "answer" not in rows(apart["gorilla-group-01.csv"])[0]
     assert apart["gorilla-group-01.csv"] == otherwise["gorilla-group-01.csv"]
     assert apart["keys.csv"] != otherwise["keys.csv"]
@@ -220,8 +220,8 @@ def test_the_how_tos_name_what_they_are_about() -> None:
     assert "gorilla-group-01.csv to gorilla-group-03.csv" in gorilla
     assert "250 ms" in gorilla
     assert "keys 1 to 4" in gorilla
-    assert "bound to the column `answer`" in gorilla
-    assert "bound to the column `answer`" not in spreadsheets(answers=False)["gorilla-how-to.md"]
+    assert "bound to the column `answer`" not in gorilla
+    assert "bound to the column `answer`" in spreadsheets(answers=True)["gorilla-how-to.md"]
     for text in (gorilla, experiment()["jspsych-how-to.md"]):
         assert battery().digest in text
         assert "canary-5e2c" in text

@@ -8,13 +8,15 @@ import jinja2
 
 from batteries.errors import InputError
 from batteries.items import Battery, Item
+from batteries.tasks import READING_WORDS_PER_MINUTE
+from batteries.vignettes.files import whole_or_not_at_all
 from batteries.vignettes.preview.balance import balance_facts, group_rows
 from batteries.vignettes.preview.counts import position_table, word_rows
 from batteries.vignettes.preview.factors import level_order, levels_of, page_order
 from batteries.vignettes.preview.matrix import counterbalance_matrix
 from batteries.vignettes.preview.side_by_side import scenarios_side_by_side
 from batteries.vignettes.preview.texts import Texts
-from batteries.vignettes.preview.wording import WORDS_A_MINUTE, count, kind_words, reading_span, reading_time, span
+from batteries.vignettes.preview.wording import count, kind_words, reading_span, reading_time, span
 
 _MOST_LISTED = 200
 """Items of a plain list that are on the page."""
@@ -47,9 +49,12 @@ def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path
     Raises
     ------
     InputError
-        If an item is not of the task `multiple_choice`, or none of the groups' items is in the battery.
+        If an item is not of the task `multiple_choice`, none of the groups' items is in the battery, or the page
+        cannot be written.
     """
-    path.write_bytes(render_preview(battery, groups).encode())
+    page = render_preview(battery, groups)
+    with whole_or_not_at_all(path) as file:
+        file.write(page)
 
 
 def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
@@ -69,7 +74,7 @@ def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
     return environment.get_template("preview.html").render(
         battery=battery,
         tested=tested,
-        words_a_minute=WORDS_A_MINUTE,
+        words_a_minute=READING_WORDS_PER_MINUTE,
         levels={name: levels_of(tested, name) for name in _HEAD_FACTORS},
         n_perturbed=sum(item.clean is not None for item in tested),
         words=word_rows(tested),

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
+from batteries.tasks import READING_WORDS_PER_MINUTE
 from batteries.vignettes.preview.factors import Factor
-
-WORDS_A_MINUTE = 238
-"""Silent reading of English prose by adults (Brysbaert, 2019, Journal of Memory and Language 109, 104047)."""
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -34,7 +32,7 @@ def kind_words(capability_type: Factor) -> str:
 
 def reading_time(n_words: float) -> str:
     """Return how long words take to read."""
-    seconds = 60 * n_words / WORDS_A_MINUTE
+    seconds = 60 * n_words / READING_WORDS_PER_MINUTE
     return f"{seconds:.0f}\u00a0s" if seconds < 100 else f"{seconds / 60:.1f}\u00a0min"
 
 

@@ -14,10 +14,10 @@ import pytest
 from batteries.design import Deal, LatinSquare, assign_groups
 from batteries.errors import InputError
 from batteries.items import Battery, Item
+from batteries.tasks import READING_WORDS_PER_MINUTE
 from batteries.vignettes.preview import write_preview
 from batteries.vignettes.preview.page import render_preview
 from batteries.vignettes.preview.texts import Texts, pieces, tokens_of
-from batteries.vignettes.preview.wording import WORDS_A_MINUTE
 
 FILLERS = {0: " Butter goes soft in the warm.", 1: " Stone holds the heat.", 2: "", 3: " The ledge was clean."}
 SIDES = {"A": "cold", "B": "warm", "C": "high", "D": "very low"}
@@ -328,7 +328,7 @@ def test_words_and_reading_time_are_counted() -> None:
     assert rows["all"][:4] == ["4", "14", "18", "21"]  # stories of 14, 15, 20 and 21 words
     words = [Texts.of(item.content).n_words for item in items]
     assert rows["all"][4:7] == [str(min(words)), str(round(sum(sorted(words)[1:3]) / 2)), str(max(words))]
-    assert rows["all"][9] == f"{60 * max(words) / WORDS_A_MINUTE:.0f} s"
+    assert rows["all"][9] == f"{60 * max(words) / READING_WORDS_PER_MINUTE:.0f} s"
 
 
 def test_prerequisite_questions_come_before_single_and_double_ones() -> None:
@@ -569,3 +569,13 @@ def test_the_same_battery_gives_the_same_bytes_in_any_order_of_its_items(tmp_pat
     shuffled = battery.model_copy(update={"items": battery.items[::-1]})
     write_preview(shuffled, dict(reversed(groups.items())), tmp_path / "two.html")
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_preview(battery_of([vignette()]), None, tmp_path / "file" / "page.html")
+    (tmp_path / "page.html").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_preview(battery_of([vignette()]), None, tmp_path / "page.html")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "page.html"]
