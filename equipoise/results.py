@@ -43,7 +43,10 @@ def analyze_study(
         raise InputError(f"{output}: this folder holds the answers; name another for the results.")
     with spinner("Analyzing"):
         trials = read_trials(study.store_path)
+        left_out = []
         if without_simulated:
+            n_simulated = trials.loc[trials["kind"] == Kind.SIMULATED, "session"].nunique()
+            left_out = [f"{n_simulated:,} sessions of simulated participants were left out (--without-simulated)."]
             trials = trials[trials["kind"] != Kind.SIMULATED].reset_index(drop=True)
             if trials.empty:
                 raise InputError(f"{study.store_path}: there are only simulated participants; collect answers first.")
@@ -59,6 +62,7 @@ def analyze_study(
             title=study.definition.title,
             software_version=version("equipoise"),
             notes=[
+                *left_out,
                 *_deviations_from_plan(study, set(trials["study_version"])),
                 *_changed_battery(study, set(trials["battery"])),
             ],

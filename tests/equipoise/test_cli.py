@@ -199,6 +199,7 @@ def test_a_pilot_on_another_battery_can_be_left_out_of_the_analysis(study_folder
     assert "--without-simulated" in mixed.stderr
     equipoise("analyze", study_folder, "-o", results, "--without-simulated")
     assert {row["kind"] for row in table(results, "accuracy_overall")} == {"model"}
+    assert "10 sessions of simulated participants were left out" in (results / "report.html").read_text("utf-8")
 
 
 def test_withdrawing_after_the_end_takes_the_answers_out(study_folder: Path) -> None:
