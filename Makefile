@@ -1,5 +1,5 @@
 # The two commands of the README. Each sets up all it needs in .venv; nothing outside it is touched, but that
-# `make test` installs a browser where Debian's package manager can (as root) and there is none.
+# `make test` installs a browser and PostgreSQL where Debian's package manager can (as root) and there are none.
 
 VENV := .venv
 PYTHON ?= python3

@@ -1,6 +1,6 @@
 """What rooms on both sides of the store must agree on: its schema versions, and the names of its columns."""
 
-KNOWN_MIGRATIONS: tuple[str, ...] = ("m001_studies_sessions_responses",)
+KNOWN_MIGRATIONS: tuple[str, ...] = ("m001_studies_sessions_responses", "m002_places_and_checksums")
 """Names of the schema's versions: the server applies them, the analysis refuses what it does not know."""
 
 RESERVED_FACTOR_NAMES = frozenset(

@@ -1,4 +1,4 @@
-"""Writes the reference pages that say what the code says: study.yaml, batteries, SPEC.yaml and the command line.
+"""Writes the reference pages that say what the code says: study.yaml, batteries, SPEC.yaml, settings, command line.
 
 Run `.venv/bin/python docs/generate_reference.py` after changing a model or a command; a test fails until it is done.
 """
@@ -19,18 +19,20 @@ from batteries.tasks import TASKS
 from batteries.vignettes.spec import BuildSpec
 from equipoise.cli import main as command_line
 from experiment.study import StudyDefinition
+from server.settings import PREFIX, Settings
 
 HERE = Path(__file__).parent / "reference"
 
 GENERATED = "<!-- Made by docs/generate_reference.py from the code; do not edit. -->\n"
 
-PLAIN_TYPES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "yes or no"}
+PLAIN_TYPES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "yes or no", Path: "folder"}
 
 ARGUMENTS = {
     "files": "The files with the runs, as JSON.",
     "folder": "The folder to make; it must not be there, or be empty.",
     "study": "The study's folder.",
-    "source": "A study's folder, or a battery's file; of `import`, the CSV file.",
+    "source": "A study's folder, or a battery's file; of `import`, the CSV file; of `store copy`, the store to copy.",
+    "target": "The store to copy to: a new file, or an empty database.",
     "templates": "The templates' folder, or `intuition` for the templates that come with Equipoise.",
     "what": "What to describe.",
 }
@@ -67,6 +69,16 @@ four inference levels, in the first person, in five variants.
 JSON Schema for editors.
 """
 
+SETTINGS_INTRO = """# Settings of a server
+
+How a server runs, as against [what a study is](study-yaml.md). Each setting can be given as an environment variable;
+those with an option, to `equipoise serve` too, and the option wins. A variable that is called almost like one of these is
+refused, so that a slip of the pen does not send answers to another place.
+
+No setting is a secret with a default: the two secrets are made at the first start, in files that only their owner may
+read (see `EQUIPOISE_SECRETS`). The address of a database may hold a password; it is neither logged nor shown.
+"""
+
 COMMANDS_INTRO = """# The command line
 
 `equipoise --help` lists the commands, and every command has its own `--help`. A study is named by its folder.
@@ -87,6 +99,7 @@ def pages() -> dict[str, str]:
         "study-yaml.md": study_page(),
         "battery.md": battery_page(),
         "battery-spec.md": spec_page(),
+        "settings.md": settings_page(),
         "command-line.md": command_page(),
     }
 
@@ -103,6 +116,22 @@ def spec_page() -> str:
     sections = [GENERATED + SPEC_INTRO, _section("The whole file", BuildSpec)]
     sections += [_section(_heading(path, model), model) for path, model in _inner_models(BuildSpec)]
     return "\n".join(sections)
+
+
+def settings_page() -> str:
+    """Return the page on a server's settings."""
+    rows = [
+        f"| `{PREFIX}{name.upper()}` | {_option_words(name)} | {_type_words(field)} | {_default_words(field)} | "
+        f"{_cell(_meaning(field))} |"
+        for name, field in Settings.model_fields.items()
+    ]
+    table = ["| environment variable | option | type | default | meaning |", "|---|---|---|---|---|", *rows, ""]
+    return "\n".join([GENERATED + SETTINGS_INTRO, *table])
+
+
+def _option_words(name: str) -> str:
+    options = {parameter.name for parameter in command_line.commands["serve"].params}
+    return f"`--{name}`" if name in options else "none"
 
 
 def battery_page() -> str:
@@ -158,7 +187,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 
 def _heading(path: str, model: type[BaseModel]) -> str:
     for name, field in model.model_fields.items():
-        if get_origin(field.annotation) is Literal:
+        if get_origin(field.annotation) is Literal and field.is_required():
             return f"`{path}` with `{name}: {get_args(field.annotation)[0]}`"
     return f"`{path}`"
 
@@ -262,7 +291,7 @@ def _parameter_row(parameter: click.Parameter, context: click.Context) -> str:
     elif isinstance(parameter, click.Option) and parameter.is_flag:
         words = "off"
     else:
-        words = f"`{default}`"
+        words = "none" if default is None else f"`{default}`"
     return f"| {_cell(name)} | {words} | {_cell(meaning)} |"
 
 

@@ -10,11 +10,9 @@ from pydantic import BaseModel
 
 from batteries.errors import InputError
 from batteries.items import Item
+from equipoise.cli_stores import STORE, STUDY, assignment, identities, links, store
 from equipoise.studies import copy_sample_study, sample_studies
 from experiment.study import StudyDefinition
-
-STUDY = click.argument("study", type=click.Path(path_type=Path))
-"""A study's folder; whether it is one is checked by `load_study`, whose message says more."""
 
 
 class _BadInput(click.ClickException):
@@ -164,43 +162,59 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
 
 @main.command(epilog="Example: equipoise serve my-study --port 8000")
 @STUDY
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; this machine's by default.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def serve(study: Path, host: str, port: int, quiet: bool) -> None:
-    """Serve a study to participants, and its progress to the researcher, until Ctrl-C."""
+@STORE
+@click.option("--host", help="Address to listen on.  [default: 127.0.0.1, this machine's own]")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.  [default: 8000]")
+@click.option("--processes", type=click.IntRange(1), help="Server processes, with PostgreSQL.  [default: 1]")
+@click.option("--proxies", type=click.IntRange(0), help="Reverse proxies in front of the server.  [default: 0]")
+@click.option("--quiet", is_flag=True, help="Print nothing but the log.")
+def serve(
+    study: Path, store: str | None, host: str | None, port: int | None, processes: int | None, proxies: int | None,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Serve a study to participants, and its progress to the researcher, until Ctrl-C.
+
+    Every option, and more, can be set by environment variables: see docs/reference/settings.md.
+    """
     from equipoise.processes import announce
     from server.serving import serve as serve_until_stopped
+    from server.settings import read_settings
 
-    serve_until_stopped(study, host, port, on_ready=lambda: None if quiet else announce(study, host, port))
+    settings = read_settings(store=store, host=host, port=port, processes=processes, proxies=proxies)
+    serve_until_stopped(study, settings, on_ready=lambda: None if quiet else announce(study, settings))
 
 
 @main.command(epilog="Example: equipoise simulate my-study -n 54 --seed 7")
 @STUDY
+@STORE
 @click.option("-n", "n_participants", required=True, type=click.IntRange(1, 100_000), help="Simulated participants.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
-def simulate(study: Path, n_participants: int, seed: int) -> None:
+def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> None:
     """Let simulated participants take a study over HTTP; stored as simulated, beside those there are already."""
     from equipoise.processes import number_of_simulated, running_server
     from equipoise.progress import progress_bar
+    from equipoise.stores import shown_location
     from experiment.loading import load_study
     from experiment.simulated import simulate as simulate_participants
 
     loaded = load_study(study)
-    with running_server(study) as url, progress_bar("Simulating participants", n_participants) as on_done:
-        simulate_participants(url, loaded.battery, n_participants, seed, on_done, number_of_simulated(loaded))
-    click.echo(f"{n_participants} simulated participants answered; their answers are in {loaded.store_path}.")
+    with running_server(study, store) as url, progress_bar("Simulating participants", n_participants) as on_done:
+        simulate_participants(url, loaded.battery, n_participants, seed, on_done, number_of_simulated(loaded, store))
+    click.echo(
+        f"{n_participants} simulated participants answered; their answers are in {shown_location(loaded, store)}."
+    )
 
 
 @main.command(epilog="Example: equipoise withdraw my-study --code 3F0A91BC")
 @STUDY
+@STORE
 @click.option("--code", required=True, help="The completion code that the participant got at the end.")
-def withdraw(study: Path, code: str) -> None:
+def withdraw(study: Path, store: str | None, code: str) -> None:
     """Delete the answers of a participant who asks for it after the end, and gives their completion code."""
     from equipoise.withdrawal import withdraw_by_code
     from experiment.loading import load_study
 
-    withdraw_by_code(load_study(study), code)
+    withdraw_by_code(load_study(study), code, store)
     click.echo("The answers of this session are deleted; the session counts as withdrawn.")
 
 
@@ -211,43 +225,46 @@ def models() -> None:
 
 @models.command("import", epilog="Example: equipoise models import my-study runs/*.json")
 @STUDY
+@STORE
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-def import_runs(study: Path, files: tuple[Path, ...]) -> None:
+def import_runs(study: Path, store: str | None, files: tuple[Path, ...]) -> None:
     """Read stored Black Box runs (JSON), match each prediction to its item, and score it with our grader."""
     from equipoise.runs import add_runs
     from experiment.loading import load_study
     from experiment.models.stored_blackbox import read_stored_runs
 
     loaded = load_study(study)
-    for sentence in add_runs(loaded, read_stored_runs(loaded, files)):
+    for sentence in add_runs(loaded, read_stored_runs(loaded, files), store):
         click.echo(sentence)
 
 
 @models.command("run", epilog="Example: equipoise models run my-study --model baseline/tracer")
 @STUDY
+@STORE
 @click.option("--model", required=True, help="baseline/straight-line, baseline/nearest-atom or baseline/tracer.")
-def run_model(study: Path, model: str) -> None:
+def run_model(study: Path, store: str | None, model: str) -> None:
     """Let a computational baseline answer all test items of a study."""
     from equipoise.runs import add_runs
     from experiment.loading import load_study
     from experiment.models.baselines import run_baseline
 
     loaded = load_study(study)
-    for sentence in add_runs(loaded, [run_baseline(loaded, model)]):
+    for sentence in add_runs(loaded, [run_baseline(loaded, model)], store):
         click.echo(sentence)
 
 
 @main.command(epilog="Example: equipoise analyze my-study -o my-study/results")
 @STUDY
+@STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the results.")
 @click.option("--study-version", help="Take only sessions of this version of the study.  [default: all]")
 @click.option("--without-simulated", is_flag=True, help="Leave simulated participants out, as after a pilot.")
-def analyze(study: Path, output: Path, study_version: str | None, without_simulated: bool) -> None:
+def analyze(study: Path, store: str | None, output: Path, study_version: str | None, without_simulated: bool) -> None:
     """Apply the preregistered exclusions and compare people with models: tables, figures, report.html."""
     from equipoise.results import analyze_study
     from experiment.loading import load_study
 
-    analyze_study(load_study(study), output, study_version, without_simulated)
+    analyze_study(load_study(study), output, study_version, without_simulated, store)
     click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
 
 
@@ -260,5 +277,8 @@ def schema(what: str) -> None:
     described: dict[str, type[BaseModel]] = {"study": StudyDefinition, "item": Item, "spec": BuildSpec}
     click.echo(json.dumps(described[what].model_json_schema(), indent=2, ensure_ascii=False))
 
+
+for stores_command in (store, assignment, identities, links):
+    main.add_command(stores_command)
 
 new.help = f"{new.help} There are: {', '.join(sample_studies())}."

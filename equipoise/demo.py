@@ -14,9 +14,9 @@ from experiment.loading import load_study
 from experiment.models.baselines import BASELINES, run_baseline
 from experiment.simulated import simulate
 from server.serving import free_port, serve
+from server.settings import read_settings
 
 SAMPLE = "blackbox-predict"
-HOST = "127.0.0.1"
 
 
 def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: bool) -> None:
@@ -37,8 +37,8 @@ def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: 
         # As it was called: in a fresh clone the command is in .venv/bin, which is not on the path.
         command = sys.argv[0] if Path(sys.argv[0]).stem == "equipoise" else "equipoise"
         click.echo(f"5. Take the study yourself, then see: {command} analyze {folder} -o {folder / 'results'}")
-        port = free_port()
-        serve(folder, HOST, port, on_ready=lambda: announce(folder, HOST, port))
+        settings = read_settings(port=free_port())
+        serve(folder, settings, on_ready=lambda: announce(folder, settings))
 
 
 def _fresh_folder() -> Path:

@@ -1,5 +1,6 @@
 """A study's server: as a process of its own, as long as it is needed, and in words for whoever started it."""
 
+import os
 import subprocess
 import sys
 import time
@@ -11,19 +12,28 @@ import click
 import httpx
 
 from batteries.errors import InputError
+from equipoise.stores import store_of
 from experiment.loading import load_study
 from experiment.records import Kind
 from experiment.study import Study
-from server.serving import free_port, link, researcher_token
-from server.store import SqliteStore
+from server.secret_files import read_secrets
+from server.serving import free_port, link, secrets_folder
+from server.settings import Settings
 
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 15
 
 
 @contextmanager
-def running_server(folder: Path) -> Iterator[str]:
+def running_server(folder: Path, location: str | None = None) -> Iterator[str]:
     """Serve a study on a free port of this machine and yield its URL; the server stops with the block.
+
+    Parameters
+    ----------
+    folder
+        The study's folder.
+    location
+        Its store; by default what the settings say.
 
     Raises
     ------
@@ -34,8 +44,26 @@ def running_server(folder: Path) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     process = subprocess.Popen(
         # -P: a folder called `analysis` or `server` where the user happens to be must not be taken for ours.
-        [sys.executable, "-P", "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet"],
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "equipoise",
+            "serve",
+            str(folder),
+            "--port",
+            str(port),
+            "--quiet",
+            *(["--store", location] if location else []),
+        ],
         stdin=subprocess.DEVNULL,
+        # All simulated participants come from this machine, and faster than people do.
+        env=os.environ
+        | {
+            "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
+            "EQUIPOISE_REQUESTS_PER_SECOND": "100000",
+            "EQUIPOISE_LOG_LEVEL": "WARNING",
+        },
     )
     try:
         _wait_until_ready(process, url)
@@ -63,23 +91,19 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     raise InputError(f"the server did not answer within {START_TIMEOUT_S} s; is the machine very busy? Try again.")
 
 
-def number_of_simulated(study: Study) -> int:
+def number_of_simulated(study: Study, location: str | None = None) -> int:
     """Return how many simulated participants have begun the study so far."""
-    store = SqliteStore(study.store_path)
-    try:
-        return sum(
-            group.n_active + group.n_completed + group.n_withdrawn
-            for group in store.progress(study)
-            if group.kind == Kind.SIMULATED
-        )
-    finally:
-        store.close()
+    with store_of(study, location) as store:
+        store.register_study(study)
+        return sum(group.n_begun for group in store.progress(study) if group.kind is Kind.SIMULATED)
 
 
-def announce(folder: Path, host: str, port: int) -> None:
+def announce(folder: Path, settings: Settings) -> None:
     """Print where a study is served."""
-    address = link(host, port)
-    click.echo(f"{load_study(folder).definition.title}")
+    study = load_study(folder)
+    address = link(settings.host, settings.port)
+    token = read_secrets(secrets_folder(study, settings)).researcher_token
+    click.echo(f"{study.definition.title}")
     click.echo(f"  participants: {address}/")
-    click.echo(f"  progress:     {address}/researcher/enter/{researcher_token(folder)}")
+    click.echo(f"  progress:     {address}/researcher/enter/{token}")
     click.echo("Press Ctrl-C to stop; nothing that was answered is lost.")

@@ -3,18 +3,27 @@
 from importlib.metadata import version
 from pathlib import Path
 
+import pandas as pd
+
 from analysis.analyze import analyze
-from analysis.data import read_trials
+from analysis.data import read_trials, tidy_trials
 from batteries.errors import InputError
 from equipoise.progress import spinner
 from experiment.preregistration import AnalysisPlan
 from experiment.records import Kind
 from experiment.study import Study
-from server.store import SqliteStore
+from server.serving import store_location
+from server.settings import read_settings
+from server.store import StoreUnavailable
+from server.store.opened import is_address, opened_store
 
 
 def analyze_study(
-    study: Study, output: Path, study_version: str | None = None, without_simulated: bool = False
+    study: Study,
+    output: Path,
+    study_version: str | None = None,
+    without_simulated: bool = False,
+    location: str | None = None,
 ) -> None:
     """Analyze what a study's store holds, by the plan in its `study.yaml`.
 
@@ -28,28 +37,31 @@ def analyze_study(
         Take only sessions of this version of the study; all if None.
     without_simulated
         Whether simulated participants are left out, as when people follow a pilot on another battery.
+    location
+        The store, a file or the address of a database; by default what the settings say.
 
     Raises
     ------
     InputError
         If nothing has been answered yet, or the store cannot be read.
     """
-    if not study.store_path.exists():
+    store = store_location(study, read_settings(store=location))
+    if not is_address(store) and not Path(store).exists():
         raise InputError(
-            f"{study.store_path}: nothing has been answered yet; collect answers with "
+            f"{store}: nothing has been answered yet; collect answers with "
             f"`equipoise serve {study.folder}`, or try `equipoise simulate {study.folder} -n 40`."
         )
-    if output.resolve() == study.store_path.parent.resolve():
+    if not is_address(store) and output.resolve() == Path(store).parent.resolve():
         raise InputError(f"{output}: this folder holds the answers; name another for the results.")
     with spinner("Analyzing"):
-        trials = read_trials(study.store_path)
+        trials = _trials(study, store)
         left_out = []
         if without_simulated:
             n_simulated = trials.loc[trials["kind"] == Kind.SIMULATED, "session"].nunique()
             left_out = [f"{n_simulated:,} sessions of simulated participants were left out (--without-simulated)."]
             trials = trials[trials["kind"] != Kind.SIMULATED].reset_index(drop=True)
             if trials.empty:
-                raise InputError(f"{study.store_path}: there are only simulated participants; collect answers first.")
+                raise InputError(f"{_shown(store)}: there are only simulated participants; collect answers first.")
         if study_version is not None:
             versions = sorted(trials["study_version"].unique())
             if study_version not in versions:
@@ -63,22 +75,41 @@ def analyze_study(
             software_version=version("equipoise"),
             notes=[
                 *left_out,
-                *_deviations_from_plan(study, set(trials["study_version"])),
+                *_deviations_from_plan(study, store, set(trials["study_version"])),
                 *_changed_battery(study, set(trials["battery"])),
             ],
         )
 
 
-def _deviations_from_plan(study: Study, versions: set[str]) -> list[str]:
+def _trials(study: Study, store: str) -> pd.DataFrame:
+    """Return the tidy table of this study's sessions."""
+    if is_address(store):
+        try:
+            with opened_store(store) as opened:
+                rows = pd.DataFrame.from_records(opened.trials(study))
+        except StoreUnavailable as error:
+            raise InputError(f"{_shown(store)}: the store cannot be read now ({error}); try again.") from None
+        return tidy_trials(rows, _shown(store))
+    trials = read_trials(Path(store))
+    here = trials["study"] == study.name
+    if not here.any():
+        raise InputError(
+            f"{store}: no session is of the study `{study.name}`; those there are of {', '.join(set(trials['study']))}."
+        )
+    return trials[here].reset_index(drop=True)
+
+
+def _shown(store: str) -> str:
+    return "the database" if is_address(store) else store
+
+
+def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> list[str]:
     """Return a sentence for each registered definition, of these versions, whose analysis was planned otherwise."""
     try:
-        store = SqliteStore(study.store_path)
-    except InputError:  # such as a read-only copy, which can still be analyzed
+        with opened_store(location) as store:
+            registered = store.registered_definitions(study)
+    except (InputError, StoreUnavailable):  # such as a read-only copy, which can still be analyzed
         return ["The plan that stood when the sessions began could not be read, so it was not compared with this one."]
-    try:
-        registered = store.registered_definitions()
-    finally:
-        store.close()
     notes = []
     for earlier in (one for one in registered if one.definition.version in versions):
         changed = [

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
+from equipoise.stores import store_of
 from experiment.records import Run
 from experiment.study import Study
-from server.store import Conflict, SqliteStore
+from server.store import Conflict
 
 
-def add_runs(study: Study, runs: Sequence[Run]) -> list[str]:
+def add_runs(study: Study, runs: Sequence[Run], location: str | None = None) -> list[str]:
     """Store runs, all or none, and return a sentence on each.
 
     Raises
@@ -17,13 +18,11 @@ def add_runs(study: Study, runs: Sequence[Run]) -> list[str]:
     InputError
         If answers of a run are stored already as part of another.
     """
-    store = SqliteStore(study.store_path)
-    try:
-        added = store.add_runs(study, runs)
-    except Conflict as conflict:
-        raise InputError(str(conflict)) from None
-    finally:
-        store.close()
+    with store_of(study, location) as store:
+        try:
+            added = store.add_runs(study, runs)
+        except Conflict as conflict:
+            raise InputError(str(conflict)) from None
     return [
         f"{outcome.run}: {_summary(study, run)}" if outcome.is_new else f"{outcome.run}: was in the store already."
         for outcome, run in zip(added, runs, strict=True)

@@ -1,11 +1,11 @@
 """Withdrawing after the end: the completion code is all that still leads from a person to their answers."""
 
 from batteries.errors import InputError
+from equipoise.stores import store_of
 from experiment.study import Study
-from server.store import SqliteStore
 
 
-def withdraw_by_code(study: Study, completion_code: str) -> None:
+def withdraw_by_code(study: Study, completion_code: str, location: str | None = None) -> None:
     """Delete the answers of the session that was given a completion code.
 
     Raises
@@ -13,10 +13,7 @@ def withdraw_by_code(study: Study, completion_code: str) -> None:
     InputError
         If no session has this code as its own, as where the study fixes one code for everyone.
     """
-    if not study.store_path.exists():
-        raise InputError(f"{study.store_path}: nothing has been answered yet, so there is nothing to delete.")
-    store = SqliteStore(study.store_path)
-    try:
+    with store_of(study, location, must_exist=True) as store:
         sessions = store.sessions_with_code(completion_code.strip().upper())
         if not sessions:
             raise InputError(
@@ -25,5 +22,3 @@ def withdraw_by_code(study: Study, completion_code: str) -> None:
             )
         for session in sessions:
             store.withdraw_session(session)
-    finally:
-        store.close()

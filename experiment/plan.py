@@ -65,7 +65,7 @@ def plan_session(study: Study, group: int, seed: int) -> Plan:
         raise ValueError(f"there is no group {group}: the design has groups 1 to {definition.design.groups}")
     rng = random.Random(f"equipoise plan, group {group}, seed {seed}")
     max_run = definition.order.max_run
-    items = [item for item in study.test_items if study.groups[item.item_id] == group]
+    items = study.test_items_by_group[group]
     levels = [levels_of(item, max_run.of) if max_run else () for item in items]
     test = shuffle_with_max_run(items, levels, max_run.length if max_run else None, rng)
     checks = shuffle_with_max_run(definition.attention_checks, definition.attention_checks, None, rng)

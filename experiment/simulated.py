@@ -176,7 +176,6 @@ def _take_session(
     for trial in session["trials"]:
         item = items[_shown(trial["task"], trial["content"])]
         response = {
-            "session": session["session"],
             "response_id": str(uuid.uuid4()),
             "trial_index": trial["trial_index"],
             "response": draw_response(person, item, Phase(trial["phase"]), rng),
@@ -186,7 +185,8 @@ def _take_session(
             "frames_dropped": 0,
             "focus_lost": 0,
         }
-        client.post("/api/responses", json=response, headers=cookie).raise_for_status()
+        body = {"session": session["session"], "responses": [response]}
+        client.post("/api/responses", json=body, headers=cookie).raise_for_status()
     client.post("/api/complete", json={}, headers=cookie).raise_for_status()
 
 

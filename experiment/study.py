@@ -11,6 +11,7 @@ from batteries.canonical import digest
 from batteries.design import Design
 from batteries.items import Battery, Item
 from experiment.preregistration import AnalysisPlan
+from experiment.recruitment import Recruitment
 
 
 class MaxRun(BaseModel):
@@ -80,6 +81,9 @@ class StudyDefinition(BaseModel):
         max_length=64,
         description="Code that all participants get at the end, as panels want it; left out, each gets their own.",
     )
+    recruitment: Recruitment = Field(
+        default_factory=Recruitment, description="How people come and how many; may change while data come in."
+    )
     analysis: AnalysisPlan = Field(default_factory=AnalysisPlan, description="The analysis, fixed beforehand.")
 
 
@@ -113,14 +117,23 @@ class Study:
         )
 
     @cached_property
+    def test_items_by_group(self) -> dict[int, list[Item]]:
+        """The test items that each group sees, in the order of their ids."""
+        by_group: dict[int, list[Item]] = {}
+        for item in self.test_items:
+            by_group.setdefault(self.groups[item.item_id], []).append(item)
+        return by_group
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of definition, battery and texts: changes with all that participants see and analysts plan.
 
-        Fields that have their default value are left out, so that a new optional field changes no digest.
+        Fields that have their default value are left out, so that a new optional field changes no digest; so is
+        `recruitment`, which may change while data come in.
         """
         return digest(
             {
-                "definition": self.definition.model_dump(mode="json", exclude_defaults=True),
+                "definition": self.definition.model_dump(mode="json", exclude_defaults=True, exclude={"recruitment"}),
                 "battery": self.battery.digest,
                 "texts": dict(self.texts),
             }

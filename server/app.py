@@ -1,25 +1,23 @@
 """The Flask application: one blueprint per audience, one store, strict headers, errors that say what to do."""
 
-import logging
-
 from flask import Flask, Response, jsonify
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, TooManyRequests
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from experiment.study import Study
-from server.participants import participants
+from server.context import Context, context
+from server.headers import StrictHeaders
+from server.logs import logger
+from server.metrics import UNAVAILABLE, measure
+from server.operations import operations
+from server.participants import NoSession, participants
 from server.researchers import researchers
-from server.store import Conflict, Store, StoreUnavailable
-
-MAX_BODY_BYTES = 64 * 1024
-"""A response is far smaller; anything larger is a mistake or an attack."""
-
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
-)
+from server.secret_files import Secrets
+from server.settings import Settings
+from server.store import Conflict, NotYourSession, Store, StoreUnavailable
 
 
-def create_app(study: Study, store: Store, researcher_token: str) -> Flask:
+def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings) -> Flask:
     """Make the application that serves a study.
 
     Parameters
@@ -28,37 +26,29 @@ def create_app(study: Study, store: Store, researcher_token: str) -> Flask:
         The study, read and checked.
     store
         Where its answers go; the application registers the study with it.
-    researcher_token
-        Secret that opens the researcher's pages.
+    secrets
+        What signs the cookies and opens the researcher's pages.
+    settings
+        Limits and the like.
     """
     store.register_study(study)
     app = Flask("server", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["equipoise"] = {"study": study, "store": store, "researcher_token": researcher_token}
+    app.config["MAX_CONTENT_LENGTH"] = settings.max_body_kb * 1024
+    app.extensions["equipoise"] = Context(study, store, secrets, settings)
+    app.wsgi_app = StrictHeaders(app.wsgi_app)  # type: ignore[method-assign]
+    if settings.proxies:
+        n = settings.proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)  # type: ignore[method-assign]
+    measure(app)
     app.register_blueprint(participants)
     app.register_blueprint(researchers, url_prefix="/researcher")
-    app.after_request(_add_headers)
+    app.register_blueprint(operations)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Conflict, _conflict)
+    app.register_error_handler(NotYourSession, _not_your_session)
     app.register_error_handler(StoreUnavailable, _unavailable)
     app.register_error_handler(Exception, _internal_error)
     return app
-
-
-def _add_headers(response: Response) -> Response:
-    response.headers.update(
-        {
-            "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-            # Cross-origin isolation: without it the browser coarsens its clocks.
-            "Cross-Origin-Opener-Policy": "same-origin",
-            "Cross-Origin-Embedder-Policy": "require-corp",
-            "Cross-Origin-Resource-Policy": "same-origin",
-            "Referrer-Policy": "no-referrer",
-            "X-Content-Type-Options": "nosniff",
-        }
-    )
-    response.headers.setdefault("Cache-Control", "no-store")
-    return response
 
 
 def _error(message: str, status: int) -> Response:
@@ -71,12 +61,14 @@ def _http_error(error: HTTPException) -> Response:
     messages = {
         404: "There is nothing at this address.",
         405: "This address does not take that kind of request.",
-        413: f"The request is larger than {MAX_BODY_BYTES // 1024} KB.",
+        413: f"The request is larger than {context().settings.max_body_kb} KB.",
     }
     status = error.code or 500
     response = _error(messages.get(status, error.description or "The request failed."), status)
     if status == 405:
         response.headers["Allow"] = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
+    if isinstance(error, TooManyRequests):
+        response.headers["Retry-After"] = str(error.retry_after)
     return response
 
 
@@ -84,13 +76,19 @@ def _conflict(error: Conflict) -> Response:
     return _error(str(error), 409)
 
 
+def _not_your_session(_: NotYourSession) -> Response:
+    # In the same words as without a session: whether a server still remembers the old one depends on the server.
+    return _error(NoSession.description, 401)
+
+
 def _unavailable(error: StoreUnavailable) -> Response:
-    logging.getLogger("equipoise").error("the store cannot be written: %s", error)
+    UNAVAILABLE.inc()
+    logger.error("the store cannot be used", extra={"reason": str(error)})
     response = _error("Your answer could not be saved just now; it will be sent again.", 503)
     response.headers["Retry-After"] = "1"
     return response
 
 
 def _internal_error(error: Exception) -> Response:
-    logging.getLogger("equipoise").exception("unexpected error", exc_info=error)
+    logger.exception("unexpected error", exc_info=error)
     return _error("Something went wrong on our side; please try again.", 500)

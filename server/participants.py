@@ -1,16 +1,17 @@
 """The participant's way through a study: consent, plan, answers, completion, withdrawal.
 
-A session is known by a random token in a cookie; the store keeps only the token's digest. No answer key is in
+A session is known by a random token in a signed cookie; the store keeps only the token's digest. No answer key is in
 anything that is sent, practice feedback apart, which comes after the answer.
 """
 
 import hashlib
 import secrets
 from dataclasses import asdict
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
-from flask import Blueprint, Response, current_app, jsonify, render_template, request, send_from_directory
+from flask import Blueprint, Response, jsonify, render_template, request, send_from_directory
 from markdown_it import MarkdownIt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from werkzeug.exceptions import HTTPException
@@ -22,14 +23,18 @@ from experiment import records
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
 from experiment.study import Study
-from server.cookies import set_cookie
-from server.store import Conflict, SessionStart, Store, StoredSession
+from server import entry
+from server.attention import has_passed_checks
+from server.context import context
+from server.logs import logger
+from server.metrics import STORED
+from server.store import Conflict, Identity, SessionPlan, SessionStart, StoredSession
 
 participants = Blueprint("participants", __name__, template_folder="templates")
 
 Model = TypeVar("Model", bound=BaseModel)
 
-COOKIE_MAX_AGE_S = 7 * 24 * 3600
+MAX_RESPONSES_AT_ONCE = 100
 
 _markdown = MarkdownIt("commonmark", {"html": False})
 
@@ -44,7 +49,14 @@ class NoSession(HTTPException):
     """A request without a session, or with a forged one."""
 
     code = 401
-    description = "There is no session here; open the study's link to begin."
+    description = "There is no session here, or it was opened again elsewhere; open the study's link to go on."
+
+
+class NoEntry(HTTPException):
+    """A start by somebody of whom the study does not know who they are."""
+
+    code = 403
+    description = "Please open this study by the link that you were given; this address alone does not say who you are."
 
 
 class Start(BaseModel):
@@ -59,16 +71,21 @@ class Start(BaseModel):
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated.")
 
 
-class Answer(records.Response):
+class Answers(BaseModel):
     """Body of `POST /api/responses`."""
 
-    session: str = Field(description="The session that the answer belongs to, as `GET /api/session` names it.")
+    model_config = ConfigDict(extra="forbid")
+
+    session: str = Field(description="The session that the answers belong to, as `GET /api/session` names it.")
+    responses: tuple[records.Response, ...] = Field(
+        min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Answers to the next trials, in their order."
+    )
 
 
 @participants.get("/")
-def page() -> str:
-    """The page that runs the study."""
-    return render_template("study.html", study=_study().definition)
+def page() -> str | Response:
+    """The page that runs the study; what else the address says is taken out of it first."""
+    return entry.exchange() if request.args else render_template("study.html", study=context().study.definition)
 
 
 @participants.get("/static/<path:name>")
@@ -82,7 +99,7 @@ def static(name: str) -> Response:
 @participants.get("/api/study")
 def study_texts() -> Response:
     """What is shown before the session; nothing is stored."""
-    study = _study()
+    study = context().study
     timeline = study.definition.timeline
     return jsonify(
         title=study.definition.title,
@@ -91,55 +108,64 @@ def study_texts() -> Response:
         consent_digest=_consent_digest(study),
         instructions_html=[_html(study.texts[name]) for name in timeline.instructions],
         fixation_ms=study.definition.timing.fixation_ms,
+        notice=_why_closed(),
     )
 
 
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
-    """Begin a session, after consent; a browser that has one under way gets that one."""
+    """Begin a session, after consent; somebody who has one gets that one."""
     body = _body(Start)
-    study = _study()
+    study, store = context().study, context().store
     if body.consent_digest != _consent_digest(study):
         raise BadRequest("The consent was given to another text than today's; please reload the page and read it.")
     under_way = _find_session()
-    if under_way and under_way.session.status is Status.ACTIVE and under_way.session.participant.kind is body.kind:
+    if under_way and under_way.session.status is Status.ACTIVE and under_way.plan.kind is body.kind:
+        store.resume_session(study, under_way.plan.session)
         return _session_json(under_way), 200
+    context().limits.count_start()
     token = secrets.token_urlsafe(32)
-    stored = _store().start_session(
-        study, SessionStart(body.start_id, body.kind, Source.WEB, _token_digest(token), body.consent_digest)
+    stored = store.start_session(
+        study,
+        SessionStart(
+            body.start_id, body.kind, Source.WEB, _digest(token), body.consent_digest, _required_identity(body.kind)
+        ),
     )
+    logger.info("session begun", extra={"session": stored.plan.session, "group": stored.session.group})
     response = _session_json(stored)
-    set_cookie(response, _cookie_name(), token, max_age_s=COOKIE_MAX_AGE_S, samesite="Lax")
+    entry.SESSION_COOKIE.send(response, token, _cookie_max_age_s())
     return response, 201
 
 
 @participants.get("/api/session")
 def session() -> Response:
     """The session's plan and how far it has come."""
-    return _session_json(_session())
+    stored = _session()
+    if stored.session.status is Status.ACTIVE:
+        context().store.resume_session(context().study, stored.plan.session)
+    return _session_json(stored)
 
 
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
-    """Store one answer; after a practice trial, say what was right."""
-    stored = _session()
-    body = _body(Answer)
-    if body.session != stored.session.session:
+    """Store answers, all or none; to a practice trial's, say what was right."""
+    parts, token_digest = context(), _digest(_token())
+    plan = parts.store.find_plan(token_digest)
+    if plan is None:
+        raise NoSession()
+    parts.limits.count_request(plan.session)
+    body = _body(Answers)
+    if body.session != plan.session:
         # A page that waited offline while another session began in the same browser.
         raise Conflict("This answer belongs to another session than this browser's.")
-    if body.trial_index >= len(stored.trials):
-        raise BadRequest(f"There is no trial {body.trial_index} in this session.")
-    trial = stored.trials[body.trial_index]
-    task = task_named(trial.item.task)
-    try:
-        task.check_response(trial.item.content, body.response)
-    except InputError as error:
-        raise BadRequest(f"Trial {body.trial_index}: {error}") from None
-    is_new = _store().add_response(stored.session.session, body)
-    feedback = None
-    if trial.phase is Phase.PRACTICE:
-        feedback = asdict(task.feedback(trial.item.content, trial.item.key, body.response))
-    return jsonify(response_id=body.response_id, feedback=feedback), 201 if is_new else 200
+    for response in body.responses:
+        _check_response(plan, response)
+    is_new = parts.store.add_responses(plan.session, token_digest, body.responses)
+    STORED.inc(sum(is_new))
+    stored = [
+        {"response_id": response.response_id, "feedback": _feedback(plan, response)} for response in body.responses
+    ]
+    return jsonify(responses=stored), 201 if any(is_new) else 200
 
 
 @participants.post("/api/complete")
@@ -147,51 +173,95 @@ def complete() -> Response:
     """Close a session whose answers are all there, and give the completion code."""
     _require_json()
     stored = _session()
-    _store().complete_session(stored.session.session)
-    return jsonify(_completion(stored))
+    plan, store = stored.plan, context().store
+    if stored.session.status is not Status.COMPLETED:
+        store.complete_session(context().study, plan.session, has_passed_checks(plan, store.answers(plan.session)))
+        logger.info("session completed", extra={"session": plan.session})
+    return jsonify(_completion(plan))
 
 
 @participants.post("/api/withdraw")
 def withdraw() -> Response:
     """Delete the session's answers, as the participant asks."""
     _require_json()
-    _store().withdraw_session(_session().session.session)
+    plan = _session().plan
+    context().store.withdraw_session(plan.session)
+    logger.info("session withdrawn", extra={"session": plan.session})
     return jsonify({})
 
 
-def _study() -> Study:
-    study: Study = current_app.extensions["equipoise"]["study"]
-    return study
+def _why_closed() -> str | None:
+    """Return why nobody can begin here now, or None; somebody who has a session goes on with it."""
+    study, store = context().study, context().store
+    if study.definition.recruitment.entry != "open":
+        who = entry.identity()
+        if who is None:
+            return NoEntry.description
+        if store.sessions_of(study, who.external_id):
+            return None
+    return store.why_full(study)
 
 
-def _store() -> Store:
-    store: Store = current_app.extensions["equipoise"]["store"]
-    return store
+def _required_identity(kind: Kind) -> Identity | None:
+    if kind is Kind.SIMULATED or context().study.definition.recruitment.entry == "open":
+        return None
+    identity = entry.identity()
+    if identity is None:
+        raise NoEntry()
+    return identity
 
 
-def _cookie_name() -> str:
-    # Cookies do not tell ports apart: two studies on one machine need names of their own.
-    return f"equipoise_session_{_study().name}"
+def _cookie_max_age_s() -> int:
+    return context().settings.session_days * 24 * 3600
+
+
+def _token() -> str:
+    token = entry.SESSION_COOKIE.read(_cookie_max_age_s())
+    if token is None:
+        raise NoSession()
+    return token
 
 
 def _find_session() -> StoredSession | None:
-    token = request.cookies.get(_cookie_name())
-    return _store().find_session(_token_digest(token)) if token else None
+    try:
+        return _session()
+    except NoSession:
+        return None
 
 
 def _session() -> StoredSession:
-    stored = _find_session()
+    token = _token()
+    stored = context().store.find_session(_digest(token))
     if stored is None:
         raise NoSession()
+    context().limits.count_request(stored.plan.session)
     return stored
 
 
+def _check_response(plan: SessionPlan, response: records.Response) -> None:
+    if response.trial_index >= len(plan.trials):
+        raise BadRequest(f"There is no trial {response.trial_index} in this session.")
+    item = plan.trials[response.trial_index].item
+    try:
+        task_named(item.task).check_response(item.content, response.response)
+    except InputError as error:
+        raise BadRequest(f"Trial {response.trial_index}: {error}") from None
+
+
+def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] | None:
+    trial = plan.trials[response.trial_index]
+    if trial.phase is not Phase.PRACTICE:
+        return None
+    return asdict(task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response))
+
+
 def _session_json(stored: StoredSession) -> Response:
+    plan = stored.plan
     body: dict[str, Any] = {
-        "session": stored.session.session,
-        "kind": stored.session.participant.kind,
+        "session": plan.session,
+        "kind": plan.kind,
         "status": stored.session.status,
-        "fixation_ms": stored.fixation_ms,
+        "fixation_ms": plan.definition.timing.fixation_ms,
         "next_trial_index": stored.n_answered,
         # Neither key, factors nor item id: a factor such as `outcome` may tell the answer.
         "trials": [
@@ -201,16 +271,16 @@ def _session_json(stored: StoredSession) -> Response:
                 "task": trial.item.task,
                 "content": trial.item.content,
             }
-            for trial in stored.trials
+            for trial in plan.trials
         ],
     }
     if stored.session.status is Status.COMPLETED:
-        body |= _completion(stored)
+        body |= _completion(plan)
     return jsonify(body)
 
 
-def _completion(stored: StoredSession) -> dict[str, str]:
-    return {"completion_code": stored.completion_code, "debrief_html": _html(stored.debrief)}
+def _completion(plan: SessionPlan) -> dict[str, str]:
+    return {"completion_code": plan.completion_code, "debrief_html": _html(plan.debrief)}
 
 
 def _body(model: type[Model]) -> Model:
@@ -227,6 +297,7 @@ def _require_json() -> None:
         raise BadRequest("The request must be application/json.")
 
 
+@lru_cache(maxsize=256)
 def _html(markdown: str) -> str:
     rendered: str = _markdown.render(markdown)
     return rendered
@@ -237,5 +308,5 @@ def _consent_digest(study: Study) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _token_digest(token: str) -> str:
+def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()

@@ -3,44 +3,37 @@
 import hashlib
 import hmac
 
-from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, url_for
 from werkzeug.exceptions import Forbidden
 
-from experiment.study import Study
-from server.cookies import set_cookie
-from server.store import Store
+from server.context import context
+from server.cookies import SignedCookie
 
 researchers = Blueprint("researchers", __name__, template_folder="templates")
 
+COOKIE = SignedCookie("researcher", samesite="Strict", path="/researcher/")
 COOKIE_MAX_AGE_S = 12 * 3600
 
 
 @researchers.get("/enter/<token>")
-def enter(token: str) -> tuple[Response, int] | Response:
+def enter(token: str) -> Response:
     """Exchange the token in the link for a cookie."""
-    if not hmac.compare_digest(token.encode(), _token().encode()):
+    context().limits.refuse_guessing()
+    if not hmac.compare_digest(token.encode(), context().secrets.researcher_token.encode()):
+        context().limits.count_wrong_key()
         raise Forbidden("This link is not valid; take the one that `equipoise serve` printed.")
     response = redirect(url_for("researchers.progress"))
     assert isinstance(response, Response)
-    set_cookie(
-        response,
-        _cookie_name(),
-        _cookie_value(),
-        max_age_s=COOKIE_MAX_AGE_S,
-        samesite="Strict",
-        path=url_for("researchers.progress"),
-    )
+    COOKIE.send(response, _cookie_value(), COOKIE_MAX_AGE_S)
     return response
 
 
 @researchers.get("/")
 def progress() -> str:
-    """Sessions by kind, group and status."""
-    if not hmac.compare_digest(request.cookies.get(_cookie_name(), "").encode(), _cookie_value().encode()):
+    """What has become of the sessions, by kind and group."""
+    if COOKIE.read(COOKIE_MAX_AGE_S) != _cookie_value():
         raise Forbidden("Open this page with the researcher's link that `equipoise serve` printed.")
-    extension = current_app.extensions["equipoise"]
-    study: Study = extension["study"]
-    store: Store = extension["store"]
+    study, store = context().study, context().store
     return render_template("progress.html", study=study, progress=store.progress(study))
 
 
@@ -50,15 +43,6 @@ def style() -> Response:
     return Response(render_template("progress.css"), mimetype="text/css")
 
 
-def _token() -> str:
-    token: str = current_app.extensions["equipoise"]["researcher_token"]
-    return token
-
-
-def _cookie_name() -> str:
-    study: Study = current_app.extensions["equipoise"]["study"]
-    return f"equipoise_researcher_{study.name}"
-
-
 def _cookie_value() -> str:
-    return hashlib.sha256(f"researcher cookie {_token()}".encode()).hexdigest()
+    """Return what a researcher's cookie holds: a new `researcher-token` makes the cookies of the old one worthless."""
+    return hashlib.sha256(f"researcher cookie {context().secrets.researcher_token}".encode()).hexdigest()

@@ -1,12 +1,12 @@
-"""Running a study's application under a production server (granian): one process, one store, many threads."""
+"""Running a study's application under a production server (granian): processes with many threads and one store."""
 
+import gc
 import ipaddress
-import logging
 import multiprocessing
 import os
-import secrets
 import signal
 import socket
+import tempfile
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -19,25 +19,30 @@ from granian.log import LogLevels
 from granian.server import Server
 
 from batteries.errors import InputError
-from batteries.reading import read_text
 from experiment.loading import load_study
+from experiment.study import Study
 from server.app import create_app
-from server.store import SqliteStore
+from server.logs import write_json_lines
+from server.metrics import MULTIPROCESS_FOLDER
+from server.secret_files import read_secrets
+from server.settings import Settings
+from server.store.opened import is_address, open_store, opened_store
 
-TOKEN_BYTES = 24
-BLOCKING_THREADS = 64
-"""Requests handled at once; a request mostly waits for the shared commit."""
+GC_THRESHOLD = 50_000
+"""New objects after which Python looks for garbage; its default of 700 suits programs that do not stay."""
+STOP_TIMEOUT_S = 20
+"""What is under way when the server is told to stop gets this long to finish."""
 
 
-def serve(folder: Path, host: str, port: int, on_ready: Callable[[], None] = lambda: None) -> None:
-    """Serve the study in `folder` until the process is told to stop (Ctrl-C, SIGTERM).
+def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambda: None) -> None:
+    """Serve the study in `folder` until the process is told to stop (Ctrl-C, SIGTERM); what is under way is finished.
 
     Parameters
     ----------
     folder
         The study's folder.
-    host, port
-        Where to listen; a name, such as localhost, or an address.
+    settings
+        Where to listen and the like.
     on_ready
         Called when nothing that a person could mend stands in the way any more.
 
@@ -48,46 +53,42 @@ def serve(folder: Path, host: str, port: int, on_ready: Callable[[], None] = lam
     """
     # Tried here first, so that a mistake is one sentence and not a worker that dies.
     study = load_study(folder)
-    address = _free_address(host, port)
-    store = SqliteStore(study.store_path)
-    try:
+    location = store_location(study, settings)
+    if settings.processes > 1 and not is_address(location):
+        raise InputError(
+            f"--processes {settings.processes}: a SQLite file has one writer, so that more processes gain nothing; "
+            "leave it at 1, or use PostgreSQL (--store postgresql://...)."
+        )
+    address = _free_address(settings.host, settings.port)
+    with opened_store(location) as store:
+        store.check_integrity()
         store.register_study(study)
-    finally:
-        store.close()
-    researcher_token(folder)
+    read_secrets(secrets_folder(study, settings))
     on_ready()
-    server = Server(
-        "equipoise",
-        address=address,
-        port=port,
-        interface=Interfaces.WSGI,
-        workers=1,
-        blocking_threads=BLOCKING_THREADS,
-        log_level=LogLevels.error,
-    )
-    server.serve(target_loader=partial(_load_app, folder), wrap_loader=False)
+    with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as metrics_folder:
+        if settings.processes > 1:
+            os.environ[MULTIPROCESS_FOLDER] = metrics_folder
+        Server(
+            "equipoise",
+            address=address,
+            port=settings.port,
+            interface=Interfaces.WSGI,
+            workers=settings.processes,
+            blocking_threads=settings.threads,
+            respawn_failed_workers=True,
+            workers_kill_timeout=STOP_TIMEOUT_S,
+            log_level=LogLevels.error,
+        ).serve(target_loader=partial(_load_app, folder, settings), wrap_loader=False)
 
 
-def researcher_token(folder: Path) -> str:
-    """Return the secret of the researcher's pages, made at first use and readable by its owner only.
+def store_location(study: Study, settings: Settings) -> str:
+    """Return where a study's answers go."""
+    return settings.store or str(study.store_path)
 
-    Raises
-    ------
-    InputError
-        If the file does not hold a secret.
-    """
-    path = folder / "data" / "researcher-token"
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Written aside and moved into place: a half-written secret would be an easy one.
-        aside = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(TOKEN_BYTES))
-        aside.replace(path)
-    token = read_text(path).strip()
-    if len(token) < TOKEN_BYTES:
-        raise InputError(f"{path}: this file does not hold a secret; delete it, and a new one will be made.")
-    return token
+
+def secrets_folder(study: Study, settings: Settings) -> Path:
+    """Return the folder of a server's secrets."""
+    return settings.secrets or study.folder / "data"
 
 
 def link(host: str, port: int) -> str:
@@ -109,12 +110,17 @@ def free_port(host: str = "127.0.0.1") -> int:
     return port
 
 
-def _load_app(folder: Path) -> Callable[..., Any]:
+def _load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
     """Make the application, in the worker process that will serve it."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    write_json_lines(settings.log_level)
     threading.Thread(target=_stop_with_parent, name="equipoise-parent-watch", daemon=True).start()
     study = load_study(folder)
-    return create_app(study, SqliteStore(study.store_path), researcher_token(folder))
+    store = open_store(store_location(study, settings))
+    app = create_app(study, store, read_secrets(secrets_folder(study, settings)), settings)
+    # What is there now stays: looking through it for garbage again and again would make some answers wait.
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)
+    return app
 
 
 def _stop_with_parent() -> None:

@@ -1,4 +1,4 @@
-"""What several rooms' tests need: the sample study, a copy of it to spoil, the published data, a real browser."""
+"""What several rooms' tests need: a sample study, a copy to spoil, the published data, a real browser and database."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from equipoise.studies import copy_sample_study
 from experiment.loading import load_study
 from experiment.study import Study
+from tests.postgres import PostgresCluster, find_binaries
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -74,3 +75,19 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresCluster]:
+    """A PostgreSQL server of the tests' own, made when the first test asks for it; in CI it must be possible.
+
+    A test takes a database with `postgres.new_database()`, and may stop or kill the server.
+    """
+    binaries = find_binaries()
+    if binaries is None:
+        reason = "no PostgreSQL server was found; install one or set EQUIPOISE_POSTGRES_BIN to its programs' folder"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with PostgresCluster(binaries) as cluster:
+        yield cluster

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs what the tests need beside Python packages: a Chromium, and a library that the browser driver's Node links to.
-# Without the right to install, it says what is missing; the browser tests then skip with a reason, or fail under CI=true.
+# Installs what the tests need beside Python packages: a Chromium, a library that the browser driver's Node links to, and
+# PostgreSQL's server, of which the tests start one of their own. Without the right to install, it says what is missing;
+# the tests that need it then skip with a reason, or fail under CI=true.
 set -eu
 
 has_browser() {
@@ -11,19 +12,37 @@ has_browser() {
   return 1
 }
 
+has_postgres() {
+  [ -n "${EQUIPOISE_POSTGRES_BIN:-}" ] && return
+  command -v initdb >/dev/null 2>&1 && return
+  # Debian keeps them off the PATH.
+  for initdb in "$(pg_config --bindir 2>/dev/null)/initdb" /usr/lib/postgresql/*/bin/initdb; do
+    [ -x "$initdb" ] && return
+  done
+  return 1
+}
+
 missing=""
-has_browser || missing="chromium fonts-dejavu-core"
+has_browser || missing="$missing chromium fonts-dejavu-core"
 if [ "$(uname)" = Linux ] && ! /sbin/ldconfig -p | grep -q 'libatomic\.so\.1'; then
   missing="$missing libatomic1"
 fi
+has_postgres || missing="$missing postgresql"
+command -v ps >/dev/null 2>&1 || missing="$missing procps"
 [ -n "$missing" ] || exit 0
 
 if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
-  echo "Installing for the browser tests: $missing"
+  echo "Installing for the tests:$missing"
+  # The programs are all that is wanted: no cluster of the system's own is made, nor started, with them.
+  no_cluster=/etc/postgresql-common/createcluster.d/equipoise-tests.conf
+  mkdir -p "${no_cluster%/*}"
+  trap 'rm -f "$no_cluster"' EXIT
+  echo "create_main_cluster = false" >"$no_cluster"
   apt-get update -qq
   # Unquoted: a list of packages.
   # shellcheck disable=SC2086
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 else
-  echo "For the browser tests please install: $missing (or name a browser with EQUIPOISE_CHROMIUM)." >&2
+  echo "For the tests please install:$missing" >&2
+  echo "(EQUIPOISE_CHROMIUM can name a browser, EQUIPOISE_POSTGRES_BIN the folder of PostgreSQL's initdb.)" >&2
 fi

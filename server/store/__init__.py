@@ -1,9 +1,38 @@
 """The store: what was asked and answered, and nothing that is acknowledged is ever lost.
 
-`contract` says what a store promises; `sqlite` is the embedded one; `schema` its tables; `writer` its group commit.
+`contract` says what a store promises, `opened` opens one; `sqlite` is the embedded one, `postgres` the one for many
+servers. Both keep the contract by the same statements (`sql_store`): `sessions`, `answers`, `runs`, `assignment` with
+its `log`, `identities`, `registry`; `checksums` chains what is kept, so that `verifying` can tell whether all is there.
 """
 
-from server.store.contract import AddedRun, Conflict, SessionStart, Store, StoredSession, StoreUnavailable
+from server.store.contract import (
+    AddedRun,
+    Conflict,
+    Identity,
+    NotYourSession,
+    Place,
+    Release,
+    SessionPlan,
+    SessionStart,
+    Store,
+    StoredSession,
+    StoreUnavailable,
+    StudyFull,
+)
 from server.store.sqlite import SqliteStore
 
-__all__ = ["AddedRun", "Conflict", "SessionStart", "SqliteStore", "Store", "StoreUnavailable", "StoredSession"]
+__all__ = [
+    "AddedRun",
+    "Conflict",
+    "Identity",
+    "NotYourSession",
+    "Place",
+    "Release",
+    "SessionPlan",
+    "SessionStart",
+    "SqliteStore",
+    "Store",
+    "StoreUnavailable",
+    "StoredSession",
+    "StudyFull",
+]

@@ -2,21 +2,50 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from batteries.items import Item
 from experiment.plan import Phase
 from experiment.records import Kind, Response, Run, Session, Source
 from experiment.study import Study, StudyDefinition
+from server.store.database import Database
 
 
 class Conflict(Exception):
     """A request that contradicts what is stored, such as an answer out of order; the message is for the client."""
 
 
+class StudyFull(Conflict):
+    """There is no free place for another participant; the message is for them."""
+
+
+class NotYourSession(Conflict):
+    """The token is not, or no longer, the one by which the session is known."""
+
+
 class StoreUnavailable(Exception):
-    """The store cannot write now (full disk, locked file); nothing was acknowledged, and a retry may succeed."""
+    """The store cannot be used now (full disk, locked file, no connection); nothing was acknowledged, so try again."""
+
+
+class Place(StrEnum):
+    """What has become of the place that a session was given in its group."""
+
+    RESERVED = "reserved"
+    CONFIRMED = "confirmed"
+    RELEASED = "released"
+
+
+class Release(StrEnum):
+    """Why a place was given up."""
+
+    TIME_OUT = "time-out"
+    WITHDRAWAL = "withdrawal"
+    ATTENTION_CHECK = "attention check"
+    RETURN = "return"
+    EXCLUSION = "exclusion"
 
 
 @dataclass(frozen=True)
@@ -29,17 +58,39 @@ class StoredTrial:
 
 
 @dataclass(frozen=True)
+class SessionPlan:
+    """What of a session never changes once it has begun."""
+
+    session: str
+    """Its name."""
+    kind: Kind
+    definition: StudyDefinition
+    """As the study said when the session began, whatever has changed in the folder since."""
+    debrief: str
+    """Markdown, from the same time."""
+    trials: tuple[StoredTrial, ...]
+    completion_code: str
+
+
+@dataclass(frozen=True)
 class StoredSession:
     """A session with its plan and how far it has come."""
 
     session: Session
-    trials: tuple[StoredTrial, ...]
+    plan: SessionPlan
     n_answered: int
-    completion_code: str
-    fixation_ms: int
-    """As the study said when the session began; so with the debrief, whatever has changed in the folder since."""
-    debrief: str
-    """Markdown."""
+    place: Place
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who somebody is to a panel, or whose personal link it is; kept apart from all answers."""
+
+    source: str
+    """`panel` or `link`."""
+    external_id: str
+    parameters: dict[str, str] = field(default_factory=dict)
+    """What else came with the id, such as the panel's name of the submission."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +105,8 @@ class SessionStart:
     """SHA-256 of the secret by which the client will be known."""
     consent_digest: str
     """SHA-256 of the text that was agreed to."""
+    identity: Identity | None = None
+    """Who it is, where people do not come by an open link."""
 
 
 @dataclass(frozen=True)
@@ -78,21 +131,61 @@ class RegisteredDefinition:
 
 @dataclass(frozen=True)
 class GroupProgress:
-    """How many sessions of a kind a group has, by status."""
+    """What has become of the sessions of one kind in one group; the five counts add up to all that were begun."""
 
-    kind: str
+    kind: Kind
     group: int
-    n_active: int
+    n_under_way: int
+    """Active, with a place reserved."""
     n_completed: int
+    """Completed, with the place confirmed: these count towards a quota."""
+    n_lapsed: int
+    """Never finished; the place was released."""
+    n_replaced: int
+    """Completed, but the place was released: a failed attention check, an exclusion, a return."""
     n_withdrawn: int
+    is_open: bool
+    """Whether new participants are put into this group."""
+
+    @property
+    def n_begun(self) -> int:
+        """All sessions."""
+        return self.n_under_way + self.n_completed + self.n_lapsed + self.n_replaced + self.n_withdrawn
+
+
+@dataclass(frozen=True)
+class Event:
+    """A decision about places, as the log keeps it."""
+
+    event_index: int
+    at: str
+    """UTC, ISO 8601."""
+    event: str
+    """`reserved`, `confirmed`, `released`, `regained`, `resumed`, `surplus`, `refused`, `closed`, `opened`, ..."""
+    session: str | None
+    details: dict[str, Any]
+    """Why, and the numbers on which the decision rests."""
+
+
+@dataclass(frozen=True)
+class SessionFound:
+    """A session as the researcher finds it by code, name or panel id."""
+
+    session: str
+    participant: str
+    status: str
+    place: str | None
 
 
 class Store(ABC):
     """Append-only answers beside the plans they answer. All methods may be called from any thread.
 
     A method that writes returns only when what it wrote is committed and on disk. If it raises, it has written
-    nothing. Responses are never changed; only a withdrawal deletes them. The store publishes one view, `trials`
-    (a row a planned trial, with its answer if there is one), which `analysis` reads.
+    nothing, or, where the connection broke in the very moment of the commit, something that a retry finds done.
+    Responses are never changed; only a withdrawal deletes them. The store publishes one view, `trials` (a row a
+    planned trial, with its answer if there is one), which `analysis` reads.
+
+    Every method raises `StoreUnavailable` when the store cannot be used now.
     """
 
     @abstractmethod
@@ -107,34 +200,62 @@ class Store(ABC):
 
     @abstractmethod
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
-        """Begin a session in the group with the fewest of its kind, completed or under way, and store its plan.
+        """Reserve a place and begin a session in its group; see `server.store.assignment` for the choice of the group.
 
         The seed is the session's number within its kind and group, so that the plans of a whole study can be made
-        again without its data. The same start given twice begins one session; the later token is then the valid one.
+        again without its data. The same start given twice begins one session, and so does the same identity; the
+        later token is then the valid one.
+
+        Raises
+        ------
+        StudyFull
+            If there is no place.
+        Conflict
+            If this person has withdrawn from the study.
         """
+
+    @abstractmethod
+    def why_full(self, study: Study) -> str | None:
+        """Return the sentence for a person who came now and found no place, or None if there is one."""
 
     @abstractmethod
     def find_session(self, token_digest: str) -> StoredSession | None:
         """Return the session that belongs to a token, or None."""
 
     @abstractmethod
-    def add_response(self, session: str, response: Response) -> bool:
-        """Store one answer.
+    def find_plan(self, token_digest: str) -> SessionPlan | None:
+        """Return the plan of the session that belongs, or lately belonged, to a token, or None.
 
-        Returns
-        -------
-        bool
-            True if it is new, False if the very same response (by `response_id`) was stored before.
-
-        Raises
-        ------
-        Conflict
-            If the trial is not the next one, the session is over, or the id belongs to another answer.
+        Answered from memory where possible; `add_responses` checks that the token still holds.
         """
 
     @abstractmethod
-    def complete_session(self, session: str) -> None:
-        """Mark a session as completed; again is the same as once.
+    def answers(self, session: str) -> dict[int, Any]:
+        """Return a session's answers by trial index."""
+
+    @abstractmethod
+    def add_responses(self, session: str, token_digest: str, responses: Sequence[Response]) -> list[bool]:
+        """Store answers to the next trials of a session, all of them or none.
+
+        Returns
+        -------
+        list of bool
+            For each, True if it is new, False if the very same response (by `response_id`) was stored before.
+
+        Raises
+        ------
+        NotYourSession
+            If the token is not the session's.
+        Conflict
+            If a trial is not the next one, the session is over, or an id belongs to another answer.
+        """
+
+    @abstractmethod
+    def complete_session(self, study: Study, session: str, passed_checks: bool) -> None:
+        """Mark a session as completed and confirm its place; again is the same as once.
+
+        With `passed_checks` false the place is released instead, so that somebody else is recruited for it. A session
+        whose place was given to another after a time-out completes too, without a place (`surplus` in the log).
 
         Raises
         ------
@@ -144,7 +265,25 @@ class Store(ABC):
 
     @abstractmethod
     def withdraw_session(self, session: str) -> None:
-        """Delete a session's answers and close it; again is the same as once."""
+        """Delete a session's answers, release its place and close it; again is the same as once."""
+
+    @abstractmethod
+    def resume_session(self, study: Study, session: str) -> None:
+        """Note that somebody is here again, and reserve a place again if theirs was released after a time-out.
+
+        Raises
+        ------
+        StudyFull
+            If the place was given to somebody else, and there is no other in the group.
+        """
+
+    @abstractmethod
+    def release_place(self, session: str, reason: Release) -> bool:
+        """Release a place, reserved or confirmed, by the researcher's decision; return whether there was one."""
+
+    @abstractmethod
+    def open_group(self, study: Study, group: int, is_open: bool) -> None:
+        """Open or close a group for new participants."""
 
     @abstractmethod
     def sessions_with_code(self, completion_code: str) -> list[str]:
@@ -152,6 +291,22 @@ class Store(ABC):
 
         A code that study.yaml fixes for everyone is nobody's own, and finds no session.
         """
+
+    @abstractmethod
+    def sessions_of(self, study: Study, external_id: str) -> list[SessionFound]:
+        """Return the sessions in this study of whom a panel, or a personal link, calls by this id."""
+
+    @abstractmethod
+    def session_named(self, study: Study, session: str) -> SessionFound | None:
+        """Return the session in this study of this name."""
+
+    @abstractmethod
+    def identities(self, study: Study) -> list[dict[str, Any]]:
+        """Return the panel ids of this study with the pseudonyms they belong to; personal data."""
+
+    @abstractmethod
+    def delete_identities(self, study: Study, participant: str | None = None) -> int:
+        """Delete the panel ids of this study, or one participant's; return how many. Answers are not touched."""
 
     @abstractmethod
     def add_runs(self, study: Study, runs: Sequence[Run]) -> list[AddedRun]:
@@ -167,15 +322,41 @@ class Store(ABC):
 
     @abstractmethod
     def progress(self, study: Study) -> list[GroupProgress]:
-        """Return the sessions of people and simulated participants in this study, by kind and group."""
+        """Return what has become of the sessions of people and simulated participants in this study."""
 
     @abstractmethod
-    def registered_definitions(self) -> list[RegisteredDefinition]:
-        """Return what `study.yaml` said for the sessions of people and simulated participants in the store."""
+    def events(self, study: Study) -> list[Event]:
+        """Return the log of decisions about this study's places, oldest first."""
 
     @abstractmethod
-    def trials(self) -> list[dict[str, Any]]:
-        """Return the rows of the view `trials`."""
+    def registered_definitions(self, study: Study) -> list[RegisteredDefinition]:
+        """Return what `study.yaml` said for the sessions of people and simulated participants in this study."""
+
+    @abstractmethod
+    def trials(self, study: Study | None = None) -> list[dict[str, Any]]:
+        """Return the rows of the view `trials`, all or one study's."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise `StoreUnavailable` unless the store could be written to just now."""
+
+    @abstractmethod
+    def check_integrity(self) -> None:
+        """Check the whole database for damage; takes some seconds for each million answers.
+
+        Raises
+        ------
+        InputError
+            If it is damaged.
+        """
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[Database]:
+        """Lend a connection that sees the store as it is at one moment, whatever is written meanwhile."""
+
+    @abstractmethod
+    def filling(self) -> AbstractContextManager[Database]:
+        """Lend a connection to fill an empty store in one transaction, undone if the block raises."""
 
     @abstractmethod
     def close(self) -> None:

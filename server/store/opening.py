@@ -15,9 +15,24 @@ BUSY_TIMEOUT_S = 10.0
 """How long a commit waits for another process (an import beside a running server) to finish its own."""
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection that syncs every commit, with transactions left to the caller."""
-    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+FileIdentity = tuple[int, int]
+
+
+def identity_of(path: Path) -> FileIdentity:
+    """Return what tells a file from another that takes its place under the same name."""
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
+    """Return a connection that syncs every commit, with transactions left to the caller; makes a file only if told."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={'rwc' if is_new else 'rw'}",
+        uri=True,
+        timeout=BUSY_TIMEOUT_S,
+        isolation_level=None,
+        check_same_thread=False,
+    )
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -32,8 +47,8 @@ def migrate(path: Path) -> None:
     """Bring the file's schema up to date; refuse, untouched, what is no store or comes from a newer version."""
     try:
         if path.exists() and path.stat().st_size > 0:
-            _check_is_ours(path)
-        with closing(connect(path)) as connection:
+            refuse_strange(path, "mode=ro")
+        with closing(connect(path, is_new=True)) as connection:
             _switch_to_wal(connection)
             # One transaction around all: whoever comes second waits here, and finds nothing left to do.
             with connection:
@@ -64,8 +79,9 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.05)
 
 
-def _check_is_ours(path: Path) -> None:
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+def refuse_strange(path: Path, how: str) -> None:
+    """Refuse a file that is no store of ours, or a newer one's; `how` says how SQLite is to open it."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         applied = {migration.name for migration in migrations.applied(Database(connection))}
     # A first start that was interrupted leaves the empty list of migrations and nothing else.

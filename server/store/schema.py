@@ -1,13 +1,22 @@
 """Tables of the SQLite store, as named, ordered migrations.
 
-Kept apart: what was asked (studies, batteries, items), who answered (participants, sessions, runs), which trials were
-planned, and what was answered. Times are UTC, ISO 8601; answers, contents and keys are JSON texts.
+Kept apart: what was asked (studies, batteries, items), who answered (participants, sessions, runs; panel ids in
+`identities`), which trials were planned, what was answered, and the places in the groups with the log of decisions
+about them. Times are UTC, ISO 8601; answers, contents and keys are JSON texts.
 """
+
+import json
 
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
 from batteries.store_format import KNOWN_MIGRATIONS
+from server.store.checksums import RESPONSE_COLUMNS, link
+from server.store.database import SqliteDatabase, insert_sql
+from server.store.log import lock_log
+from server.store.registry import content_checksum
+from server.store.sessions import beginning
+from server.store.view import TRIALS
 
 migrations = Migrations("equipoise")
 
@@ -55,33 +64,125 @@ def m001_studies_sessions_responses(db: Database) -> None:
         foreign_keys=[("session", "sessions", "session")], strict=True,
     )  # fmt: skip
     db.table("responses").create_index(["session", "trial_index", "attempt"], unique=True)
-    db.create_view(
-        "trials",
+    db.create_view("trials", TRIALS)
+
+
+@migrations()
+def m002_places_and_checksums(db: Database) -> None:
+    """Places in groups with a log of decisions, panel ids, checksum chains; answers in one tree, by session."""
+    for column, kind in {
+        "place": str, "release_reason": str, "seen_at": str, "n_answered": int, "checksum": str,
+    }.items():  # fmt: skip
+        db.table("sessions").add_column(column, kind)
+    db.table("sessions").create_index(["study_digest", "place", "seen_at"])
+    db.table("sessions").create_index(["participant"])
+    db.table("places").create(
+        {"study_digest": str, "kind": str, "group": int, "n_begun": int, "n_reserved": int, "n_confirmed": int,
+         "is_open": int},
+        pk=("study_digest", "kind", "group"), not_null={"n_begun", "n_reserved", "n_confirmed", "is_open"},
+        foreign_keys=[("study_digest", "studies", "study_digest")], strict=True,
+    )  # fmt: skip
+    db.table("logs").create(
+        {"study_digest": str, "n_events": int, "checksum": str}, pk="study_digest",
+        not_null={"n_events", "checksum"}, foreign_keys=[("study_digest", "studies", "study_digest")], strict=True,
+    )  # fmt: skip
+    db.table("events").create(
+        {"study_digest": str, "event_index": int, "at": str, "event": str, "session": str, "details": str,
+         "checksum": str},
+        pk=("study_digest", "event_index"), not_null={"at", "event", "details", "checksum"},
+        foreign_keys=[("study_digest", "studies", "study_digest")], strict=True,
+    )  # fmt: skip
+    db.table("identities").create(
+        {"study": str, "source": str, "external_id": str, "participant": str, "parameters": str, "created_at": str},
+        pk=("study", "source", "external_id"), not_null={"participant", "parameters", "created_at"},
+        foreign_keys=[("participant", "participants", "participant")], strict=True,
+    )  # fmt: skip
+    db.table("identities").create_index(["participant"])
+    _keep_responses_by_session(db)
+    _chain_what_is_there(SqliteDatabase(db.conn))
+
+
+def _keep_responses_by_session(db: Database) -> None:
+    """Make the answers one tree in the order of sessions: a new one touches one page, however many there are."""
+    db.execute("DROP VIEW trials")
+    db.execute(
         """
-        SELECT studies.study AS study, studies.version AS study_version, sessions.battery_digest AS battery,
-               sessions.session AS session, sessions.participant AS participant, participants.kind AS kind,
-               sessions.source AS source, sessions.status AS status, sessions."group" AS "group",
-               sessions.seed AS seed, sessions.started_at AS started_at, sessions.completed_at AS completed_at,
-               planned_trials.trial_index AS trial_index, planned_trials.phase AS phase,
-               planned_trials.item_id AS item_id, items.task AS task, items.factors AS factors,
-               items.content AS content, items.key AS key,
-               responses.response AS response, responses.rt_ms AS rt_ms, responses.fixation_ms AS fixation_ms,
-               responses.fixation_frames AS fixation_frames, responses.shown_at AS shown_at,
-               responses.received_at AS received_at, responses.frames_dropped AS frames_dropped,
-               responses.focus_lost AS focus_lost, responses.attempt AS attempt,
-               runs.model AS model, runs.model_version AS model_version, runs.temperature AS temperature,
-               runs.run AS run, runs.prompt_digest AS prompt_digest,
-               responses.valid AS valid, responses.imported_correct AS imported_correct
-          FROM planned_trials
-          JOIN sessions USING (session)
-          JOIN studies USING (study_digest)
-          JOIN participants USING (participant)
-          LEFT JOIN items ON items.battery_digest = sessions.battery_digest AND items.item_id = planned_trials.item_id
-          LEFT JOIN responses
-                 ON responses.session = planned_trials.session AND responses.trial_index = planned_trials.trial_index
-          LEFT JOIN runs ON runs.session = sessions.session
-        """,
+        CREATE TABLE responses_by_session (
+          session TEXT NOT NULL REFERENCES sessions(session), trial_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
+          response_id TEXT NOT NULL, response TEXT NOT NULL, rt_ms REAL, fixation_ms REAL, fixation_frames INTEGER,
+          shown_at TEXT, received_at TEXT NOT NULL, frames_dropped INTEGER, focus_lost INTEGER, valid INTEGER NOT NULL,
+          text TEXT, imported_correct INTEGER, checksum TEXT NOT NULL,
+          PRIMARY KEY (session, trial_index, attempt)
+        ) STRICT, WITHOUT ROWID
+        """
     )
+    columns = ", ".join(RESPONSE_COLUMNS)
+    db.execute(f"INSERT INTO responses_by_session ({columns}, checksum) SELECT {columns}, '' FROM responses")
+    db.execute("DROP TABLE responses")
+    db.execute("ALTER TABLE responses_by_session RENAME TO responses")
+    db.execute("CREATE UNIQUE INDEX responses_response_id ON responses (session, response_id)")
+    db.create_view("trials", TRIALS)
+
+
+def _chain_what_is_there(db: SqliteDatabase) -> None:
+    """Give the sessions of before their places, and their answers their checksums."""
+    for study_digest, definition in db.execute("SELECT study_digest, definition FROM studies").fetchall():
+        db.execute("INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '')", (study_digest,))
+        db.executemany(
+            insert_sql("places", ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open")),
+            [
+                (study_digest, kind, group, 0, 0, 0, 1)
+                for kind in ("human", "simulated")
+                for group in range(1, json.loads(definition)["design"]["groups"] + 1)
+            ],
+        )
+    sessions = db.execute(
+        'SELECT session, kind, study_digest, "group", status, started_at, completed_at '
+        "FROM sessions JOIN participants USING (participant)"
+    ).fetchall()
+    begun: dict[str, dict[str, list[str | None]]] = {}
+    for session, kind, study_digest, group, status, started_at, completed_at in sessions:
+        n_answered, checksum = _chain_answers(db, session)
+        place = None if kind == "model" else _PLACE_BEFORE_LOG[status]
+        db.execute(
+            "UPDATE sessions SET n_answered = ?, checksum = ?, place = ?, release_reason = ?, seen_at = ? "
+            "WHERE session = ?",
+            (n_answered, checksum, place, "withdrawal" if place == "released" else None, started_at, session),
+        )
+        if place is not None:
+            begun.setdefault(study_digest, {})[session] = [status, completed_at, place]
+            db.execute(
+                "UPDATE places SET n_begun = n_begun + 1, n_reserved = n_reserved + ?, n_confirmed = n_confirmed + ? "
+                'WHERE study_digest = ? AND kind = ? AND "group" = ?',
+                (place == "reserved", place == "confirmed", study_digest, kind, group),
+            )
+    for (study_digest,) in db.execute("SELECT study_digest FROM logs").fetchall():
+        log = lock_log(db, study_digest)
+        log.write("registered", content=content_checksum(db, study_digest))
+        log.write("begun before this log", sessions=begun.get(study_digest, {}))
+        for session, run in db.execute(
+            "SELECT session, run FROM runs JOIN sessions USING (session) WHERE study_digest = ?", (study_digest,)
+        ).fetchall():
+            log.write("run added", session, run=run)
+
+
+_PLACE_BEFORE_LOG = {"active": "reserved", "completed": "confirmed", "withdrawn": "released"}
+
+
+def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
+    """Write the checksums of a session's answers; return how many there are, and the last."""
+    checksum = beginning(db, session)
+    rows = db.execute(
+        f"SELECT {', '.join(RESPONSE_COLUMNS)} FROM responses WHERE session = ? ORDER BY trial_index, attempt",
+        (session,),
+    ).fetchall()
+    for row in rows:
+        checksum = link(checksum, row)
+        db.execute(
+            "UPDATE responses SET checksum = ? WHERE session = ? AND trial_index = ? AND attempt = ?",
+            (checksum, *row[:3]),
+        )
+    return len(rows), checksum
 
 
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

@@ -1,38 +1,33 @@
 """The embedded store: one SQLite file in WAL mode, every commit fsynced, one writer thread."""
 
-import json
 import queue
 import secrets
+import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-from sqlite_utils import Database
+from typing import Any, TypeVar
 
 from batteries.errors import InputError
-from batteries.items import Item
-from experiment.plan import Phase, plan_session
-from experiment.records import Participant, Response, Run, Session, Status
-from experiment.study import Study, StudyDefinition
-from server.store import statements
-from server.store.contract import (
-    AddedRun,
-    Conflict,
-    GroupProgress,
-    RegisteredDefinition,
-    SessionStart,
-    Store,
-    StoredSession,
-    StoredTrial,
-)
-from server.store.opening import connect, migrate
-from server.store.writer import GroupCommitWriter
+from server.store import registry
+from server.store.answers import Answers
+from server.store.batch import do_batch
+from server.store.contract import StoreUnavailable
+from server.store.database import Database, SqliteDatabase
+from server.store.opening import FileIdentity, connect, identity_of, migrate, refuse_strange
+from server.store.sql_store import SqlStore
+from server.store.writer import GroupCommit
+
+Result = TypeVar("Result")
+Job = Callable[[Database], Any]
+
+LEAST_ROOM_BYTES = 128 * 1024
+"""A session's beginning takes some 40 KB of the log."""
 
 
-class SqliteStore(Store):
+class SqliteStore(SqlStore):
     """A store in one file.
 
     Parameters
@@ -43,205 +38,185 @@ class SqliteStore(Store):
     Raises
     ------
     InputError
-        If the file is no store, or was written by a newer Equipoise.
+        If the file is no store, is damaged, or was written by a newer Equipoise.
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path = path
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # answers are for their owner's eyes
         except OSError as error:
             raise InputError(f"{path.parent}: this folder cannot be made ({error.strerror}); mend the path.") from None
         migrate(path)
-        self._idle_readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
-        self._definitions: dict[str, tuple[StudyDefinition, dict[str, str]]] = {}
-        self._writer = GroupCommitWriter(lambda: connect(path))
+        self._file = identity_of(path)
+        self._logs_of_file: set[FileIdentity] = set()
+        self._replacing = threading.Lock()
+        self._idle_readers: queue.LifoQueue[tuple[FileIdentity, sqlite3.Connection]] = queue.LifoQueue()
+        self._writing: tuple[FileIdentity, sqlite3.Connection] | None = None
+        self._group: GroupCommit[Answers | Job] = GroupCommit(self._commit)
 
-    def register_study(self, study: Study) -> None:
-        self._writer.write(lambda db: statements.register(db, study))
+    def _write(self, job: Callable[[Database], Result]) -> Result:
+        result: Result = self._group.do(job)
+        return result
 
-    def start_session(self, study: Study, start: SessionStart) -> StoredSession:
-        def job(db: sqlite3.Connection) -> None:
-            begun_before = db.execute(
-                "UPDATE sessions SET token_digest = ? WHERE start_id = ?", (start.token_digest, start.start_id)
-            )
-            if begun_before.rowcount:
-                return
-            group, seed = statements.next_group_and_seed(db, study, start.kind)
-            session = Session(
-                session=secrets.token_hex(8),
-                participant=Participant(participant=f"p-{secrets.token_hex(6)}", kind=start.kind),
-                study_digest=study.digest,
-                battery_digest=study.battery.digest,
-                group=group,
-                seed=seed,
-                source=start.source,
-                status=Status.ACTIVE,
-                started_at=datetime.now(UTC),
-            )
-            statements.insert_session(
-                db, session, plan_session(study, group, seed), start, statements.completion_code(study, start.kind)
-            )
-
-        self._writer.write(job)
-        stored = self.find_session(start.token_digest)
-        assert stored is not None
-        return stored
-
-    def find_session(self, token_digest: str) -> StoredSession | None:
-        with self._reading() as db:
-            return self._find_session(db, token_digest)
-
-    def add_response(self, session: str, response: Response) -> bool:
-        return self._writer.write(lambda db: statements.add_response(db, session, response))
-
-    def complete_session(self, session: str) -> None:
-        def job(db: sqlite3.Connection) -> None:
-            status, n_trials, n_answered = statements.state(db, session)
-            if status == Status.WITHDRAWN:
-                raise Conflict("You have left this study; your answers were deleted.")
-            if n_answered < n_trials:
-                raise Conflict(f"{n_trials - n_answered} answers have not arrived yet.")
-            db.execute(
-                "UPDATE sessions SET status = 'completed', completed_at = ? WHERE session = ? AND status = 'active'",
-                (statements.now(), session),
-            )
-
-        self._writer.write(job)
+    def _add_answers(self, new: Answers) -> list[bool]:
+        is_new: list[bool] = self._group.do(new)
+        return is_new
 
     def withdraw_session(self, session: str) -> None:
-        def job(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM responses WHERE session = ?", (session,))
-            db.execute("UPDATE sessions SET status = 'withdrawn' WHERE session = ?", (session,))
-
-        self._writer.write(job)
-        with connect(self.path) as db, suppress(sqlite3.OperationalError):
+        super().withdraw_session(session)
+        with suppress(StoreUnavailable), self._connection() as db:
             # The log still holds what was deleted; if a reader is in the way just now, a later checkpoint empties it.
+            db.execute("PRAGMA busy_timeout = 0")
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        db.close()
 
-    def add_runs(self, study: Study, runs: Sequence[Run]) -> list[AddedRun]:
-        def job(db: sqlite3.Connection) -> list[AddedRun]:
-            statements.register(db, study)
-            return [statements.add_run(db, study, run) for run in runs]
+    def check(self) -> None:
+        super().check()
+        if shutil.disk_usage(self.path.parent).free < LEAST_ROOM_BYTES:
+            raise StoreUnavailable("there is no room on the disk for another session")
 
-        return self._writer.write(job)
-
-    def sessions_with_code(self, completion_code: str) -> list[str]:
+    def check_integrity(self) -> None:
         with self._reading() as db:
-            rows = db.execute(
-                "SELECT session FROM sessions JOIN studies USING (study_digest) WHERE completion_code = ? "
-                "AND completion_code IS NOT json_extract(definition, '$.completion_code')",
-                (completion_code,),
+            (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise InputError(
+                f"{self.path}: the store is damaged ({found.partition(chr(10))[0]}); stop the server, move this file "
+                "and those beside it (-wal, -shm) away, keep them, and put your latest backup in its place."
             )
-            return [session for (session,) in rows]
-
-    def progress(self, study: Study) -> list[GroupProgress]:
-        with self._reading() as db:
-            rows = db.execute(
-                """
-                SELECT kind, "group", SUM(status = 'active'), SUM(status = 'completed'), SUM(status = 'withdrawn')
-                  FROM sessions JOIN participants USING (participant)
-                 WHERE kind <> 'model' AND study_digest = ? GROUP BY kind, "group" ORDER BY kind, "group"
-                """,
-                (study.digest,),
-            )
-            return [GroupProgress(*row) for row in rows]
-
-    def registered_definitions(self) -> list[RegisteredDefinition]:
-        with self._reading() as db:
-            rows = db.execute(
-                """
-                SELECT registered_at, definition, COUNT(*)
-                  FROM studies JOIN sessions USING (study_digest) JOIN participants USING (participant)
-                 WHERE kind <> 'model' GROUP BY study_digest ORDER BY registered_at
-                """
-            )
-            return [RegisteredDefinition(at, StudyDefinition.model_validate_json(text), n) for at, text, n in rows]
-
-    def trials(self) -> list[dict[str, Any]]:
-        with self._reading() as db:
-            return list(Database(db).query("SELECT * FROM trials ORDER BY session, trial_index"))
-
-    def close(self) -> None:
-        self._writer.close()
-        while not self._idle_readers.empty():
-            self._idle_readers.get().close()
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def snapshot(self) -> Iterator[Database]:
+        with self._connection() as connection:
+            connection.execute("BEGIN")
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # the moment that is seen from now on
+            yield SqliteDatabase(connection)
+
+    @contextmanager
+    def filling(self) -> Iterator[Database]:
+        with self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield SqliteDatabase(connection)
+            connection.execute("COMMIT")
+
+    def close(self) -> None:
+        self._group.close()
+        self._let_go_of_writing()
+        while not self._idle_readers.empty():
+            self._idle_readers.get()[1].close()
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection for once; what is not committed at the end is undone."""
+        self._current_file()
+        try:
+            with closing(connect(self.path)) as connection:
+                yield connection
+        except sqlite3.Error as error:
+            raise StoreUnavailable(str(error)) from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[Database]:
         """Lend a reading connection: as many are kept as were ever needed at once, whatever threads come and go."""
         try:
-            db = self._idle_readers.get_nowait()
-        except queue.Empty:
-            db = connect(self.path)
-            db.execute("PRAGMA query_only = ON")
+            file, connection = self._reader()
+        except sqlite3.Error as error:
+            raise StoreUnavailable(str(error)) from error
         try:
-            yield db
-        finally:
-            self._idle_readers.put(db)
+            yield SqliteDatabase(connection)
+        except sqlite3.Error as error:
+            connection.close()
+            raise StoreUnavailable(str(error)) from error
+        except BaseException:
+            connection.close()
+            raise
+        self._idle_readers.put((file, connection))
 
-    def _find_session(self, db: sqlite3.Connection, token_digest: str) -> StoredSession | None:
-        row = db.execute(
-            """
-            SELECT session, participant, kind, study_digest, battery_digest, "group", seed, source, status,
-                   started_at, completed_at, completion_code,
-                   (SELECT COUNT(*) FROM responses WHERE responses.session = sessions.session)
-              FROM sessions JOIN participants USING (participant)
-             WHERE token_digest = ?
-            """,
-            (token_digest,),
-        ).fetchone()
-        if row is None:
-            return None
-        (name, participant, kind, study_digest, battery_digest, group, seed, source, status, started_at, completed_at,
-         completion_code, n_answered) = row  # fmt: skip
-        definition, texts = self._registered(db, study_digest)
-        return StoredSession(
-            session=Session(
-                session=name,
-                participant=Participant(participant=participant, kind=kind),
-                study_digest=study_digest,
-                battery_digest=battery_digest,
-                group=group,
-                seed=seed,
-                source=source,
-                status=status,
-                started_at=started_at,
-                completed_at=completed_at,
-            ),
-            trials=tuple(_stored_trials(db, name, battery_digest)),
-            n_answered=n_answered,
-            completion_code=completion_code,
-            fixation_ms=definition.timing.fixation_ms,
-            debrief=texts[definition.timeline.debrief],
-        )
+    def _reader(self) -> tuple[FileIdentity, sqlite3.Connection]:
+        file = self._current_file()
+        with suppress(queue.Empty):
+            while True:
+                opened, connection = self._idle_readers.get_nowait()
+                if opened == file:
+                    return file, connection
+                connection.close()
+        connection = connect(self.path)
+        connection.execute("PRAGMA query_only = ON")
+        return file, connection
 
-    def _registered(self, db: sqlite3.Connection, study_digest: str) -> tuple[StudyDefinition, dict[str, str]]:
-        """Return a study's definition and texts as they were registered; what a digest names never changes."""
-        if study_digest not in self._definitions:
-            definition, texts = db.execute(
-                "SELECT definition, texts FROM studies WHERE study_digest = ?", (study_digest,)
-            ).fetchone()
-            self._definitions[study_digest] = (StudyDefinition.model_validate_json(definition), json.loads(texts))
-        return self._definitions[study_digest]
+    def _current_file(self) -> FileIdentity:
+        """Return which file the store is in now: a backup may have been put in its place.
 
-
-def _stored_trials(db: sqlite3.Connection, session: str, battery_digest: str) -> Iterator[StoredTrial]:
-    rows = db.execute(
+        Raises
+        ------
+        StoreUnavailable
+            If it has vanished, or something else is in its place; what was written to a file without a name would be
+            lost, and a new empty file would be a study without its sessions.
         """
-        SELECT trial_index, phase, item_id, task, factors, content, key
-          FROM planned_trials JOIN items USING (item_id)
-         WHERE session = ? AND battery_digest = ? ORDER BY trial_index
-        """,
-        (session, battery_digest),
-    )
-    for trial_index, phase, item_id, task, factors, content, key in rows:
-        item = Item(
-            item_id=item_id,
-            task=task,
-            factors=json.loads(factors),
-            content=json.loads(content),
-            key=json.loads(key),
-        )
-        yield StoredTrial(trial_index, Phase(phase), item)
+        try:
+            file = identity_of(self.path)
+            if file != self._file:
+                with self._replacing:
+                    if file != self._file:
+                        self._take_up(file)
+        except (OSError, InputError, sqlite3.Error) as error:
+            raise StoreUnavailable(str(error)) from error
+        return file
+
+    def _take_up(self, file: FileIdentity) -> None:
+        """Go on with another file that was put in the place of the store: a backup."""
+        if not self.path.stat().st_size:
+            raise StoreUnavailable("the file is empty")
+        refuse_strange(self.path, "mode=ro&immutable=1")  # by itself, without a log beside it
+        name = f"before-{secrets.token_hex(4)}"
+        for suffix in ("-wal", "-shm"):
+            # A log of before belongs to the file that was here; SQLite would write it into the new one.
+            log = self._beside(suffix)
+            if log.exists() and identity_of(log) in self._logs_of_file:
+                log.rename(self._beside(f"-{name}{suffix}"))
+        migrate(self.path)
+        with closing(connect(self.path)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for study in self._registered.values():
+                registry.register(SqliteDatabase(connection), study)
+            connection.execute("COMMIT")
+        self._plans.clear()
+        self._logs_of_file = set()
+        self._file = file
+
+    def _beside(self, suffix: str) -> Path:
+        return self.path.with_name(self.path.name + suffix)
+
+    def _commit(self, batch: Sequence[Answers | Job]) -> Sequence[Any]:
+        try:
+            connection = self._writer_connection()
+            connection.execute("BEGIN IMMEDIATE")
+            outcomes = do_batch(
+                SqliteDatabase(connection), batch, of_one_alone=sqlite3.IntegrityError, of_all=sqlite3.Error
+            )
+            connection.execute("COMMIT")
+            if not self._logs_of_file:
+                logs = [self._beside(suffix) for suffix in ("-wal", "-shm")]
+                self._logs_of_file = {identity_of(log) for log in logs if log.exists()}
+        except sqlite3.Error as error:
+            # A connection that has seen a full disk or an unreadable page is not trusted with the next batch.
+            self._let_go_of_writing()
+            raise StoreUnavailable(str(error)) from error
+        except Exception:
+            self._let_go_of_writing()
+            raise
+        return outcomes
+
+    def _writer_connection(self) -> sqlite3.Connection:
+        file = self._current_file()
+        if self._writing is not None and self._writing[0] != file:
+            self._let_go_of_writing()
+        if self._writing is None:
+            self._writing = (file, connect(self.path))
+        return self._writing[1]
+
+    def _let_go_of_writing(self) -> None:
+        if self._writing is not None:
+            with suppress(sqlite3.Error):
+                self._writing[1].close()  # undoes what was not committed
+            self._writing = None

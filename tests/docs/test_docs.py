@@ -23,9 +23,13 @@ from equipoise.results import analyze_study
 from equipoise.runs import add_runs
 from experiment.loading import load_study
 from experiment.models.baselines import BASELINES, run_baseline
+from experiment.records import Response
 from experiment.study import Study
 from server.app import create_app
-from server.participants import Answer, Start, participants
+from server.operations import operations
+from server.participants import Answers, Start, participants
+from server.secret_files import Secrets
+from server.settings import Settings
 from server.store import SqliteStore
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -115,7 +119,7 @@ def written_battery(folder: Path, form: str, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["study-yaml.md", "battery.md", "command-line.md"])
+@pytest.mark.parametrize("name", ["study-yaml.md", "battery.md", "battery-spec.md", "settings.md", "command-line.md"])
 def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
     assert (DOCS / "reference" / name).read_text(encoding="utf-8") == generator().pages()[name], (
         "run docs/generate_reference.py"
@@ -244,15 +248,16 @@ def store_with_runs(study_folder: Path) -> Study:
     """A study with a simulated participant, so that there are response times, and the baselines."""
     study = load_study(study_folder)
     store = SqliteStore(study.store_path)
-    http = create_app(study, store, "token").test_client()
+    http = create_app(study, store, Secrets("key", "token"), Settings()).test_client()
     digest = http.get("/api/study").json["consent_digest"]
     start = {"start_id": str(uuid.UUID(int=0)), "consent_digest": digest, "kind": "simulated"}
     session = http.post("/api/session", json=start).json
     for trial in session["trials"]:
         index = trial["trial_index"]
-        answer = {"session": session["session"], "response_id": str(uuid.UUID(int=index)), "trial_index": index}
         response = 2 if trial["task"] == "multiple_choice" else "absorbed"
-        assert http.post("/api/responses", json=answer | {"response": response, "rt_ms": 3_000}).status_code == 201
+        answer = {"response_id": str(uuid.UUID(int=index)), "trial_index": index, "response": response, "rt_ms": 3_000}
+        body = {"session": session["session"], "responses": [answer]}
+        assert http.post("/api/responses", json=body).status_code == 201
     http.post("/api/complete", json={})
     store.close()
     add_runs(study, [run_baseline(study, name) for name in BASELINES])
@@ -281,6 +286,7 @@ def test_every_file_and_column_of_an_analysis_is_documented(store_with_runs: Stu
 def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     app = Flask("server", static_folder=None)
     app.register_blueprint(participants)
+    app.register_blueprint(operations)
     page = DOCS / "reference" / "http-api.md"
     served = {
         f"{method} {rule.rule}"
@@ -291,7 +297,7 @@ def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     assert listed == served
     assert documented_in(page, "POST /api/session") == set(Start.model_fields)
     answered = {"feedback"}
-    assert documented_in(page, "POST /api/responses") == set(Answer.model_fields) | answered
+    assert documented_in(page, "POST /api/responses") == set(Answers.model_fields) | set(Response.model_fields) | answered
 
 
 def test_the_tutorial_shows_the_numbers_that_its_commands_give(study_folder: Path) -> None:

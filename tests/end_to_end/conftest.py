@@ -1,21 +1,54 @@
 """What tests of the whole need."""
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
+
+from equipoise.processes import running_server
+from tests.end_to_end.visitor import DESKTOP, Visitor
 
 
 @pytest.fixture
-def rows() -> Any:
-    """Read the rows of a study's view `trials`, as the analysis does."""
+def server(study_folder: Path) -> Iterator[str]:
+    with running_server(study_folder) as url:
+        yield url
 
-    def read(study_folder: Path) -> list[dict[str, Any]]:
+
+@pytest.fixture
+def visit(chromium: Browser) -> Iterator[Any]:
+    """Open pages, each in a browser of its own or beside the one whose browser is given."""
+    visitors: list[Visitor] = []
+
+    def open_page(url: str, beside: Visitor | None = None, **options: Any) -> Visitor:
+        context = beside.context if beside else chromium.new_context(**({"viewport": DESKTOP} | options))
+        visitors.append(Visitor(context, url))
+        return visitors[-1]
+
+    yield open_page
+    for visitor in visitors:
+        visitor.context.close()
+        assert visitor.complaints == []
+
+
+@pytest.fixture
+def query() -> Any:
+    """Read from a study's store while the server runs."""
+
+    def read(study_folder: Path, sql: str) -> list[dict[str, Any]]:
         uri = f"{(study_folder / 'data' / 'equipoise.db').as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True)) as db:
             db.row_factory = sqlite3.Row
-            return [dict(row) for row in db.execute("SELECT * FROM trials ORDER BY session, trial_index")]
+            return [dict(row) for row in db.execute(sql)]
 
     return read
+
+
+@pytest.fixture
+def rows(query: Any) -> Any:
+    """Read the rows of a study's view `trials`, as the analysis does."""
+    return lambda study_folder: query(study_folder, "SELECT * FROM trials ORDER BY session, trial_index")

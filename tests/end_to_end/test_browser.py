@@ -4,87 +4,21 @@ A screenshot of every kind of page is kept in the folder that EQUIPOISE_SCREENSH
 """
 
 import json
-import os
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, expect
 
 from equipoise.processes import running_server
 from equipoise.studies import copy_sample_study
 from experiment.loading import load_study
 from experiment.study import Study
+from tests.end_to_end.visitor import DESKTOP, PHONE, Visitor
 
-DESKTOP = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
 ATTENTION_CHECK_OPTION = 2
-
-
-@pytest.fixture
-def server(study_folder: Path) -> Iterator[str]:
-    with running_server(study_folder) as url:
-        yield url
-
-
-class Visitor:
-    """A browser with one page, which fails the test if the page complains."""
-
-    def __init__(self, browser: Browser, url: str, **options: Any) -> None:
-        self.context: BrowserContext = browser.new_context(**({"viewport": DESKTOP} | options))
-        self.page: Page = self.context.new_page()
-        self.complaints: list[str] = []
-        self.page.on("console", self._note)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.goto(url)
-
-    def _note(self, message: Any) -> None:
-        # The browser itself reports the 401 that says that there is no session yet, and requests that fail offline.
-        expected = any(text in message.text for text in ("status of 401", "status of 409", "INTERNET_DISCONNECTED"))
-        if message.type in {"error", "warning"} and not expected:
-            self.complaints.append(message.text)
-
-    def shoot(self, name: str) -> None:
-        if folder := os.environ.get("EQUIPOISE_SCREENSHOTS"):
-            width = self.page.viewport_size["width"]  # type: ignore[index]
-            self.page.screenshot(path=Path(folder) / f"{name}-{width}.png", full_page=True)
-
-    def begin(self) -> None:
-        """Agree and read the instructions."""
-        self.page.locator("#consent-agree").click()
-        for _ in range(2):
-            self.page.locator("#page-next").click()
-
-    def wait_for_trial(self) -> str:
-        """Wait for the next stimulus and return its task."""
-        stimulus = self.page.locator("#stimulus:not(.answered)")
-        stimulus.wait_for()
-        return "multiple_choice" if "multiple-choice" in (stimulus.get_attribute("class") or "") else "blackbox_predict"
-
-    def next_question(self, before: str) -> None:
-        """Wait until another question, or the end, has come."""
-        self.page.wait_for_selector(f"#completion-code, label[for=progress]:not(:text-is({json.dumps(before)}))")
-
-    @property
-    def question(self) -> str:
-        return self.page.locator("label[for=progress]").inner_text()
-
-
-@pytest.fixture
-def visit(chromium: Browser) -> Iterator[Any]:
-    visitors: list[Visitor] = []
-
-    def open_page(url: str, **options: Any) -> Visitor:
-        visitors.append(Visitor(chromium, url, **options))
-        return visitors[-1]
-
-    yield open_page
-    for visitor in visitors:
-        visitor.context.close()
-        assert visitor.complaints == []
 
 
 def chosen_outcomes(study: Study, n: int) -> list[str]:
@@ -196,7 +130,7 @@ def test_declining_stores_nothing(visit: Any, server: str, study_folder: Path, r
 def test_leaving_deletes_the_answers(visit: Any, server: str, study_folder: Path, rows: Any) -> None:
     visitor = visit(server)
     visitor.begin()
-    answer_practice(visitor)
+    visitor.answer_practice()
     visitor.wait_for_trial()
     visitor.page.locator("#leave-study").click()
     visitor.shoot("leave")
@@ -209,27 +143,11 @@ def test_leaving_deletes_the_answers(visit: Any, server: str, study_folder: Path
     expect(visitor.page.get_by_text("Your answers were deleted")).to_be_visible()
 
 
-def answer_practice(visitor: Visitor) -> None:
-    visitor.wait_for_trial()
-    visitor.page.keyboard.press("a")
-    visitor.page.keyboard.press("Enter")
-    visitor.page.locator("#feedback-continue").click()
-
-
-def answer_questions(visitor: Visitor, n: int) -> None:
-    for _ in range(n):
-        question = visitor.question
-        choice = {"multiple_choice": ["2"], "blackbox_predict": ["r", "Enter"]}[visitor.wait_for_trial()]
-        for key in choice:
-            visitor.page.keyboard.press(key)
-        visitor.next_question(question)
-
-
 def test_a_reload_goes_on_at_the_first_open_question(visit: Any, server: str, study_folder: Path, rows: Any) -> None:
     visitor = visit(server)
     visitor.begin()
-    answer_practice(visitor)
-    answer_questions(visitor, 2)
+    visitor.answer_practice()
+    visitor.answer_questions(2)
     assert visitor.question.startswith("Question 3")
     visitor.page.reload()
     expect(visitor.page.locator("h1")).to_have_text("Welcome back")
@@ -240,31 +158,15 @@ def test_a_reload_goes_on_at_the_first_open_question(visit: Any, server: str, st
     assert len([row for row in rows(study_folder) if row["response"] is not None]) == 3
 
 
-def test_answers_given_offline_arrive_once_when_the_connection_is_back(
-    visit: Any, server: str, study_folder: Path, rows: Any
-) -> None:
-    visitor = visit(server)
-    visitor.begin()
-    answer_practice(visitor)
-    answer_questions(visitor, 1)
-    visitor.context.set_offline(True)
-    answer_questions(visitor, 3)
-    expect(visitor.page.locator("#save-status")).to_contain_text("Offline")
-    visitor.shoot("offline")
-    visitor.context.set_offline(False)
-    expect(visitor.page.locator("#save-status")).to_contain_text("All answers are saved", timeout=20_000)
-    answered = [row for row in rows(study_folder) if row["response"] is not None]
-    assert [row["trial_index"] for row in answered] == [0, 1, 2, 3, 4]
-
-
 def test_an_address_that_asks_for_a_simulation_never_takes_over_a_persons_session(
     visit: Any, server: str, study_folder: Path, rows: Any
 ) -> None:
     visitor = visit(server)
     visitor.begin()
-    answer_practice(visitor)
+    visitor.answer_practice()
     visitor.wait_for_trial()
-    visitor.page.goto(f"{server}/?simulate=data-only")
+    visitor.page.goto(f"{server}/#simulate=data-only")
+    visitor.page.reload()  # what stands behind the # alone loads nothing
     expect(visitor.page.locator("h1")).to_have_text("Welcome back")
     visitor.page.locator("#page-next").click()
     visitor.wait_for_trial()
@@ -278,14 +180,12 @@ def test_a_second_tab_is_told_that_its_answer_was_given_already(
 ) -> None:
     first = visit(server)
     first.begin()
-    answer_practice(first)
+    first.answer_practice()
     first.wait_for_trial()
-    second = Visitor.__new__(Visitor)
-    second.context, second.page, second.complaints = first.context, first.context.new_page(), first.complaints
-    second.page.goto(server)
+    second = visit(server, beside=first)
     second.page.locator("#page-next").click()
     second.wait_for_trial()
-    answer_questions(first, 3)
+    first.answer_questions(3)
     for key in ("r", "Enter"):
         second.page.keyboard.press(key)
     expect(second.page.locator("h1")).to_have_text("An answer could not be saved")
@@ -304,7 +204,7 @@ def test_a_second_tab_is_told_that_its_answer_was_given_already(
 def test_a_simulated_session_runs_through_and_is_labelled(
     visit: Any, server: str, study_folder: Path, rows: Any, mode: str
 ) -> None:
-    visitor = visit(f"{server}/?simulate={mode}")
+    visitor = visit(f"{server}/#simulate={mode}")
     visitor.page.locator("#completion-code").wait_for(timeout=120_000)
     session = rows(study_folder)
     assert {(row["kind"], row["status"]) for row in session} == {("simulated", "completed")}
@@ -339,7 +239,7 @@ def test_nothing_the_browser_receives_holds_a_key(chromium: Browser, server: str
     context = chromium.new_context()
     page = context.new_page()
     page.on("response", lambda response: received.append(response.text()) if response.ok else None)
-    page.goto(f"{server}/?simulate=data-only")
+    page.goto(f"{server}/#simulate=data-only")
     page.locator("#completion-code").wait_for(timeout=120_000)
     context.close()
     battery = load_study(study_folder).battery

@@ -46,14 +46,12 @@ class Client(threading.Thread):
                     http.post("/api/complete", json={}).raise_for_status()
 
     def _answer(self, http: httpx.Client, session: str, trial: dict[str, Any]) -> None:
-        self.unanswered = {
-            "session": session,
-            "response_id": str(uuid.uuid4()),
-            "trial_index": trial["trial_index"],
-            "response": "absorbed" if trial["task"] == "blackbox_predict" else 2,
-        }
+        response_id = str(uuid.uuid4())
+        response = "absorbed" if trial["task"] == "blackbox_predict" else 2
+        answer = {"response_id": response_id, "trial_index": trial["trial_index"], "response": response}
+        self.unanswered = {"session": session, "responses": [answer]}
         http.post("/api/responses", json=self.unanswered).raise_for_status()
-        self.acknowledged.append(self.unanswered["response_id"])
+        self.acknowledged.append(response_id)
         self.unanswered = None
 
 
@@ -61,6 +59,8 @@ def start_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         [sys.executable, "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet"],
         start_new_session=True,
+        # The clients all come from one address, and answer faster than people do.
+        env=os.environ | {"EQUIPOISE_STARTS_PER_MINUTE": "1000000", "EQUIPOISE_REQUESTS_PER_SECOND": "100000"},
     )
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
@@ -108,7 +108,7 @@ def test_sigkill_under_load_loses_no_acknowledged_response(study_folder: Path) -
                     f"http://127.0.0.1:{port}/api/responses", json=client.unanswered, cookies=client.cookies
                 )
                 assert again.status_code in {200, 201}
-                acknowledged.add(client.unanswered["response_id"])
+                acknowledged.update(answer["response_id"] for answer in client.unanswered["responses"])
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(15)

@@ -255,10 +255,11 @@ def test_the_demo_does_the_whole_main_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no file modes")
-def test_the_researchers_secret_is_readable_by_its_owner_only(study_folder: Path) -> None:
-    from server.serving import researcher_token
+def test_the_secrets_are_readable_by_their_owner_only(study_folder: Path) -> None:
+    from server.secret_files import read_secrets
 
-    token = researcher_token(study_folder)
-    assert token == researcher_token(study_folder)
-    assert len(token) >= 32
-    assert (study_folder / "data" / "researcher-token").stat().st_mode & 0o777 == 0o600
+    secrets = read_secrets(study_folder / "data")
+    assert secrets == read_secrets(study_folder / "data")
+    for name, secret in (("researcher-token", secrets.researcher_token), ("signing-key", secrets.signing_key)):
+        assert len(secret) >= 32
+        assert (study_folder / "data" / name).stat().st_mode & 0o777 == 0o600

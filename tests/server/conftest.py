@@ -12,9 +12,14 @@ from werkzeug.test import TestResponse
 
 from experiment.study import Study
 from server.app import create_app
-from server.store import SqliteStore
+from server.secret_files import Secrets
+from server.settings import Settings
+from server.store import SqliteStore, Store
+from server.store.postgres import PostgresStore
+from tests.postgres import PostgresCluster
+from tests.server.stores import Clock, empty, make_small
 
-RESEARCHER_TOKEN = "researcher-token"
+SECRETS = Secrets(signing_key="a signing key for tests", researcher_token="researcher-token")
 
 
 @pytest.fixture
@@ -26,7 +31,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 @pytest.fixture
 def app(sample_study: Study, store: SqliteStore) -> Flask:
-    return create_app(sample_study, store, RESEARCHER_TOKEN)
+    return create_app(sample_study, store, SECRETS, Settings())
 
 
 class Participant:
@@ -45,8 +50,7 @@ class Participant:
 
     def answer(self, trial_index: int, **changes: Any) -> TestResponse:
         """Send a possible answer to a trial."""
-        body = {
-            "session": self.session["session"],
+        answer = {
             "response_id": str(uuid.uuid4()),
             "trial_index": trial_index,
             "rt_ms": 1234.5,
@@ -57,8 +61,9 @@ class Participant:
             "focus_lost": 0,
         }
         if "response" not in changes:
-            body["response"] = self.possible(trial_index)
-        return self.http.post("/api/responses", json=body | changes)
+            answer["response"] = self.possible(trial_index)
+        body = {"session": changes.pop("session", self.session["session"]), "responses": [answer | changes]}
+        return self.http.post("/api/responses", json=body)
 
     def possible(self, trial_index: int) -> Any:
         trials = self.session["trials"]
@@ -86,10 +91,52 @@ def participant(app: Flask) -> Participant:
 @pytest.fixture
 def participant_of() -> Callable[[Study, SqliteStore], Participant]:
     """Make a participant of another study than the sample."""
-    return lambda study, store: Participant(create_app(study, store, RESEARCHER_TOKEN))
+    return lambda study, store: Participant(create_app(study, store, SECRETS, Settings()))
 
 
 @pytest.fixture
 def newcomer(app: Flask) -> Participant:
     """Somebody who has not begun."""
     return Participant(app)
+
+
+@pytest.fixture(scope="session")
+def small_study(sample_study: Study) -> Study:
+    """Three groups, three trials a session: what the store's tests take again and again."""
+    return make_small(sample_study)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """Each kind of store, empty; what is tested on it is the contract."""
+    if request.param == "postgres":
+        yield request.getfixturevalue("postgres_store")
+        return
+    store = SqliteStore(tmp_path / "data" / "equipoise.db")
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="session")
+def shared_database(postgres: PostgresCluster) -> str:
+    """The address of a database for all tests that leave its tables as they are; a new one takes ten times as long."""
+    url = postgres.new_database()
+    PostgresStore(url).close()
+    return url
+
+
+@pytest.fixture
+def postgres_store(postgres: PostgresCluster, shared_database: str) -> Iterator[PostgresStore]:
+    if not postgres.is_running:
+        postgres.start()
+    empty(shared_database)
+    store = PostgresStore(shared_database)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def clock() -> Iterator[Clock]:
+    """The stores' clock, which a test moves on."""
+    with Clock().installed() as clock:
+        yield clock

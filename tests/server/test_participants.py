@@ -16,6 +16,8 @@ from experiment.loading import load_study
 from experiment.plan import plan_session
 from experiment.study import Study
 from server.app import create_app
+from server.secret_files import Secrets
+from server.settings import Settings
 from server.store import SqliteStore
 
 
@@ -314,7 +316,10 @@ def test_withdrawing_deletes_the_answers_and_closes_the_session(participant: Any
 
 
 def test_only_practice_is_followed_by_feedback(participant: Any) -> None:
-    feedback = [participant.answer(index).get_json()["feedback"] for index in range(len(participant.session["trials"]))]
+    feedback = [
+        participant.answer(index).get_json()["responses"][0]["feedback"]
+        for index in range(len(participant.session["trials"]))
+    ]
     assert feedback[0]["solution"]["outcome"] == "east-5"
     assert feedback[0]["message"] == "Not quite: the ray leaves at EAST 5."
     assert set(feedback[1:]) == {None}
@@ -379,7 +384,7 @@ def test_nothing_that_is_served_depends_on_the_keys(
         definition = sample_study.definition.model_copy(update={"completion_code": "CODE"})
         study = Study(sample_study.folder, definition, battery, sample_study.groups, sample_study.texts)
         store = SqliteStore(tmp_path / name / "equipoise.db")
-        http = create_app(study, store, "token").test_client()
+        http = create_app(study, store, Secrets("key", "token"), Settings()).test_client()
         served = []
         for address in ("/", "/static/equipoise.js", "/static/equipoise.css"):
             with http.get(address) as page:
@@ -391,16 +396,16 @@ def test_nothing_that_is_served_depends_on_the_keys(
         served += [http.get("/api/study").data, start.data, http.get("/api/session").data]
         for trial in start.get_json()["trials"]:
             answer = "absorbed" if trial["task"] == "blackbox_predict" else 2
-            body = {"session": start.get_json()["session"], "response_id": str(uuid.UUID(int=trial["trial_index"])),
-                    "trial_index": trial["trial_index"],
-                    "response": answer}  # fmt: skip
+            response = {"response_id": str(uuid.UUID(int=trial["trial_index"])), "trial_index": trial["trial_index"],
+                        "response": answer}  # fmt: skip
+            body = {"session": start.get_json()["session"], "responses": [response]}
             served.append(http.post("/api/responses", json=body).data)
         served += [http.post("/api/complete", json={}).data, http.get("/api/session").data]
         store.close()
         return served
 
     # The session's random name is the one thing that differs between any two sessions.
-    monkeypatch.setattr("server.store.sqlite.secrets.token_hex", lambda _n: "0" * 16)
+    monkeypatch.setattr("server.store.sessions.secrets.token_hex", lambda _n: "0" * 16)
     one, other = everything_served("one", key=1), everything_served("other", key=2)
     assert len(one) > 30
     assert one == other

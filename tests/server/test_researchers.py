@@ -24,8 +24,8 @@ def test_progress_counts_sessions_by_group_and_status(app: Flask, participant: A
     http.get("/researcher/enter/researcher-token")
     text = " ".join(http.get("/researcher/").text.split())
     people, simulated = text.split("Simulated participants")
-    assert '<th scope="row">1</th><td>1</td><td>0</td><td>0</td>' in people
-    assert '<th scope="row">All</th><td>0</td><td>0</td><td>1</td>' in simulated
+    assert '<th scope="row">1</th><td>1</td><td>0</td><td>0</td><td>0</td><td>0</td>' in people
+    assert '<th scope="row">All</th><td>0</td><td>0</td><td>0</td><td>0</td><td>1</td>' in simulated
 
 
 @pytest.mark.parametrize("address", ["/researcher/", "/researcher/enter/wrong", "/researcher/enter/"])

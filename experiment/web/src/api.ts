@@ -8,6 +8,8 @@ export interface Study {
   consent_digest: string;
   instructions_html: string[];
   fixation_ms: number;
+  /** Why nobody can begin now, in a sentence; who has a session goes on with it all the same. */
+  notice: string | null;
 }
 
 export interface MultipleChoiceContent {
@@ -67,7 +69,6 @@ export type Answer = number | string;
 export interface TrialResponse extends TrialTiming {
   /** Made here once for each answer, so that a retry never makes a second row. */
   response_id: string;
-  session: string;
   trial_index: number;
   response: Answer;
 }
@@ -83,19 +84,36 @@ export interface Feedback<Solution = unknown> {
   solution: Solution;
 }
 
+export interface StoredResponse {
+  response_id: string;
+  /** After a practice trial, what was right; otherwise null. */
+  feedback: Feedback | null;
+}
+
 /** The server said no, in a sentence of its own. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** Seconds to wait before the same request is sent again; 0 if the server does not say. */
+    readonly retryAfter_s = 0,
   ) {
     super(message);
   }
 }
 
+/** The study does not take this person, or no longer; the message tells them why. */
+export class NoEntry extends Error {}
+
 /** Whether the same request may succeed later: no connection, a time-out, or a server that is busy or down. */
 export function isTemporary(error: unknown): boolean {
+  if (error instanceof NoEntry) return false;
   return !(error instanceof ApiError) || error.status === 408 || error.status === 429 || error.status >= 500;
+}
+
+/** Whether the session is not, or no longer, this browser's: it was opened again elsewhere. */
+export function isElsewhere(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 401;
 }
 
 const TIMEOUT_MS = 20_000;
@@ -108,32 +126,53 @@ async function request<T>(method: "GET" | "POST", path: string, body?: object): 
     signal: AbortSignal.timeout(TIMEOUT_MS),
     ...(body && { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }),
   });
-  if (!reply.ok) {
-    const problem = (await reply.json().catch(() => ({}))) as { error?: string };
-    throw new ApiError(reply.status, problem.error ?? `The server answered ${reply.status}.`);
-  }
+  if (!reply.ok) throw await problemOf(reply);
   return (await reply.json()) as T;
+}
+
+async function problemOf(reply: Response): Promise<ApiError> {
+  const problem = (await reply.json().catch(() => null)) as { error?: string } | null;
+  const retryAfter_s = Number(reply.headers.get("Retry-After")) || 0; // a date, which proxies may send, counts as none
+  if (problem?.error) return new ApiError(reply.status, problem.error, retryAfter_s);
+  // Not our server's words, but those of something in between. It is no reason to give an answer up.
+  return new ApiError(502, `The server answered ${reply.status}.`, retryAfter_s);
+}
+
+/** A request for a session. That there is none to be had is no error of the page: it is what it has to say. */
+async function entering(method: "GET" | "POST", body?: object): Promise<Session> {
+  try {
+    return await request<Session>(method, "/api/session", body);
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 403 || error.status === 409)) throw new NoEntry(error.message);
+    throw error;
+  }
 }
 
 export const api = {
   study: () => request<Study>("GET", "/api/study"),
 
+  session: () => entering("GET"),
+
   /** The session of this browser, or null when it has none. */
-  session: async (): Promise<Session | null> => {
+  findSession: async (): Promise<Session | null> => {
     try {
-      return await request<Session>("GET", "/api/session");
+      return await api.session();
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) return null;
+      if (isElsewhere(error)) return null;
       throw error;
     }
   },
 
-  /** Begins a session; the same `start_id` again, after a lost reply, begins no second one. */
+  /**
+   * Begins a session; the same `start_id` again, after a lost reply, begins no second one. Somebody whom the study knows
+   * gets the session that they have begun, perhaps in another browser.
+   */
   startSession: (start_id: string, consent_digest: string, kind: SessionKind) =>
-    request<Session>("POST", "/api/session", { start_id, consent_digest, kind }),
+    entering("POST", { start_id, consent_digest, kind }),
 
-  respond: (response: TrialResponse) =>
-    request<{ response_id: string; feedback: Feedback | null }>("POST", "/api/responses", response),
+  /** Stores answers to the next trials of a session, all of them or none. */
+  respond: (session: string, responses: TrialResponse[]) =>
+    request<{ responses: StoredResponse[] }>("POST", "/api/responses", { session, responses }),
 
   complete: () => request<Completion>("POST", "/api/complete", {}),
 

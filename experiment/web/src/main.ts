@@ -2,17 +2,28 @@
  * The participant's way through a study: consent, instructions, trials, completion code.
  *
  * The server knows how far a session has come, so a reload at any point goes on where the participant was.
- * `?simulate=data-only` or `?simulate=visual` lets jsPsych's simulation mode take the participant's part.
+ * `#simulate=data-only` or `#simulate=visual` lets jsPsych's simulation mode take the participant's part. It stands behind
+ * the `#` because the server takes everything behind a `?`, such as a panel's id, out of the address.
  *
  * Ids and attributes that tests may rely on: #consent-agree, #consent-decline, #page-next, #page-back, #fixation,
  * #stimulus, [data-option="2"], [data-port="west-5"], [data-answer="absorbed"], [data-answer="reflected"], #submit-answer,
- * #feedback-continue, #leave-study, #leave-confirm, #completion-code, #save-status, #progress.
+ * #feedback-continue, #leave-study, #leave-confirm, #completion-code, #save-status, #progress, #notice.
  */
 import { initJsPsych, type JsPsych } from "jspsych";
-import { api, ApiError, type Feedback, type Session, type SessionKind, type SessionTrial, type Study } from "./api";
+import {
+  api,
+  ApiError,
+  type Feedback,
+  isElsewhere,
+  NoEntry,
+  type Session,
+  type SessionKind,
+  type SessionTrial,
+  type Study,
+} from "./api";
 import { measureFrameInterval_ms } from "./fixation";
-import { showCompletion, showEnd, showError, showNotSaved, showWaiting } from "./notices";
-import { Outbox, uuid4 } from "./outbox";
+import { showCompletion, showElsewhere, showEnd, showError, showNotice, showNotSaved, showWaiting } from "./notices";
+import { Outbox } from "./outbox";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
 import MultipleChoicePlugin from "./plugins/multiple-choice";
 import PagePlugin, { type PageData } from "./plugins/page";
@@ -21,12 +32,13 @@ import { ignoreHeldKeysOnButtons } from "./rt";
 import type { TrialData } from "./run-trial";
 import { createLeaveDialog, StudyBar } from "./study-bar";
 import { texts } from "./texts";
+import { uuid4 } from "./uuid";
 
 type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
 type TrialDescription = Timeline[number];
 
 const main = document.getElementById("jspsych")!;
-const askedSimulation = simulationMode(new URLSearchParams(location.search).get("simulate"));
+const askedSimulation = simulationMode(new URLSearchParams(location.hash.slice(1)).get("simulate"));
 
 const jsPsych: JsPsych = initJsPsych({
   display_element: main,
@@ -37,25 +49,23 @@ const jsPsych: JsPsych = initJsPsych({
 const bar = new StudyBar(main, createLeaveDialog(withdraw));
 const outbox = new Outbox(
   (status) => bar.showSaveStatus(status),
-  () => jsPsych.abortExperiment(), // whatever came after a refused response would be refused too
+  () => timelineRuns && jsPsych.abortExperiment(), // whatever came after a refused response would be refused too
 );
 const frameInterval_ms = measureFrameInterval_ms();
 
+let timelineRuns = false;
 /** How the participant left before the end, if so. */
 let left: "declined" | "withdrawn" | null = null;
 
 window.addEventListener("beforeunload", (event) => {
-  if (outbox.unsent > 0) event.preventDefault();
+  if (outbox.unsent > 0 && outbox.rejection === null) event.preventDefault();
 });
 // Trials take keys while the focus is in <main>; a click beside everything must not silence them.
 document.addEventListener("click", () => {
   if (document.activeElement === document.body) main.focus({ preventScroll: true });
 });
 ignoreHeldKeysOnButtons();
-start().catch((error) => {
-  bar.hide();
-  (error === outbox.rejection ? showNotSaved : showError)(main, messageOf(error));
-});
+start().catch(showFailure);
 
 async function start(): Promise<void> {
   showWaiting(main, texts.connecting);
@@ -66,6 +76,8 @@ async function start(): Promise<void> {
   const session = await savedSession();
   if (session?.status === "completed") return showCompletion(main, session);
   if (session?.status === "withdrawn") return showEnd(main, texts.withdrawnTitle, texts.withdrawn);
+  // The notice is for people: a simulation takes nobody's place.
+  if (!session && study.notice !== null && !askedSimulation) return showNotice(main, study.title, study.notice);
 
   main.replaceChildren();
   // A person's session is never taken over by a program, whatever the address asks for.
@@ -75,7 +87,9 @@ async function start(): Promise<void> {
     const kind = simulation ? "simulated" : "human";
     timeline.push(consent(study, kind, (begun) => timeline.push(...begun)));
   }
-  if (timeline.length > 0) await (simulation ? jsPsych.simulate(timeline, simulation) : jsPsych.run(timeline));
+  timelineRuns = timeline.length > 0;
+  if (timelineRuns) await (simulation ? jsPsych.simulate(timeline, simulation) : jsPsych.run(timeline));
+  timelineRuns = false;
 
   bar.hide();
   if (outbox.rejection !== null) throw outbox.rejection;
@@ -83,17 +97,38 @@ async function start(): Promise<void> {
   if (left === "withdrawn") return showEnd(main, texts.withdrawnTitle, texts.withdrawn);
   showWaiting(main, texts.sendingLast);
   await outbox.drain();
-  showCompletion(main, await retrying(api.complete, () => showWaiting(main, texts.unreachable)));
+  showCompletion(main, await reach(api.complete));
 }
 
-/** This browser's session, once the server has every response that an earlier visit left in the outbox. */
+function showFailure(error: unknown): void {
+  bar.hide();
+  bar.hideSaveStatus();
+  const message = messageOf(error);
+  if (error instanceof NoEntry) showNotice(main, document.title, message);
+  else if (isElsewhere(error)) showElsewhere(main, message, outbox.unsent);
+  else if (error === outbox.rejection) showNotSaved(main, message);
+  else showError(main, message);
+}
+
+/** This browser's session, or null when there is none for whoever sits here. */
 async function savedSession(): Promise<Session | null> {
-  const session = await reach(api.session);
-  if (session?.kind === "simulated" && !askedSimulation) return null; // a program's session is no person's
-  if (session?.status !== "active") return session;
-  outbox.drop((response) => response.session !== session.session || response.trial_index < session.next_trial_index);
+  try {
+    const session = await reach(api.findSession);
+    if (session?.kind === "simulated" && !askedSimulation) return null; // a program's session is no person's
+    return session && (await caughtUp(session));
+  } catch (error) {
+    // Somebody else has the place now; but what was answered before is worth as much as ever.
+    if (error instanceof NoEntry) outbox.drain().catch(() => {});
+    throw error;
+  }
+}
+
+/** A session once the server has every response that an earlier visit with this browser left in the outbox. */
+async function caughtUp(session: Session): Promise<Session> {
+  const { session: name, status, next_trial_index } = session;
+  outbox.drop((response) => status !== "active" || response.session !== name || response.trial_index < next_trial_index);
   if (outbox.unsent === 0) return session;
-  showWaiting(main, texts.sendingEarlier);
+  showWaiting(place(), texts.sendingEarlier);
   await outbox.drain();
   return reach(api.session);
 }
@@ -113,10 +148,9 @@ function consent(study: Study, kind: SessionKind, onBegun: (timeline: Timeline) 
         left = "declined";
         return;
       }
-      showWaiting(jsPsych.getDisplayElement(), texts.connecting);
+      showWaiting(place(), texts.connecting);
       const session = await reach(() => api.startSession(start_id, study.consent_digest, kind));
-      outbox.drop((response) => response.session !== session.session);
-      onBegun(await sessionTimeline(study, session));
+      onBegun(await sessionTimeline(study, await caughtUp(session)));
     },
   };
 }
@@ -159,14 +193,19 @@ function sessionTrial(trial: SessionTrial, { session, trials, fixation_ms }: Ses
 async function withdraw(): Promise<void> {
   await api.withdraw();
   outbox.close();
+  bar.hideSaveStatus();
   left = "withdrawn";
   jsPsych.abortExperiment();
 }
 
-/** A request to the server, repeated until it is reached. */
+/** A request to the server, repeated until it is reached and answers. */
 function reach<T>(request: () => Promise<T>): Promise<T> {
-  const place = jsPsych.getDisplayElement() ?? main;
-  return retrying(request, () => showWaiting(place, texts.unreachable));
+  return retrying(request, (error) => showWaiting(place(), error instanceof ApiError ? texts.busy : texts.unreachable));
+}
+
+/** Where the participant looks: jsPsych's display while its timeline runs. */
+function place(): HTMLElement {
+  return timelineRuns ? jsPsych.getDisplayElement() : main;
 }
 
 function simulationMode(asked: string | null): "data-only" | "visual" | null {
@@ -174,6 +213,6 @@ function simulationMode(asked: string | null): "data-only" | "visual" | null {
 }
 
 function messageOf(error: unknown): string {
-  if (!(error instanceof ApiError)) console.error(error);
+  if (!(error instanceof ApiError || error instanceof NoEntry)) console.error(error);
   return error instanceof Error ? error.message : String(error);
 }

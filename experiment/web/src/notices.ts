@@ -17,6 +17,22 @@ export function showEnd(place: HTMLElement, title: string, message: string): voi
   replaceAndFocus(place, page);
 }
 
+/** Why somebody cannot take part, or not go on, in the server's words; there is nothing that they could do here. */
+export function showNotice(place: HTMLElement, title: string, notice: string): void {
+  const page = html(
+    "article",
+    { id: "notice", class: "page", role: "alert", tabindex: -1 },
+    html("h1", {}, title),
+    html("p", { lang: TEXTS_LANGUAGE }, notice),
+  );
+  replaceAndFocus(place, page);
+}
+
+/** Tells that the session goes on in another window or browser. */
+export function showElsewhere(place: HTMLElement, reason: string, unsent: number): void {
+  showProblem(place, texts.elsewhereTitle, reason, ...(unsent > 0 ? [texts.elsewhereKept] : []));
+}
+
 /** An error that the client cannot mend, in the server's own words, with a way to try again. */
 export function showError(place: HTMLElement, message: string): void {
   showProblem(place, texts.errorTitle, message);

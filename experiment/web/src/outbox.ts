@@ -1,51 +1,24 @@
 /**
- * The outbox: every response is kept in the browser's local storage first and sent to the server in order, until the
- * server has acknowledged it. What waits here survives a reload, a closed tab and a lost connection.
+ * The outbox: every response is kept in the browser's local storage first and sent to the server in order, together with
+ * all others that wait, until the server has acknowledged it.
  */
-import { api, type Feedback, type TrialResponse } from "./api";
+import { api, ApiError, type Feedback, isElsewhere, type StoredResponse } from "./api";
+import { MAX_RESPONSES, nextBatch } from "./batch";
+import { forget, keep, type KeptResponse, keptResponses } from "./kept-responses";
 import { retrying } from "./retry";
 
-const KEY_PREFIX = "equipoise-response-";
-
-/** One entry of local storage a response, so that two tabs never overwrite each other's. */
-function keyOf(response: TrialResponse): string {
-  return KEY_PREFIX + response.response_id;
-}
-
-// Storage can be disabled or full. A response is then kept in memory only, which `beforeunload` guards.
-function keep(response: TrialResponse): void {
-  try {
-    localStorage.setItem(keyOf(response), JSON.stringify(response));
-  } catch {}
-}
-
-function forget(response: TrialResponse): void {
-  try {
-    localStorage.removeItem(keyOf(response));
-  } catch {}
-}
-
-function kept(): TrialResponse[] {
-  try {
-    return Object.keys(localStorage)
-      .filter((key) => key.startsWith(KEY_PREFIX))
-      .map((key) => JSON.parse(localStorage.getItem(key)!) as TrialResponse)
-      .sort((one, other) => one.trial_index - other.trial_index);
-  } catch {
-    return [];
-  }
-}
-
-export type SaveStatus = "saved" | "saving" | "offline";
+/** `delayed`: the server is there, but cannot store anything now. `offline`: it cannot be reached. */
+export type SaveStatus = "saved" | "saving" | "delayed" | "offline";
 
 export class Outbox {
-  private waiting = kept();
+  private waiting = keptResponses();
   private sending = false;
   private closed = false;
+  private atOnce = MAX_RESPONSES;
   private receivers = new Map<string, (feedback: Feedback | null) => void>();
   private onDrained: { resolve: () => void; reject: (error: unknown) => void }[] = [];
 
-  /** The server's final no to a response, if there was one; nothing is kept or sent after it. */
+  /** The server's final no to a response, if there was one; nothing is sent after it. */
   rejection: unknown = null;
 
   constructor(
@@ -58,7 +31,7 @@ export class Outbox {
   }
 
   /** Keeps the response and begins to send it. Resolves with the server's feedback once the server has it. */
-  add(response: TrialResponse): Promise<Feedback | null> {
+  add(response: KeptResponse): Promise<Feedback | null> {
     return new Promise((resolve) => {
       if (this.closed) return;
       keep(response);
@@ -78,7 +51,7 @@ export class Outbox {
   }
 
   /** Drops responses that the server has already, or that belong to a session that is over. */
-  drop(isObsolete: (response: TrialResponse) => boolean): void {
+  drop(isObsolete: (response: KeptResponse) => boolean): void {
     this.waiting.filter(isObsolete).forEach(forget);
     this.waiting = this.waiting.filter((response) => !isObsolete(response));
   }
@@ -93,38 +66,50 @@ export class Outbox {
     if (this.sending) return;
     this.sending = true;
     try {
-      for (let response = this.waiting[0]; response; response = this.waiting[0]) await this.sendOne(response);
-      this.onStatus("saved");
+      while (this.waiting.length > 0) await this.sendBatch();
+      if (!this.closed) this.onStatus("saved");
       this.onDrained.splice(0).forEach(({ resolve }) => resolve());
     } catch (error) {
-      if (this.closed) return;
-      this.close(); // the server takes responses in order, so the ones behind a rejected one would be rejected too
-      this.rejection = error;
-      this.onDrained.splice(0).forEach(({ reject }) => reject(error));
-      this.onRejected();
+      if (!this.closed) this.reject(error);
     } finally {
       this.sending = false;
     }
   }
 
-  private async sendOne(response: TrialResponse): Promise<void> {
+  private async sendBatch(): Promise<void> {
     this.onStatus("saving");
-    const { feedback } = await retrying(
-      () => api.respond(response),
-      () => this.onStatus("offline"),
-    );
-    forget(response);
-    this.waiting = this.waiting.filter((other) => other !== response);
-    this.receivers.get(response.response_id)?.(feedback);
-    this.receivers.delete(response.response_id);
+    let batch: KeptResponse[] = [];
+    const attempt = async () => {
+      batch = nextBatch(this.waiting, this.atOnce); // what was answered since the last attempt goes along
+      if (batch.length === 0) return { responses: [] }; // the participant has left
+      return api.respond(batch[0]!.session, batch.map(({ session: _, ...response }) => response));
+    };
+    const onFailure = (error: unknown) => this.onStatus(error instanceof ApiError ? "delayed" : "offline");
+    try {
+      const { responses } = await retrying(attempt, onFailure);
+      this.settle(batch, responses);
+    } catch (error) {
+      if (batch.length === 1 || isElsewhere(error)) throw error;
+      this.atOnce = 1; // a batch is refused whole; one by one, the responses before the one that is meant are stored
+    }
   }
-}
 
-/** A random UUID, version 4. `crypto.randomUUID` exists over HTTPS only; laboratories also serve over plain HTTP. */
-export function uuid4(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  private settle(batch: KeptResponse[], stored: StoredResponse[]): void {
+    batch.forEach(forget);
+    this.waiting = this.waiting.filter((response) => !batch.includes(response));
+    for (const { response_id, feedback } of stored) {
+      this.receivers.get(response_id)?.(feedback);
+      this.receivers.delete(response_id);
+    }
+  }
+
+  private reject(error: unknown): void {
+    // A session that went on elsewhere can come back, and takes what is kept then. Any other refusal is final, also for
+    // the responses behind the refused one, as the server takes them in order.
+    if (isElsewhere(error)) this.closed = true;
+    else this.close();
+    this.rejection = error;
+    this.onDrained.splice(0).forEach(({ reject }) => reject(error));
+    this.onRejected();
+  }
 }

@@ -1,8 +1,12 @@
-/** Repeats a request until it succeeds, with exponential back-off; sooner when the browser is online again. */
-import { isTemporary } from "./api";
+/** Repeats a request until it succeeds: when the server says, else with exponential back-off; sooner once online again. */
+import { ApiError, isTemporary } from "./api";
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
+/** However long the server, or a proxy in front of it, tells us to stay away. Ours counts by the minute. */
+const LONGEST_RETRY_AFTER_MS = 90_000;
+
+const wait = (wait_ms: number) => new Promise<void>((resolve) => setTimeout(resolve, wait_ms));
 
 function waitOrOnline(wait_ms: number): Promise<void> {
   return new Promise((resolve) => {
@@ -16,17 +20,19 @@ function waitOrOnline(wait_ms: number): Promise<void> {
   });
 }
 
-/** The request's result; throws only what no repetition can mend. */
-export async function retrying<T>(request: () => Promise<T>, onFailure: () => void): Promise<T> {
+/** The request's result; throws only what no repetition can mend. `onFailure` is told what else went wrong, each time. */
+export async function retrying<T>(request: () => Promise<T>, onFailure: (error: unknown) => void): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await request();
     } catch (error) {
       if (!isTemporary(error)) throw error;
-      onFailure();
-      const wait_ms = Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS);
+      onFailure(error);
+      const backOff_ms = Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS);
+      const asked_ms = error instanceof ApiError ? Math.min(error.retryAfter_s * 1_000, LONGEST_RETRY_AFTER_MS) : 0;
       // Up to a quarter longer by chance, so that a room full of browsers does not come back in the same instant.
-      await waitOrOnline(wait_ms * (1 + Math.random() / 4));
+      const wait_ms = Math.max(backOff_ms, asked_ms) * (1 + Math.random() / 4);
+      await (asked_ms > 0 ? wait(wait_ms) : waitOrOnline(wait_ms));
     }
   }
 }

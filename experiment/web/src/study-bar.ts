@@ -15,7 +15,7 @@ export class StudyBar {
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
   private header: HTMLElement;
   private statusTimer = 0;
-  private shownStatus: SaveStatus = "saved";
+  private status: SaveStatus = "saved";
 
   constructor(main: HTMLElement, leaveDialog: HTMLDialogElement) {
     const leave = html("button", { id: "leave-study", type: "button", class: "quiet" }, texts.leave);
@@ -52,19 +52,26 @@ export class StudyBar {
   }
 
   showSaveStatus(status: SaveStatus): void {
-    if (status === "saving" && this.shownStatus !== "saved") return; // still offline until something gets through
+    // A further attempt is no news: nothing has got through yet.
+    if (status === this.status || (status === "saving" && this.status !== "saved")) return;
     clearTimeout(this.statusTimer);
-    if (status === "offline") this.sayStatus("offline", texts.offline);
-    else if (status === "saving") this.statusTimer = window.setTimeout(() => this.sayStatus("saving", texts.saving), QUIET_SAVE_MS);
-    else if (this.shownStatus === "saved") this.sayStatus("saved", "");
-    else {
-      this.sayStatus("saved", texts.saved);
-      this.statusTimer = window.setTimeout(() => this.sayStatus("saved", ""), SAVED_SHOWN_MS);
-    }
+    const worried = this.status !== "saved" && this.saveStatus.textContent !== "";
+    this.status = status;
+    if (status === "saved") {
+      this.say(worried ? texts.saved : "");
+      this.statusTimer = window.setTimeout(() => this.say(""), SAVED_SHOWN_MS);
+    } else if (worried || status === "offline") this.say(texts[status]);
+    else this.statusTimer = window.setTimeout(() => this.say(texts[status]), QUIET_SAVE_MS);
   }
 
-  private sayStatus(status: SaveStatus, words: string): void {
-    this.shownStatus = status;
+  /** Says nothing about saving any more: what is to be said is on the page. */
+  hideSaveStatus(): void {
+    clearTimeout(this.statusTimer);
+    this.status = "saved";
+    this.say("");
+  }
+
+  private say(words: string): void {
     if (this.saveStatus.textContent !== words) this.saveStatus.textContent = words;
   }
 }

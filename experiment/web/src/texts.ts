@@ -35,6 +35,7 @@ export const texts = {
   // Waiting
   connecting: "One moment…",
   unreachable: "The server cannot be reached at the moment. We keep trying; you need not do anything.",
+  busy: "The server cannot answer at the moment. We keep trying; you need not do anything.",
   sendingLast: "Sending your last answers. Please keep this page open…",
   sendingEarlier: "Sending your earlier answers. Please keep this page open…",
 
@@ -44,9 +45,12 @@ export const texts = {
   progress: "Progress through the study",
   saving: "Saving…",
   saved: "All answers are saved.",
+  delayed: "Saving takes a while – your answers are kept.",
   offline: "Offline – your answers are kept and will be sent.",
   notSavedTitle: "An answer could not be saved",
   notSaved: "Your earlier answers are safe. Reload the page to go on at the first question without a saved answer.",
+  elsewhereTitle: "The study has stopped in this window",
+  elsewhereKept: "Answers that could not be sent yet are kept in this browser.",
 
   // Leaving
   leave: "Leave the study",

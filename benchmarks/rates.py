@@ -1,0 +1,97 @@
+"""How many responses a second, how fast, and with how many fsyncs: ours beside the tools that labs use today."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from shutil import which
+
+from benchmarks import ours
+from benchmarks.load import Load, Script, Window
+from benchmarks.parts import (
+    FIRST_PORT,
+    N_PARTICIPANTS,
+    WINDOW_COLUMNS,
+    Findings,
+    Settings,
+    drive,
+    median,
+    progress,
+    window_row,
+)
+from benchmarks.peers import PeerUnavailable, otree, psiturk
+from benchmarks.processes import ServerProcess
+
+# What makes a server in a new folder, and, once it runs, what begins a participant of it.
+Contestant = tuple[Callable[[Path], ServerProcess], Callable[[], Callable[[], Script]]]
+
+CONTESTANTS: dict[str, Contestant] = {
+    "equipoise": (lambda folder: ours.server(ours.new_study(folder), FIRST_PORT), lambda: ours.participant),
+    "psiturk": (lambda folder: psiturk.server(folder, FIRST_PORT), lambda: psiturk.participant),
+    "otree": (lambda folder: otree.server(folder, FIRST_PORT), lambda: otree.new_participants(FIRST_PORT)),
+}
+
+SYNC = re.compile(r"^\d+ +([\d.]+) (?:fsync|fdatasync)\(", re.MULTILINE)
+
+
+async def peers(settings: Settings) -> Findings:
+    """Measure ours, psiTurk and oTree in turns, each time with a new server and database."""
+    found = Findings(
+        f"{N_PARTICIPANTS} participants at once, SQLite, median of {settings.rounds}", ("server", *WINDOW_COLUMNS)
+    )
+    windows: dict[str, list[Window]] = {name: [] for name in CONTESTANTS}
+    for number in range(settings.rounds):
+        for name, (new_server, scripts) in CONTESTANTS.items():
+            try:
+                with new_server(settings.folder / f"{name}-{number}") as server:
+                    window = await drive([server], scripts(), settings.seconds)
+            except PeerUnavailable as error:
+                found.notes.append(str(error))
+                continue
+            windows[name].append(window)
+            progress(f"{name}: {window.responses_per_s:,.0f} responses/s, p99 {window.p99_ms:,.0f} ms")
+
+    medians = {name: median(of_rounds) for name, of_rounds in windows.items() if of_rounds}
+    found.rows += [window_row(name, window) for name, window in medians.items()]
+    mine = medians["equipoise"]
+    found.summary = {
+        "responses_per_s": round(mine.responses_per_s),
+        "p50_ms": round(mine.p50_ms, 2),
+        "p99_ms": round(mine.p99_ms, 2),
+        "server_cores": round(mine.server_cores, 2),
+        "server_memory_mb": round(mine.memory_mb, 1),
+    }
+    for name in ("psiturk", "otree"):
+        peer = medians.get(name)
+        found.summary |= {
+            f"{name}_ratio": peer and round(mine.responses_per_s / peer.responses_per_s, 1),
+            f"{name}_responses_per_s": peer and round(peer.responses_per_s, 1),
+            f"{name}_p99_ms": peer and round(peer.p99_ms, 1),
+        }
+    return found
+
+
+async def fsync(settings: Settings) -> Findings:
+    """Count fsync and fdatasync for each acknowledged response, in a run of its own under strace."""
+    found = Findings("Syncs to disk, SQLite", ("server", "syncs", "responses", "syncs/response"))
+    found.summary["fsync_per_response"] = None
+    if which("strace") is None:
+        found.notes.append("not counted: strace is not installed")
+        return found
+    trace = settings.folder / "strace.txt"
+    # With --seccomp-bpf only the traced calls are slowed down, so that as many responses share one as always.
+    strace = ("strace", "-f", "--seccomp-bpf", "-qq", "-ttt", "-e", "trace=fsync,fdatasync", "-o", str(trace))
+    with ours.server(ours.new_study(settings.folder / "fsync"), FIRST_PORT, under=strace) as server:
+        async with Load([server.port], ours.participant) as load:
+            load.start(N_PARTICIPANTS)
+            # Until starts and ends of sessions are spread over time, as they would be.
+            await load.run_until(lambda: load.n_sessions >= N_PARTICIPANTS)
+            begin = time.time()
+            window = await load.window(settings.seconds / 2, server.usage)
+            end = time.time()
+    n_syncs = sum(begin <= float(at) < end for at in SYNC.findall(trace.read_text()))
+    progress(f"{n_syncs:,} syncs for {window.n_responses:,} responses")
+    per_response = round(n_syncs / window.n_responses, 4)
+    found.rows.append(("equipoise", n_syncs, window.n_responses, per_response))
+    found.summary["fsync_per_response"] = per_response
+    return found

@@ -1,0 +1,198 @@
+"""The commands about what is kept: the store itself, places in groups, panel ids, personal links."""
+
+from pathlib import Path
+
+import click
+
+STUDY = click.argument("study", type=click.Path(path_type=Path))
+"""A study's folder; whether it is one is checked by `load_study`, whose message says more."""
+STORE = click.option(
+    "--store",
+    metavar="STORE",
+    help="Where answers are: a file or postgresql://...  [default: EQUIPOISE_STORE, or data/equipoise.db in STUDY]",
+)
+SESSION = click.option("--session", help="The session's name.")
+PANEL_ID = click.option("--panel-id", help="The person's id at the panel, or a personal link's token.")
+
+
+@click.group()
+def store() -> None:
+    """The store of a study's answers: back it up, verify it, copy it to another."""
+
+
+@store.command("backup", epilog="Example: equipoise store backup my-study -o backups/monday.db")
+@STUDY
+@STORE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New file for the backup.")
+def back_up(study: Path, store: str | None, output: Path) -> None:
+    """Write a backup of all answers to a new file; the server may be running.
+
+    The backup is a store by itself: put it in the place of a damaged one, or name it with --store.
+    """
+    from equipoise.stores import back_up_store
+    from experiment.loading import load_study
+
+    found = back_up_store(load_study(study), output, store)
+    click.echo(f"Made {output}: {found.n_responses:,} answers in {found.n_sessions:,} sessions.")
+
+
+@store.command("verify", epilog="Example: equipoise store verify my-study")
+@STUDY
+@STORE
+def verify(study: Path, store: str | None) -> None:
+    """Check that every acknowledged answer is there and unchanged; exit code 1 if not.
+
+    Note the digest down, or publish it: any later change of the answers changes it.
+    """
+    from equipoise.stores import verify_store
+    from experiment.loading import load_study
+
+    found = verify_store(load_study(study), store)
+    for problem in found.problems:
+        click.echo(problem, err=True)
+    if found.problems:
+        raise click.ClickException(
+            f"{len(found.problems):,} problems in {found.n_sessions:,} sessions; keep the store as it is, and compare "
+            "it with a backup."
+        )
+    click.echo(f"{found.n_responses:,} answers in {found.n_sessions:,} sessions: all there, and unchanged.")
+    click.echo(f"Digest: {found.digest}")
+
+
+@store.command("copy", epilog="Example: equipoise store copy my-study/data/equipoise.db postgresql://me@db/my-study")
+@click.argument("source")
+@click.argument("target")
+def copy(source: str, target: str) -> None:
+    """Copy all that a store holds, a file or a database, into an empty one. Stop the server first."""
+    from equipoise.stores import move_store
+
+    found = move_store(source, target)
+    click.echo(f"Copied {found.n_responses:,} answers in {found.n_sessions:,} sessions. Digest: {found.digest}")
+
+
+@click.group()
+def assignment() -> None:
+    """Places in the counterbalance groups: see them, close a group, release a place, read the log of decisions."""
+
+
+@assignment.command("show", epilog="Example: equipoise assignment show my-study")
+@STUDY
+@STORE
+def show(study: Path, store: str | None) -> None:
+    """Show what has become of the places in each group."""
+    from equipoise.stores import places_table
+    from experiment.loading import load_study
+
+    for row in places_table(load_study(study), store):
+        click.echo("".join(f"{cell:>11}" for cell in row).rstrip())
+
+
+def _open_or_close(study: Path, store: str | None, group: int, is_open: bool) -> None:
+    from equipoise.stores import open_group
+    from experiment.loading import load_study
+
+    open_group(load_study(study), group, is_open, store)
+    click.echo(f"Group {group} is {'open' if is_open else 'closed'} for new participants.")
+
+
+GROUP = click.option("--group", required=True, type=click.IntRange(1), help="Number of the group.")
+
+
+@assignment.command("close", epilog="Example: equipoise assignment close my-study --group 3")
+@STUDY
+@STORE
+@GROUP
+def close(study: Path, store: str | None, group: int) -> None:
+    """Put no new participants into a group; those under way go on."""
+    _open_or_close(study, store, group, is_open=False)
+
+
+@assignment.command("open", epilog="Example: equipoise assignment open my-study --group 3")
+@STUDY
+@STORE
+@GROUP
+def reopen(study: Path, store: str | None, group: int) -> None:
+    """Put new participants into a closed group again."""
+    _open_or_close(study, store, group, is_open=True)
+
+
+@assignment.command("release", epilog="Example: equipoise assignment release my-study --panel-id 5f3a --reason return")
+@STUDY
+@STORE
+@SESSION
+@PANEL_ID
+@click.option(
+    "--reason",
+    required=True,
+    type=click.Choice(["return", "exclusion"]),
+    help="return: the panel says that the person gave the submission back; exclusion: you exclude this session.",
+)
+def release(study: Path, store: str | None, session: str | None, panel_id: str | None, reason: str) -> None:
+    """Release somebody's place, completed or not, so that another person is recruited for it. Answers stay."""
+    from equipoise.stores import release_place
+    from experiment.loading import load_study
+    from server.store import Release
+
+    found = release_place(load_study(study), Release(reason), session, panel_id, store)
+    click.echo(f"The place of session {found.session} is released; somebody else will be recruited for it.")
+
+
+@assignment.command("log", epilog="Example: equipoise assignment log my-study -o places.csv")
+@STUDY
+@STORE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+def log(study: Path, store: str | None, output: Path) -> None:
+    """Write the log of every decision about places, with the numbers on which it rests."""
+    from equipoise.stores import write_log
+    from experiment.loading import load_study
+
+    click.echo(f"Made {output} with {write_log(load_study(study), output, store):,} decisions.")
+
+
+@click.group()
+def identities() -> None:
+    """Panel ids, which are personal data: export or delete them. They are in no other export."""
+
+
+@identities.command("export", epilog="Example: equipoise identities export my-study -o panel-ids.csv")
+@STUDY
+@STORE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+def export(study: Path, store: str | None, output: Path) -> None:
+    """Write the panel ids with sessions, pseudonyms and completion codes, as needed to pay people."""
+    from equipoise.stores import write_identities
+    from experiment.loading import load_study
+
+    click.echo(f"Made {output} with {write_identities(load_study(study), output, store):,} people. Keep it safe.")
+
+
+@identities.command("delete", epilog="Example: equipoise identities delete my-study --everybody")
+@STUDY
+@STORE
+@SESSION
+@PANEL_ID
+@click.option("--everybody", is_flag=True, help="Delete all panel ids of this study, as when all have been paid.")
+def delete(study: Path, store: str | None, session: str | None, panel_id: str | None, everybody: bool) -> None:
+    """Delete panel ids; the answers stay, and nobody can tell any more whose they are.
+
+    Somebody whose id is deleted could take part once more.
+    """
+    from equipoise.stores import delete_identities
+    from experiment.loading import load_study
+
+    n = delete_identities(load_study(study), session, panel_id, everybody, store)
+    click.echo(f"Deleted {n:,} panel ids.")
+
+
+@click.command(epilog="Example: equipoise links my-study -n 30 --address https://study.example.org -o links.csv")
+@STUDY
+@click.option("-n", "n_links", required=True, type=click.IntRange(1, 100_000), help="How many.")
+@click.option("--address", required=True, help="Address at which the study is served.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+def links(study: Path, n_links: int, address: str, output: Path) -> None:
+    """Make personal links, each for one person to take part once (`recruitment: {entry: link}`)."""
+    from equipoise.stores import write_links
+    from experiment.loading import load_study
+
+    write_links(load_study(study), n_links, address, output)
+    click.echo(f"Made {output} with {n_links:,} links.")

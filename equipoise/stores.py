@@ -1,0 +1,204 @@
+"""A study's store, wherever it is: what the commands about answers, places and people have in common."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from batteries.errors import InputError
+from equipoise.progress import spinner
+from experiment.records import Kind
+from experiment.study import Study
+from server.entry import LINK_PARAMETER, make_link_token
+from server.secret_files import read_secrets
+from server.serving import secrets_folder, store_location
+from server.settings import read_settings
+from server.store import Conflict, Release, Store, StoreUnavailable
+from server.store.contract import SessionFound
+from server.store.copying import back_up, copy_store
+from server.store.opened import is_address, opened_store
+from server.store.verifying import Verified, verify
+
+
+@contextmanager
+def store_of(study: Study, location: str | None = None, must_exist: bool = False) -> Iterator[Store]:
+    """Open the store that a study's answers go to.
+
+    Parameters
+    ----------
+    study
+        The study.
+    location
+        Its store, a file or the address of a database; by default what the settings say.
+    must_exist
+        Whether a file that is not there is a mistake, instead of a store to be made.
+
+    Raises
+    ------
+    InputError
+        If the store cannot be used.
+    """
+    place = store_location(study, read_settings(store=location))
+    if must_exist and not is_address(place) and not Path(place).exists():
+        raise InputError(f"{place}: there is no such store; nothing has been answered yet, or the name is another.")
+    try:
+        with opened_store(place) as store:
+            yield store
+    except StoreUnavailable as error:
+        raise InputError(f"the store cannot be used now ({error}); try again when that is mended.") from None
+
+
+def shown_location(study: Study, location: str | None = None) -> str:
+    """Return where a study's answers go, in words, without a password."""
+    place = store_location(study, read_settings(store=location))
+    return "the database" if is_address(place) else place
+
+
+def verify_store(study: Study, location: str | None = None) -> Verified:
+    """Check that all is in a store that was acknowledged, unchanged."""
+    with store_of(study, location, must_exist=True) as store, spinner("Checking"), store.snapshot() as db:
+        return verify(db)
+
+
+def back_up_store(study: Study, path: Path, location: str | None = None) -> Verified:
+    """Write a backup of a store, which may be in use, to a new file."""
+    with store_of(study, location, must_exist=True) as store, spinner("Backing up"):
+        return back_up(store, path)
+
+
+def move_store(source: str, target: str) -> Verified:
+    """Copy a store, a file or a database, into another that is empty.
+
+    Raises
+    ------
+    InputError
+        If a store cannot be used, or the target is not empty.
+    """
+    if not is_address(source) and not Path(source).exists():
+        raise InputError(f"{source}: there is no such store; mend the name.")
+    try:
+        with opened_store(source) as read, opened_store(target) as write, spinner("Copying"):
+            return copy_store(read, write)
+    except StoreUnavailable as error:
+        raise InputError(f"a store cannot be used ({error}); nothing was copied.") from None
+
+
+def places_table(study: Study, location: str | None = None) -> list[tuple[str, ...]]:
+    """Return the places of people by group, as rows of text with a heading and a sum."""
+    with store_of(study, location) as store:
+        store.register_study(study)
+        groups = [group for group in store.progress(study) if group.kind is Kind.HUMAN]
+    counts = [
+        (group.n_completed, group.n_under_way, group.n_lapsed, group.n_replaced, group.n_withdrawn) for group in groups
+    ]
+    heading = ("group", "completed", "under way", "lapsed", "replaced", "withdrawn", "")
+    rows = [
+        (str(group.group), *map(str, row), "" if group.is_open else "closed")
+        for group, row in zip(groups, counts, strict=True)
+    ]
+    return [heading, *rows, ("all", *(str(sum(column)) for column in zip(*counts, strict=True)), "")]
+
+
+def open_group(study: Study, group: int, is_open: bool, location: str | None = None) -> None:
+    """Open or close a counterbalance group for new participants."""
+    with store_of(study, location) as store:
+        store.register_study(study)
+        try:
+            store.open_group(study, group, is_open)
+        except Conflict:
+            n_groups = study.definition.design.groups
+            raise InputError(f"--group {group}: there is no such group; the groups are 1 to {n_groups}.") from None
+
+
+def release_place(
+    study: Study, reason: Release, session: str | None, panel_id: str | None, location: str | None = None
+) -> SessionFound:
+    """Release the place of a session, or of whom a panel calls by an id, so that somebody else is recruited.
+
+    Raises
+    ------
+    InputError
+        If there is no such session, or its place was released before.
+    """
+    with store_of(study, location, must_exist=True) as store:
+        found = _find(store, study, session, panel_id)
+        if not store.release_place(found.session, reason):
+            raise InputError(f"the place of session {found.session} was released before; nothing was changed.")
+    return found
+
+
+def _find(store: Store, study: Study, session: str | None, panel_id: str | None) -> SessionFound:
+    if (session is None) == (panel_id is None):
+        raise InputError("name the session either by --session or by --panel-id.")
+    if session is not None:
+        found = store.session_named(study, session)
+        if found is None:
+            raise InputError(f"--session {session}: this study has no such session; mend the name.")
+        return found
+    sessions = store.sessions_of(study, panel_id or "")
+    if not sessions:
+        raise InputError(f"--panel-id {panel_id}: nobody with this id has begun this study; mend the id.")
+    return sessions[-1]
+
+
+def write_log(study: Study, path: Path, location: str | None = None) -> int:
+    """Write the log of decisions about places as CSV; return how many there are."""
+    with store_of(study, location, must_exist=True) as store:
+        events = store.events(study)
+    rows = [(event.event_index, event.at, event.event, event.session, json.dumps(event.details)) for event in events]
+    _write_csv(path, ("event_index", "at", "event", "session", "details"), rows)
+    return len(rows)
+
+
+def write_identities(study: Study, path: Path, location: str | None = None) -> int:
+    """Write the panel ids of a study with their pseudonyms as CSV, for the owner's eyes; return how many there are."""
+    with store_of(study, location, must_exist=True) as store:
+        people = store.identities(study)
+    columns = list(dict.fromkeys(name for person in people for name in person))
+    _write_csv(path, columns, [[person.get(name, "") for name in columns] for person in people])
+    return len(people)
+
+
+def delete_identities(
+    study: Study, session: str | None, panel_id: str | None, everybody: bool, location: str | None = None
+) -> int:
+    """Delete panel ids, one person's or everybody's, and leave the answers; return how many."""
+    with store_of(study, location, must_exist=True) as store:
+        if everybody:
+            return store.delete_identities(study)
+        return store.delete_identities(study, _find(store, study, session, panel_id).participant)
+
+
+def write_links(study: Study, n_links: int, address: str, path: Path) -> None:
+    """Write new personal links to a study, a line each.
+
+    Raises
+    ------
+    InputError
+        If the study does not go by personal links.
+    """
+    if study.definition.recruitment.entry != "link":
+        raise InputError(
+            f"{study.folder / 'study.yaml'}: personal links work only with `recruitment: {{entry: link}}`; set it."
+        )
+    key = read_secrets(secrets_folder(study, read_settings())).signing_key
+    rows = [[f"{address.rstrip('/')}/?{LINK_PARAMETER}={make_link_token(study, key)}"] for _ in range(n_links)]
+    _write_csv(path, ["link"], rows)
+
+
+def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Write a CSV file for its owner alone: what it holds leads to people."""
+    try:
+        path.touch(mode=0o600)
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows([[_guarded(cell) for cell in row] for row in rows])
+    except OSError as error:
+        raise InputError(f"{path}: the file cannot be written ({error.strerror}); name another place.") from None
+
+
+def _guarded(cell: object) -> object:
+    """Return a text so that no spreadsheet takes it for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

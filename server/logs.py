@@ -1,0 +1,17 @@
+"""Logs: a line of JSON for each thing worth knowing, without a word on who people are or what they answered."""
+
+import logging
+
+from pythonjsonlogger.json import JsonFormatter
+
+logger = logging.getLogger("equipoise")
+
+
+def write_json_lines(level: str) -> None:
+    """Send this process' logs to standard error, a JSON object a line, with times in UTC."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        JsonFormatter("{levelname}{name}{message}", style="{", timestamp=True, rename_fields={"levelname": "level"})
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logger.setLevel(level)

@@ -1,0 +1,161 @@
+"""Answers: many participants' at once, checked against their sessions and written in a handful of statements."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiment.records import Response, Status
+from server.store.checksums import RESPONSE_COLUMNS, link
+from server.store.contract import Conflict, NotYourSession
+from server.store.database import Database, insert_sql, marks
+from server.store.registry import as_json
+from server.store.times import as_text, now
+
+INSERT = insert_sql("responses", (*RESPONSE_COLUMNS, "checksum"))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one request brings: answers to the next trials of one session."""
+
+    session: str
+    token_digest: str
+    responses: Sequence[Response]
+
+
+@dataclass
+class _State:
+    """A session as it stands, and will stand after what has been accepted."""
+
+    token_digest: str | None
+    status: str
+    n_trials: int
+    n_answered: int
+    checksum: str
+
+
+def add(db: Database, batch: Sequence[Answers]) -> list[list[bool] | Conflict]:
+    """Store what a batch of requests brings; each request is stored whole, or refused by the `Conflict` in its place.
+
+    Works in four statements, however large the batch. See `Store.add_responses`.
+    """
+    states = _lock_states(db, sorted({answers.session for answers in batch}))
+    received_at = now()
+    accepted: list[tuple[Any, ...]] = []
+    outcomes: list[list[bool] | Conflict] = []
+    for answers in batch:
+        state = states.get(answers.session)
+        before = (state.n_answered, state.checksum) if state else None
+        n_accepted = len(accepted)
+        try:
+            if state is None or state.token_digest != answers.token_digest:
+                raise NotYourSession("This session was opened again elsewhere; go on there, or reload this page.")
+            outcomes.append([_accept(db, answers.session, state, r, received_at, accepted) for r in answers.responses])
+        except Conflict as conflict:
+            if state and before:
+                state.n_answered, state.checksum = before
+            del accepted[n_accepted:]
+            outcomes.append(conflict)
+    write(db, accepted)
+    changed = sorted({row[0] for row in accepted})
+    db.executemany(
+        "UPDATE sessions SET n_answered = ?, checksum = ? WHERE session = ?",
+        [(states[session].n_answered, states[session].checksum, session) for session in changed],
+    )
+    return outcomes
+
+
+def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
+    # In the order of their names, so that two servers never wait for each other in a circle.
+    rows = db.execute(
+        "SELECT session, token_digest, status, n_trials, n_answered, checksum FROM sessions "
+        f"WHERE session IN ({marks(sessions)}) ORDER BY session{db.for_update}",
+        sessions,
+    )
+    return {session: _State(*state) for session, *state in rows}
+
+
+def _accept(
+    db: Database,
+    session: str,
+    state: _State,
+    response: Response,
+    received_at: str,
+    accepted: list[tuple[Any, ...]],
+) -> bool:
+    """Add the row of a new answer to those accepted, or find that it is stored already."""
+    # Participants read these.
+    if response.trial_index < state.n_answered:
+        _check_is_retry(db, session, response, accepted)
+        return False
+    if state.status != Status.ACTIVE:
+        raise Conflict(f"This session is {state.status}; it takes no more answers.")
+    if response.trial_index >= state.n_trials:
+        raise Conflict(f"There is no trial {response.trial_index} in this session.")
+    if response.trial_index > state.n_answered:
+        raise Conflict("The answer to an earlier question has not arrived.")
+    values = row(session, response, received_at)
+    state.n_answered, state.checksum = state.n_answered + 1, link(state.checksum, values)
+    accepted.append((*values, state.checksum))
+    return True
+
+
+def _check_is_retry(db: Database, session: str, response: Response, accepted: Iterable[tuple[Any, ...]]) -> None:
+    sent = (response.response_id, as_json(response.response))
+    stored = db.execute(
+        "SELECT response_id, response FROM responses WHERE session = ? AND trial_index = ? AND attempt = 1",
+        (session, response.trial_index),
+    ).fetchone()
+    if stored is None:  # accepted in this very batch, and not yet written
+        stored = next((row[3], row[4]) for row in accepted if row[:2] == (session, response.trial_index))
+    if stored == sent:
+        return
+    if stored[0] == response.response_id:
+        raise Conflict("This response id belongs to another answer.")
+    raise Conflict("This question has been answered already, perhaps in another window.")
+
+
+def row(
+    session: str,
+    response: Response,
+    received_at: str,
+    valid: bool = True,
+    text: str | None = None,
+    imported_correct: bool | None = None,
+) -> tuple[Any, ...]:
+    """Return an answer as it is stored, in the order of `RESPONSE_COLUMNS`."""
+    return (
+        session,
+        response.trial_index,
+        1,
+        response.response_id,
+        as_json(response.response),
+        _plain(response.rt_ms),
+        _plain(response.fixation_ms),
+        response.fixation_frames,
+        as_text(response.shown_at) if response.shown_at else None,
+        received_at,
+        response.frames_dropped,
+        response.focus_lost,
+        int(valid),
+        text,
+        None if imported_correct is None else int(imported_correct),
+    )
+
+
+def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows as `row` makes them, each with its checksum at the end."""
+    db.executemany(INSERT, rows)
+
+
+def _plain(number: float | None) -> float | None:
+    """Return a number as every database gives it back: SQLite knows no negative zero."""
+    return None if number is None else number + 0.0
+
+
+def answers_of(db: Database, session: str) -> list[tuple[int, str]]:
+    """Return trial index and answer (JSON) of a session's answers."""
+    rows: list[tuple[int, str]] = db.execute(
+        "SELECT trial_index, response FROM responses WHERE session = ? ORDER BY trial_index", (session,)
+    ).fetchall()
+    return rows

@@ -1,0 +1,261 @@
+"""Places in counterbalance groups: reserved at the start, confirmed on completion, or released for somebody else.
+
+A group's places are those that are confirmed or reserved; the next person goes where the fewest are taken. All
+functions work under the lock of the study's log (`server.store.log`), so that decisions come one after the other and no
+group is ever over-filled; each decision is written to that log with the numbers on which it rests.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from experiment.records import Kind, Status
+from experiment.recruitment import Recruitment
+from server.store.contract import Conflict, Place, Release, StudyFull
+from server.store.database import Database
+from server.store.log import Log
+from server.store.times import minutes_ago, now
+
+
+@dataclass(frozen=True)
+class GroupPlaces:
+    """How many places of a group are taken."""
+
+    group: int
+    n_begun: int
+    """Sessions ever begun; also the seed of the latest."""
+    n_reserved: int
+    n_confirmed: int
+    is_open: bool
+
+    @property
+    def n_taken(self) -> int:
+        """Places that nobody else can have."""
+        return self.n_reserved + self.n_confirmed
+
+
+def choose_group(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> int | None:
+    """Return the group for the next person: the open one with the fewest places taken, or None if all is full.
+
+    Of several, the one with the fewest completed, as somebody under way may yet leave; of these, the first. Those
+    under way count like those who have completed: to go by the completed alone would send everybody who comes before
+    the next completion into one group.
+    """
+    if recruitment.quota is not None and sum(group.n_taken for group in groups) >= recruitment.quota:
+        return None
+    free = [group for group in groups if group.is_open and not _is_filled(group, recruitment)]
+    if not free:
+        return None
+    return min(free, key=lambda group: (group.n_taken, group.n_confirmed, group.group)).group
+
+
+def _is_filled(group: GroupPlaces, recruitment: Recruitment) -> bool:
+    return recruitment.quota_per_group is not None and group.n_taken >= recruitment.quota_per_group
+
+
+def read_places(db: Database, study_digest: str, kind: Kind) -> list[GroupPlaces]:
+    """Return the places of each group, in the groups' order."""
+    rows = db.execute(
+        'SELECT "group", n_begun, n_reserved, n_confirmed, is_open FROM places '
+        'WHERE study_digest = ? AND kind = ? ORDER BY "group"',
+        (study_digest, kind.value),
+    )
+    return [
+        GroupPlaces(group, n_begun, n_reserved, n_confirmed, bool(is_open))
+        for group, n_begun, n_reserved, n_confirmed, is_open in rows
+    ]
+
+
+def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
+    """Make the empty groups of a study that is registered for the first time."""
+    db.executemany(
+        'INSERT INTO places (study_digest, kind, "group", n_begun, n_reserved, n_confirmed, is_open) '
+        "VALUES (?, ?, ?, 0, 0, 0, 1) ON CONFLICT DO NOTHING",
+        [
+            (study_digest, kind.value, group)
+            for kind in (Kind.HUMAN, Kind.SIMULATED)
+            for group in range(1, n_groups + 1)
+        ],
+    )
+
+
+def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> str | None:
+    """Return the sentence for a person who came now and found no place, or None if there is one."""
+    groups = read_places(db, study_digest, Kind.HUMAN)
+    if choose_group(groups, recruitment) is not None:
+        return None
+    expired = Counter(group for _, group, _ in _expired(db, study_digest, recruitment))
+    after_release = [replace(group, n_reserved=group.n_reserved - expired[group.group]) for group in groups]
+    return None if choose_group(after_release, recruitment) is not None else _why_full(after_release, recruitment)
+
+
+def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str) -> tuple[int, int]:
+    """Reserve a place for a new session and return its group and seed.
+
+    Raises
+    ------
+    StudyFull
+        If there is none.
+    """
+    if kind is Kind.SIMULATED:
+        # Dealt in turn, and never against a quota: so that a simulation can be repeated.
+        groups = read_places(log.db, log.study_digest, kind)
+        chosen: int | None = min(groups, key=lambda group: (group.n_begun, group.group)).group
+    else:
+        release_expired(log, recruitment)
+        groups = read_places(log.db, log.study_digest, kind)
+        chosen = choose_group(groups, recruitment)
+    if chosen is None:
+        raise StudyFull(_why_full(groups, recruitment))
+    seed = groups[chosen - 1].n_begun + 1
+    _count(log, kind, chosen, n_begun=1, n_reserved=1)
+    log.write("reserved", session, kind=kind, group=chosen, seed=seed, **_numbers(groups, recruitment))
+    return chosen, seed
+
+
+def release_expired(log: Log, recruitment: Recruitment) -> None:
+    """Release the places of people who have not answered for the study's time-out."""
+    for session, group, seen_at in _expired(log.db, log.study_digest, recruitment):
+        _release(log, Kind.HUMAN, session, group, Place.RESERVED, Release.TIME_OUT, seen_at=seen_at)
+
+
+def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[tuple[str, int, str]]:
+    """Return session, group and the time of the last visit of those who have timed out."""
+    limit = minutes_ago(recruitment.time_out_min)
+    return db.execute(
+        'SELECT session, "group", seen_at FROM sessions JOIN participants USING (participant) '
+        "WHERE study_digest = ? AND place = 'reserved' AND kind = 'human' AND seen_at < ? AND NOT EXISTS "
+        "(SELECT 1 FROM responses WHERE responses.session = sessions.session AND received_at >= ?) ORDER BY session",
+        (study_digest, limit, limit),
+    ).fetchall()
+
+
+@dataclass(frozen=True)
+class HeldPlace:
+    """A session as decisions about its place see it."""
+
+    session: str
+    kind: Kind
+    group: int
+    status: Status
+    place: Place
+    release_reason: str | None
+    has_all_answers: bool
+
+
+def held_place(db: Database, session: str) -> HeldPlace:
+    """Return a session's place; under the log's lock nobody else changes it."""
+    name, kind, group, status, place, reason, n_missing = db.execute(
+        'SELECT session, kind, "group", status, place, release_reason, n_trials - n_answered '
+        "FROM sessions JOIN participants USING (participant) WHERE session = ?",
+        (session,),
+    ).fetchone()
+    return HeldPlace(name, Kind(kind), group, Status(status), Place(place), reason, n_missing == 0)
+
+
+def confirm(log: Log, held: HeldPlace, recruitment: Recruitment, completed_at: str) -> None:
+    """Confirm the place of somebody who has completed; one that timed out is theirs again if there is room."""
+    if held.place is Place.RESERVED:
+        _count(log, held.kind, held.group, n_reserved=-1, n_confirmed=1)
+    elif held.release_reason == Release.TIME_OUT and _has_room(log, held, recruitment):
+        _count(log, held.kind, held.group, n_confirmed=1)
+    else:
+        reason = held.release_reason
+        log.write("surplus", held.session, group=held.group, place_released_for=reason, completed_at=completed_at)
+        return
+    log.db.execute("UPDATE sessions SET place = 'confirmed', release_reason = NULL WHERE session = ?", (held.session,))
+    log.write("confirmed", held.session, group=held.group, completed_at=completed_at)
+
+
+def release(log: Log, held: HeldPlace, reason: Release, **details: str) -> bool:
+    """Release a place and return whether there was one to release."""
+    _release(log, held.kind, held.session, held.group, held.place, reason, **details)
+    return held.place is not Place.RELEASED
+
+
+def regain(log: Log, held: HeldPlace, recruitment: Recruitment) -> None:
+    """Reserve a place again for somebody who has come back.
+
+    Raises
+    ------
+    StudyFull
+        If there is no room, or the researcher has released the place.
+    """
+    if held.place is Place.RELEASED:
+        release_expired(log, recruitment)
+        if held.release_reason != Release.TIME_OUT or not _has_room(log, held, recruitment):
+            raise StudyFull(
+                "You were away for a while, and your place in this study was given to somebody else. "
+                "Your answers so far are safe, but you cannot go on. Thank you for taking part!"
+            )
+        _count(log, held.kind, held.group, n_reserved=1)
+        log.write("regained", held.session, group=held.group)
+    log.db.execute(
+        "UPDATE sessions SET place = ?, release_reason = NULL, seen_at = ? WHERE session = ?",
+        (Place.RESERVED.value, now(), held.session),
+    )
+
+
+def open_group(log: Log, group: int, is_open: bool) -> None:
+    """Open or close a group for new participants.
+
+    Raises
+    ------
+    Conflict
+        If the study has no such group.
+    """
+    changed = log.db.execute(
+        "UPDATE places SET is_open = ? WHERE study_digest = ? AND kind = 'human' AND \"group\" = ?",
+        (int(is_open), log.study_digest, group),
+    )
+    if not changed.rowcount:
+        raise Conflict(f"there is no group {group}")
+    log.write("opened" if is_open else "closed", group=group)
+
+
+def _release(log: Log, kind: Kind, session: str, group: int, place: Place, reason: Release, **details: str) -> None:
+    log.db.execute(
+        "UPDATE sessions SET place = 'released', release_reason = ? WHERE session = ?", (reason.value, session)
+    )
+    if place is Place.RESERVED:
+        _count(log, kind, group, n_reserved=-1)
+    elif place is Place.CONFIRMED:
+        _count(log, kind, group, n_confirmed=-1)
+    log.write("released", session, group=group, because=reason, was=place, **details)
+
+
+def _has_room(log: Log, held: HeldPlace, recruitment: Recruitment) -> bool:
+    if held.kind is Kind.SIMULATED:
+        return True
+    groups = read_places(log.db, log.study_digest, held.kind)
+    group = next(group for group in groups if group.group == held.group)
+    others = sum(group.n_taken for group in groups)
+    return not _is_filled(group, recruitment) and (recruitment.quota is None or others < recruitment.quota)
+
+
+def _count(log: Log, kind: Kind, group: int, n_begun: int = 0, n_reserved: int = 0, n_confirmed: int = 0) -> None:
+    log.db.execute(
+        "UPDATE places SET n_begun = n_begun + ?, n_reserved = n_reserved + ?, n_confirmed = n_confirmed + ? "
+        'WHERE study_digest = ? AND kind = ? AND "group" = ?',
+        (n_begun, n_reserved, n_confirmed, log.study_digest, kind.value, group),
+    )
+
+
+def _numbers(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> dict[str, object]:
+    """Return what a choice rests on: [completed, under way] of each group, the closed groups, the quotas."""
+    return {
+        "taken": {group.group: [group.n_confirmed, group.n_reserved] for group in groups},
+        "closed": [group.group for group in groups if not group.is_open],
+        "quota": recruitment.quota,
+        "quota_per_group": recruitment.quota_per_group,
+    }
+
+
+def _why_full(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> str:
+    """Return the sentence for somebody who comes too late: for good, or until somebody under way leaves."""
+    if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
+        return "This study has all the participants it needs. Thank you for your interest!"
+    return (
+        "All places in this study are taken just now. If somebody leaves, one becomes free: "
+        f"please try again in about {recruitment.time_out_min:.0f} minutes."
+    )

@@ -1,0 +1,54 @@
+"""Checksum chains: each row's checksum covers the one before it, so that a change, a gap or a swap breaks the chain.
+
+A session's chain begins with the session itself and its plan, and has a link for each answer; the session keeps the
+last one, so that a missing end is seen too. The log of decisions is a chain of its own. Chains tell of damage, mishaps
+and quiet edits; whoever rewrites all of a chain with its ends is caught by a digest that was noted down before
+(`equipoise store verify` prints it).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+RESPONSE_COLUMNS = (
+    "session", "trial_index", "attempt", "response_id", "response", "rt_ms", "fixation_ms", "fixation_frames",
+    "shown_at", "received_at", "frames_dropped", "focus_lost", "valid", "text", "imported_correct",
+)  # fmt: skip
+"""What is stored of an answer and covered by its checksum, in this order."""
+
+FIXED = """
+    session, participant, kind, study_digest, battery_digest, "group", seed, source, started_at, consent_digest,
+    run, model, model_version, temperature, prompt_digest, parameters,
+    CASE WHEN kind = 'model' THEN completed_at END
+"""
+"""What of a session is fixed when it is stored, as columns of `SESSIONS`; those from `run` on are a model's."""
+
+SESSIONS = "sessions LEFT JOIN participants USING (participant) LEFT JOIN runs USING (session)"
+
+
+def link(previous: str, values: Sequence[Any]) -> str:
+    """Return the checksum of a row after the one before it: SHA-256, as 64 hexadecimal digits.
+
+    Parameters
+    ----------
+    previous
+        The checksum before; "" at the beginning.
+    values
+        Texts, numbers and None, as the database gives them back.
+    """
+    # A plain and fast form, not the canonical one: the same Python types come from every store, in fixed order.
+    return hashlib.sha256(json.dumps([previous, *values], separators=(",", ":")).encode()).hexdigest()
+
+
+def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:
+    """Return the checksum with which a session's chain begins.
+
+    Parameters
+    ----------
+    fixed
+        What of the session never changes, as `FIXED` selects it.
+    plan
+        Phase and item id of each trial, in order.
+    """
+    return link("", [*fixed, *(list(trial) for trial in plan)])

@@ -1,0 +1,100 @@
+"""Moving a store's content into another store, of whatever kind, and backing up a store that is in use."""
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from batteries.errors import InputError
+from server.store.contract import Store, StoreUnavailable
+from server.store.database import Database
+from server.store.sqlite import SqliteStore
+from server.store.tables import TABLES
+from server.store.verifying import Verified, verify
+
+ROWS_AT_ONCE = 5_000
+
+
+def copy_store(source: Store, target: Store, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
+    """Copy all that a store holds, as it is at one moment, into an empty one; return what was found in the copy.
+
+    Parameters
+    ----------
+    source, target
+        The stores. What is written to the source meanwhile is not in the copy.
+    on_rows
+        Called with the number of rows copied since the last call.
+
+    Raises
+    ------
+    InputError
+        If the target is not empty, or the copy does not prove equal; then nothing is in the target.
+    """
+    with source.snapshot() as read, target.filling() as write:
+        if write.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
+            raise InputError("the store to copy to holds a study already; name an empty one.")
+        for table, columns in TABLES.items():
+            write.fill(table, columns, _rows(read, table, columns, on_rows))
+        found, copy = verify(read), verify(write)
+        if copy != found or _n_rows(read) != _n_rows(write):
+            raise InputError("the copy is not equal to the store it was made from, so it was undone; copy again.")
+    return copy
+
+
+def _n_rows(db: Database) -> list[int]:
+    return [db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in TABLES]
+
+
+def _rows(
+    db: Database, table: str, columns: tuple[str, ...], on_rows: Callable[[int], None]
+) -> Iterator[tuple[Any, ...]]:
+    names = ", ".join(f'"{column}"' for column in columns)
+    n_rows = 0
+    for row in db.stream(f'SELECT {names} FROM "{table}"'):
+        yield row
+        n_rows += 1
+        if n_rows % ROWS_AT_ONCE == 0:
+            on_rows(ROWS_AT_ONCE)
+    on_rows(n_rows % ROWS_AT_ONCE)
+
+
+def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
+    """Write a backup, a SQLite store, of a store that may be in use; see `copy_store`.
+
+    The file is there whole, synced and checked, or not at all.
+
+    Raises
+    ------
+    InputError
+        If there is something of that name already, or the file cannot be written.
+    """
+    if path.exists():
+        raise InputError(f"{path}: there is a file of this name already; name a new one, so that no backup is lost.")
+    aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        target = SqliteStore(aside)
+        try:
+            verified = copy_store(source, target, on_rows)
+        finally:
+            target.close()
+        aside.chmod(0o600)
+        _sync(aside)
+        aside.rename(path)
+        _sync(path.parent)
+    except (OSError, StoreUnavailable) as error:
+        raise InputError(f"{path}: the backup cannot be written ({error}); name another place.") from None
+    finally:
+        if path.parent.is_dir():
+            for leftover in [file for file in path.parent.iterdir() if file.name.startswith(aside.name)]:
+                leftover.unlink()
+    return verified
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or the names in a folder, written to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

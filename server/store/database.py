@@ -1,0 +1,72 @@
+"""What the store's statements need of a database: SQL that SQLite and PostgreSQL both speak, with `?` for a value."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+
+class Rows(Protocol):
+    """The outcome of a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """Rows that were changed."""
+
+    @property
+    def description(self) -> Any:
+        """A sequence for each column, whose first entry is its name."""
+
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Database(Protocol):
+    """A connection inside a transaction."""
+
+    for_update: str
+    """Ends a SELECT whose rows nobody else may change before the transaction ends."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
+        """Run one statement."""
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row."""
+
+    def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query without holding them all in memory."""
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Put many rows into a table by the fastest way there is."""
+
+
+class SqliteDatabase:
+    """A SQLite connection; its one writer needs no locks on rows."""
+
+    for_update = ""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
+        return self.connection.execute(sql, parameters)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self.connection.executemany(sql, rows)
+
+    def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        return self.connection.execute(sql)
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        self.executemany(insert_sql(table, columns), rows)
+
+
+def insert_sql(table: str, columns: Sequence[str]) -> str:
+    """Return the statement that inserts a row of these columns."""
+    names = ", ".join(f'"{column}"' for column in columns)
+    return f'INSERT INTO "{table}" ({names}) VALUES ({marks(columns)})'
+
+
+def marks(values: Sequence[Any]) -> str:
+    """Return as many question marks as there are values."""
+    return ", ".join("?" * len(values))

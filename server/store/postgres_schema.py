@@ -1,0 +1,85 @@
+"""Tables of the PostgreSQL store: the same as SQLite's, by name and column.
+
+`CREATE ... IF NOT EXISTS` alone, under a lock, so that servers that start together do not hinder each other. Double
+precision, as everywhere in Equipoise; flags are integers, and times and JSON are texts, as in SQLite.
+"""
+
+from server.store.view import TRIALS
+
+VERSION = "m002_places_and_checksums"
+"""Of SQLite's migrations, the one that these tables are equal to."""
+
+STATEMENTS = (
+    "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS studies (
+      study_digest TEXT PRIMARY KEY, study TEXT NOT NULL, version TEXT NOT NULL, battery_digest TEXT NOT NULL,
+      definition TEXT NOT NULL, texts TEXT, registered_at TEXT
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS items (
+      battery_digest TEXT, item_id TEXT, task TEXT NOT NULL, factors TEXT NOT NULL, content TEXT NOT NULL,
+      key TEXT NOT NULL, PRIMARY KEY (battery_digest, item_id)
+    )
+    """,
+    "CREATE TABLE IF NOT EXISTS participants (participant TEXT PRIMARY KEY, kind TEXT NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS sessions (
+      session TEXT PRIMARY KEY, participant TEXT NOT NULL REFERENCES participants (participant),
+      study_digest TEXT NOT NULL REFERENCES studies (study_digest), battery_digest TEXT NOT NULL, "group" INTEGER,
+      seed INTEGER, source TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL, completed_at TEXT,
+      consent_digest TEXT, token_digest TEXT UNIQUE, start_id TEXT UNIQUE, completion_code TEXT, n_trials INTEGER,
+      place TEXT, release_reason TEXT, seen_at TEXT, n_answered INTEGER, checksum TEXT
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS sessions_place ON sessions (study_digest, place, seen_at)",
+    "CREATE INDEX IF NOT EXISTS sessions_participant ON sessions (participant)",
+    """
+    CREATE TABLE IF NOT EXISTS runs (
+      session TEXT PRIMARY KEY REFERENCES sessions (session), run TEXT NOT NULL UNIQUE, model TEXT NOT NULL,
+      model_version TEXT NOT NULL, temperature DOUBLE PRECISION, prompt_digest TEXT, parameters TEXT
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS planned_trials (
+      session TEXT REFERENCES sessions (session), trial_index INTEGER, phase TEXT NOT NULL, item_id TEXT NOT NULL,
+      PRIMARY KEY (session, trial_index)
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS responses (
+      session TEXT REFERENCES sessions (session), trial_index INTEGER, attempt INTEGER, response_id TEXT NOT NULL,
+      response TEXT NOT NULL, rt_ms DOUBLE PRECISION, fixation_ms DOUBLE PRECISION, fixation_frames INTEGER,
+      shown_at TEXT, received_at TEXT NOT NULL, frames_dropped INTEGER, focus_lost INTEGER, valid INTEGER NOT NULL,
+      text TEXT, imported_correct INTEGER, checksum TEXT NOT NULL, PRIMARY KEY (session, trial_index, attempt)
+    )
+    """,
+    "CREATE UNIQUE INDEX IF NOT EXISTS responses_response_id ON responses (session, response_id)",
+    """
+    CREATE TABLE IF NOT EXISTS places (
+      study_digest TEXT REFERENCES studies (study_digest), kind TEXT, "group" INTEGER, n_begun INTEGER NOT NULL,
+      n_reserved INTEGER NOT NULL, n_confirmed INTEGER NOT NULL, is_open INTEGER NOT NULL,
+      PRIMARY KEY (study_digest, kind, "group")
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS logs (
+      study_digest TEXT PRIMARY KEY REFERENCES studies (study_digest), n_events INTEGER NOT NULL, checksum TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS events (
+      study_digest TEXT REFERENCES studies (study_digest), event_index INTEGER, at TEXT NOT NULL, event TEXT NOT NULL,
+      session TEXT, details TEXT NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (study_digest, event_index)
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS identities (
+      study TEXT, source TEXT, external_id TEXT, participant TEXT NOT NULL REFERENCES participants (participant),
+      parameters TEXT NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (study, source, external_id)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS identities_participant ON identities (participant)",
+    f"CREATE OR REPLACE VIEW trials AS {TRIALS}",
+)

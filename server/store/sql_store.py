@@ -1,0 +1,211 @@
+"""What the stores have in common: the contract, kept by statements that both databases understand."""
+
+import json
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+from batteries.items import Item
+from experiment.plan import Phase
+from experiment.records import Participant, Response, Run, Session
+from experiment.study import Study, StudyDefinition
+from server.store import answers, assignment, identities, registry, runs, sessions
+from server.store.contract import (
+    AddedRun,
+    Event,
+    GroupProgress,
+    NotYourSession,
+    Place,
+    RegisteredDefinition,
+    Release,
+    SessionFound,
+    SessionPlan,
+    SessionStart,
+    Store,
+    StoredSession,
+    StoredTrial,
+)
+from server.store.database import Database
+from server.store.log import lock_log, read_log
+
+Result = TypeVar("Result")
+
+MAX_PLANS_IN_MEMORY = 10_000
+"""A plan takes a few kilobytes."""
+
+
+class SqlStore(Store):
+    """A store in a database that speaks SQL; a subclass knows how to read, to write and to commit."""
+
+    def __init__(self) -> None:
+        self._registered: dict[str, Study] = {}
+        # What a digest names never changes, and no more do plans: both can be kept.
+        self._definitions: dict[str, tuple[StudyDefinition, dict[str, str]]] = {}
+        self._items: dict[str, dict[str, Item]] = {}
+        self._plans: dict[str, SessionPlan] = {}
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Database]:
+        """Lend a connection for reading."""
+
+    @abstractmethod
+    def _write(self, job: Callable[[Database], Result]) -> Result:
+        """Do a job in a transaction and return its result once that is committed."""
+
+    @abstractmethod
+    def _add_answers(self, new: answers.Answers) -> list[bool]:
+        """Store answers together with all others that wait, and return once they are committed."""
+
+    def register_study(self, study: Study) -> None:
+        self._write(lambda db: registry.register(db, study))
+        self._registered[study.digest] = study
+
+    def start_session(self, study: Study, start: SessionStart) -> StoredSession:
+        self._write(lambda db: sessions.start(db, study, start))
+        stored = self.find_session(start.token_digest)
+        if stored is None:
+            raise NotYourSession("This study was opened in another window at the same time; go on there.")
+        return stored
+
+    def why_full(self, study: Study) -> str | None:
+        with self._reading() as db:
+            return assignment.why_full(db, study.digest, study.definition.recruitment)
+
+    def find_session(self, token_digest: str) -> StoredSession | None:
+        with self._reading() as db:
+            row = db.execute(
+                """
+                SELECT session, participant, kind, study_digest, battery_digest, "group", seed, source, status,
+                       started_at, completed_at, n_answered, place, completion_code
+                  FROM sessions JOIN participants USING (participant) WHERE token_digest = ?
+                """,
+                (token_digest,),
+            ).fetchone()
+            if row is None:
+                return None
+            (name, participant, kind, study_digest, battery_digest, group, seed, source, status, started_at,
+             completed_at, n_answered, place, completion_code) = row  # fmt: skip
+            session = Session(
+                session=name,
+                participant=Participant(participant=participant, kind=kind),
+                study_digest=study_digest,
+                battery_digest=battery_digest,
+                group=group,
+                seed=seed,
+                source=source,
+                status=status,
+                started_at=started_at,
+                completed_at=completed_at,
+            )
+            plan = self._plans.get(token_digest) or self._read_plan(db, session, completion_code)
+        with self._lock:
+            while len(self._plans) >= MAX_PLANS_IN_MEMORY:
+                del self._plans[next(iter(self._plans))]
+            self._plans[token_digest] = plan
+        return StoredSession(session=session, plan=plan, n_answered=n_answered, place=Place(place))
+
+    def find_plan(self, token_digest: str) -> SessionPlan | None:
+        plan = self._plans.get(token_digest)
+        if plan is None:
+            stored = self.find_session(token_digest)
+            plan = stored.plan if stored else None
+        return plan
+
+    def _read_plan(self, db: Database, session: Session, completion_code: str) -> SessionPlan:
+        if session.study_digest not in self._definitions:
+            self._definitions[session.study_digest] = registry.definition_and_texts(db, session.study_digest)
+        if session.battery_digest not in self._items:
+            self._items[session.battery_digest] = registry.items_of(db, session.battery_digest)
+        definition, texts = self._definitions[session.study_digest]
+        items = self._items[session.battery_digest]
+        planned = db.execute(
+            "SELECT trial_index, phase, item_id FROM planned_trials WHERE session = ? ORDER BY trial_index",
+            (session.session,),
+        )
+        return SessionPlan(
+            session=session.session,
+            kind=session.participant.kind,
+            definition=definition,
+            debrief=texts[definition.timeline.debrief],
+            trials=tuple(StoredTrial(index, Phase(phase), items[item_id]) for index, phase, item_id in planned),
+            completion_code=completion_code,
+        )
+
+    def answers(self, session: str) -> dict[int, Any]:
+        with self._reading() as db:
+            return {trial_index: json.loads(response) for trial_index, response in answers.answers_of(db, session)}
+
+    def add_responses(self, session: str, token_digest: str, responses: Sequence[Response]) -> list[bool]:
+        return self._add_answers(answers.Answers(session, token_digest, responses))
+
+    def complete_session(self, study: Study, session: str, passed_checks: bool) -> None:
+        self._write(lambda db: sessions.complete(db, study, session, passed_checks))
+
+    def withdraw_session(self, session: str) -> None:
+        self._write(lambda db: sessions.withdraw(db, session))
+
+    def resume_session(self, study: Study, session: str) -> None:
+        self._write(lambda db: sessions.resume(db, study, session))
+
+    def release_place(self, session: str, reason: Release) -> bool:
+        return self._write(lambda db: sessions.release_place(db, session, reason))
+
+    def open_group(self, study: Study, group: int, is_open: bool) -> None:
+        self._write(lambda db: assignment.open_group(lock_log(db, study.digest), group, is_open))
+
+    def sessions_with_code(self, completion_code: str) -> list[str]:
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT session, definition FROM sessions JOIN studies USING (study_digest) WHERE completion_code = ?",
+                (completion_code,),
+            ).fetchall()
+        return [session for session, definition in rows if json.loads(definition)["completion_code"] != completion_code]
+
+    def sessions_of(self, study: Study, external_id: str) -> list[SessionFound]:
+        with self._reading() as db:
+            return identities.sessions_of(db, study.name, external_id)
+
+    def session_named(self, study: Study, session: str) -> SessionFound | None:
+        with self._reading() as db:
+            return identities.session_named(db, study.name, session)
+
+    def identities(self, study: Study) -> list[dict[str, Any]]:
+        with self._reading() as db:
+            return identities.identities(db, study.name)
+
+    def delete_identities(self, study: Study, participant: str | None = None) -> int:
+        return self._write(lambda db: identities.delete(db, study.name, participant))
+
+    def add_runs(self, study: Study, runs_: Sequence[Run]) -> list[AddedRun]:
+        def job(db: Database) -> list[AddedRun]:
+            registry.register(db, study)
+            log = lock_log(db, study.digest)  # so that two imports do not both find a label free
+            return [runs.add(log, study, run) for run in runs_]
+
+        return self._write(job)
+
+    def progress(self, study: Study) -> list[GroupProgress]:
+        with self._reading() as db:
+            return registry.progress(db, study.digest)
+
+    def events(self, study: Study) -> list[Event]:
+        with self._reading() as db:
+            return read_log(db, study.digest)
+
+    def registered_definitions(self, study: Study) -> list[RegisteredDefinition]:
+        with self._reading() as db:
+            return registry.registered_definitions(db, study.name)
+
+    def check(self) -> None:
+        # Changes nothing, but writes it: only that tells whether there is still room on the disk.
+        self._write(lambda db: db.execute("UPDATE logs SET n_events = n_events").rowcount)
+
+    def trials(self, study: Study | None = None) -> list[dict[str, Any]]:
+        where, values = ("WHERE study = ?", [study.name]) if study else ("", [])
+        with self._reading() as db:
+            rows = db.execute(f"SELECT * FROM trials {where} ORDER BY session, trial_index", values)
+            names = [column[0] for column in rows.description]
+            return [dict(zip(names, row, strict=True)) for row in rows]

@@ -1,0 +1,21 @@
+"""The tables of a store and their columns, in the order in which rows can be put in: what they refer to comes first."""
+
+from server.store.checksums import RESPONSE_COLUMNS
+
+TABLES: dict[str, tuple[str, ...]] = {
+    "studies": ("study_digest", "study", "version", "battery_digest", "definition", "texts", "registered_at"),
+    "items": ("battery_digest", "item_id", "task", "factors", "content", "key"),
+    "participants": ("participant", "kind"),
+    "sessions": (
+        "session", "participant", "study_digest", "battery_digest", "group", "seed", "source", "status", "started_at",
+        "completed_at", "consent_digest", "token_digest", "start_id", "completion_code", "n_trials", "place",
+        "release_reason", "seen_at", "n_answered", "checksum",
+    ),
+    "runs": ("session", "run", "model", "model_version", "temperature", "prompt_digest", "parameters"),
+    "planned_trials": ("session", "trial_index", "phase", "item_id"),
+    "responses": (*RESPONSE_COLUMNS, "checksum"),
+    "places": ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open"),
+    "logs": ("study_digest", "n_events", "checksum"),
+    "events": ("study_digest", "event_index", "at", "event", "session", "details", "checksum"),
+    "identities": ("study", "source", "external_id", "participant", "parameters", "created_at"),
+}  # fmt: skip

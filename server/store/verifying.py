@@ -1,0 +1,225 @@
+"""Whether all is there that was acknowledged, and as it was: the checksum chains and the books of a store.
+
+What was withdrawn is gone by right: the session and the log of decisions still say that it was there.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from experiment.records import Kind
+from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, link
+from server.store.database import Database
+from server.store.registry import content_checksum
+
+
+@dataclass
+class Verified:
+    """What was found in a store."""
+
+    n_sessions: int = 0
+    n_responses: int = 0
+    problems: list[str] = field(default_factory=list)
+    """A sentence on each thing that is not as it was written; none if all is well."""
+    digest: str = ""
+    """SHA-256 over the ends of all chains: noted down, it tells later whether anything has changed since."""
+
+
+@dataclass
+class _Logs:
+    """What the logs of all studies tell."""
+
+    told: dict[str, tuple[str, str | None, str | None]] = field(default_factory=dict)
+    """Status, time of completion (of people) and place of each session, by its name."""
+    broken: set[str] = field(default_factory=set)
+    """Studies whose log has a gap, which leaves open what it told."""
+    whole: set[str] = field(default_factory=set)
+    ends: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
+    """Check a store: every answer against its chain, the items, the log of decisions, and the counts of places.
+
+    Parameters
+    ----------
+    db
+        A connection that sees the store at one moment.
+    on_rows
+        Called with the number of answers checked since the last call.
+    """
+    found = Verified()
+    logs = _read_logs(db)
+    ends = [*_check_sessions(db, found, logs, on_rows), *logs.ends]
+    found.problems += [*logs.problems, *_check_places(db)]
+    # Sorted here, as databases differ in how they order texts.
+    found.digest = hashlib.sha256("\n".join(sorted(ends)).encode()).hexdigest()
+    return found
+
+
+def _named(study_digest: str) -> str:
+    return f"study {study_digest[:12]}..."
+
+
+def _read_logs(db: Database) -> _Logs:
+    """Check each study's log against its chain, and read from it what became of the sessions."""
+    logs = _Logs()
+    for study_digest, n_events, checksum in db.execute("SELECT study_digest, n_events, checksum FROM logs").fetchall():
+        logs.ends.append(f"{study_digest} {n_events} {checksum}")
+        trouble = _read_log(db, study_digest, (n_events, checksum), logs)
+        if trouble:
+            logs.broken.add(study_digest)
+            logs.problems.append(f"{_named(study_digest)}: {trouble}")
+        else:
+            logs.whole.add(study_digest)
+    for (study_digest,) in db.execute("SELECT study_digest FROM studies").fetchall():
+        if study_digest not in logs.whole | logs.broken:
+            logs.broken.add(study_digest)
+            logs.problems.append(f"{_named(study_digest)}: its log is missing.")
+    return logs
+
+
+def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs) -> str | None:
+    """Add what a study's log tells to `logs`; return what is wrong with it, if anything."""
+    events = db.execute(
+        "SELECT event_index, at, event, session, details, checksum FROM events "
+        "WHERE study_digest = ? ORDER BY event_index",
+        (study_digest,),
+    ).fetchall()
+    expected = ""
+    for position, (index, at, event, session, details, stored) in enumerate(events):
+        expected = link(expected, [study_digest, index, at, event, session, details])
+        if index != position or stored != expected:
+            return f"entry {position} of the log is missing or changed."
+        _tell(logs, event, session, json.loads(details))
+        if event == "registered" and json.loads(details)["content"] != content_checksum(db, study_digest):
+            logs.problems.append(f"{_named(study_digest)}: its definition, texts or items are not those registered.")
+    return None if (len(events), expected) == end else "entries are missing at the end of the log."
+
+
+def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any]) -> None:
+    if event == "begun before this log":
+        logs.told |= {name: (status, at, place) for name, (status, at, place) in details["sessions"].items()}
+    if session is None:
+        return
+    status, completed_at, place = logs.told.get(session, ("active", None, None))
+    places = {"reserved": "reserved", "regained": "reserved", "confirmed": "confirmed", "released": "released"}
+    if event == "withdrew":
+        status = "withdrawn"
+    elif event == "run added" or "completed_at" in details:
+        status = "completed"
+    logs.told[session] = (
+        status,
+        details.get("completed_at", completed_at),
+        places.get(event, place),
+    )
+
+
+def _check_sessions(db: Database, found: Verified, logs: _Logs, on_rows: Callable[[int], None]) -> Iterator[str]:
+    """Check each session's chain and what the log tells of it, and yield the chain's end."""
+    for table in ("planned_trials", "responses"):
+        strays = db.execute(f"SELECT DISTINCT session FROM {table} WHERE session NOT IN (SELECT session FROM sessions)")
+        found.problems += [f"session {session}: it is missing, but its {table} are there." for (session,) in strays]
+    # Three passes in the same order, side by side: no more than a session is ever in memory.
+    plan_of = _BySession(
+        db,
+        "SELECT session, phase, item_id FROM planned_trials WHERE session IN (SELECT session FROM sessions) "
+        "ORDER BY session, trial_index",
+    )
+    answers_of = _BySession(
+        db,
+        f"SELECT {', '.join(RESPONSE_COLUMNS)}, checksum FROM responses "
+        "WHERE session IN (SELECT session FROM sessions) ORDER BY session, trial_index, attempt",
+    )
+    seen = set()
+    for row in db.stream(
+        "SELECT study_digest, status, completed_at, place, n_trials, n_answered, checksum, "
+        f"{FIXED} FROM {SESSIONS} ORDER BY session"
+    ):
+        study_digest, status, completed_at, place, n_trials, n_answered, checksum, *fixed = row
+        session, is_model = fixed[0], fixed[2] == Kind.MODEL
+        seen.add(session)
+        plan, rows = [trial[1:] for trial in plan_of(session)], answers_of(session)
+        found.n_sessions += 1
+        found.n_responses += len(rows)
+        on_rows(len(rows))
+        found.problems += _check_chain(session, plan, rows, fixed, (n_trials, n_answered, checksum))
+        if status == "completed" and not is_model and len(rows) < n_trials:
+            found.problems.append(
+                f"session {session}: it is completed, but only {len(rows)} of {n_trials} answers are there."
+            )
+        if study_digest in logs.whole:
+            told = logs.told.get(session)
+            if told is None:
+                found.problems.append(f"session {session}: it is there, but the log does not know of it.")
+            elif told != (status, None if is_model else completed_at, place):
+                found.problems.append(
+                    f"session {session}: its status, place or time of completion is not what the log tells "
+                    f"({status}, not {told[0]}; {place}, not {told[2]})."
+                )
+        elif study_digest not in logs.broken:
+            found.problems.append(f"session {session}: its study {study_digest[:12]}... is missing.")
+        yield f"{session} {status} {n_answered} {checksum}"
+    found.problems += [
+        f"session {session}: the log says it was begun, but it is missing." for session in logs.told.keys() - seen
+    ]
+
+
+def _check_chain(
+    session: str, plan: list[Any], rows: list[Any], fixed: list[Any], end: tuple[int, int, str]
+) -> Iterator[str]:
+    n_trials, n_answered, checksum = end
+    if len(plan) != n_trials:
+        yield f"session {session}: {len(plan)} planned trials are there of {n_trials}."
+    if len(rows) != n_answered:
+        yield f"session {session}: {len(rows)} answers are there of {n_answered} that were acknowledged."
+    expected = beginning_of_session(fixed, plan)
+    for *values, stored in rows:
+        expected = link(expected, values)
+        if stored != expected:
+            yield f"session {session}: the answer to trial {values[1]}, or what comes before it, was changed."
+            return
+    if expected != checksum:
+        yield f"session {session}: its plan, or the end of its answers, is not as it was written."
+
+
+class _BySession:
+    """The rows of each session, asked for in the order of a query."""
+
+    def __init__(self, db: Database, query: str) -> None:
+        self._groups = ((session, list(rows)) for session, rows in groupby(db.stream(query), key=itemgetter(0)))
+        self._next = next(self._groups, None)
+
+    def __call__(self, session: str) -> list[tuple[Any, ...]]:
+        if self._next is None or self._next[0] != session:
+            return []
+        rows, self._next = self._next[1], next(self._groups, None)
+        return rows
+
+
+def _check_places(db: Database) -> Iterator[str]:
+    counted: Counter[tuple[Any, ...]] = Counter()
+    for study_digest, kind, group, place, n in db.execute(
+        'SELECT study_digest, kind, "group", place, COUNT(*) FROM sessions JOIN participants USING (participant) '
+        'WHERE place IS NOT NULL GROUP BY study_digest, kind, "group", place'
+    ):
+        counted[study_digest, kind, group, place] = n
+        counted[study_digest, kind, group, "begun"] += n
+    places = {
+        tuple(group): numbers
+        for *group, n_begun, n_reserved, n_confirmed in db.execute(
+            'SELECT study_digest, kind, "group", n_begun, n_reserved, n_confirmed FROM places'
+        )
+        for numbers in [(n_begun, n_reserved, n_confirmed)]
+    }
+    for study_digest, definition in db.execute("SELECT study_digest, definition FROM studies").fetchall():
+        for kind in (Kind.HUMAN.value, Kind.SIMULATED.value):
+            for group in range(1, json.loads(definition)["design"]["groups"] + 1):
+                numbers = tuple(counted[study_digest, kind, group, what] for what in ("begun", "reserved", "confirmed"))
+                if places.get((study_digest, kind, group)) != numbers:
+                    yield f"{_named(study_digest)}, group {group}, {kind}: the places do not add up with the sessions."

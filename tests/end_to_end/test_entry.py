@@ -1,0 +1,315 @@
+"""How people come in, with a real browser and a real server: full studies, panel ids, personal links, coming back."""
+
+import csv
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from playwright.sync_api import expect
+
+from equipoise.cli import main
+from equipoise.processes import running_server
+from tests.end_to_end.visitor import Visitor
+
+TITLE = "Where does the ray come out?"
+PANEL_ADDRESS = "/?PROLIFIC_PID=abc&STUDY_ID=s&SESSION_ID=x"
+
+
+@contextmanager
+def recruiting(study_folder: Path, recruitment: str) -> Iterator[str]:
+    """Serve the study with a section `recruitment`."""
+    with (study_folder / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"\nrecruitment: {recruitment}\n")
+    with running_server(study_folder) as url:
+        yield url
+
+
+@pytest.fixture
+def panel(study_folder: Path) -> Iterator[str]:
+    with recruiting(study_folder, "{entry: panel}") as url:
+        yield url
+
+
+def expect_notice(visitor: Visitor, words: str) -> None:
+    """Expect the study's title and a sentence, announced, and nothing to press."""
+    notice = visitor.page.get_by_role("alert")
+    expect(notice).to_be_visible()
+    expect(notice).to_be_focused()
+    expect(notice.locator("h1")).to_have_text(TITLE)
+    expect(notice).to_contain_text(words)
+    assert visitor.page.title() == TITLE
+    expect(visitor.page.get_by_role("button")).to_have_count(0)
+    expect(visitor.page.locator("#consent-agree")).to_have_count(0)
+
+
+def expect_elsewhere(visitor: Visitor) -> None:
+    """Expect to be told that the session went on elsewhere."""
+    expect(visitor.page.locator("h1")).to_have_text("The study has stopped in this window")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("This session was opened again elsewhere")
+    expect(visitor.page.locator("#save-status")).to_be_empty()
+
+
+def kept_answers(visitor: Visitor) -> list[int]:
+    """Return the trials whose answers the browser keeps."""
+    kept: list[int] = visitor.page.evaluate(
+        "Object.values(localStorage).map((entry) => JSON.parse(entry).trial_index).sort((a, b) => a - b)"
+    )
+    return kept
+
+
+def begin_with_practice(visitor: Visitor) -> None:
+    visitor.begin()
+    visitor.answer_practice()
+    visitor.wait_for_trial()
+
+
+def complete_over_http(url: str, address: str) -> str:
+    """Take the study to its end without a browser; return the completion code."""
+    with httpx.Client(base_url=url, follow_redirects=True) as http:
+        http.get(address)
+        digest = http.get("/api/study").json()["consent_digest"]
+        start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
+        session = http.post("/api/session", json=start).raise_for_status().json()
+        answers = [
+            {
+                "response_id": str(uuid.uuid4()),
+                "trial_index": trial["trial_index"],
+                "response": "absorbed" if trial["task"] == "blackbox_predict" else 2,
+            }
+            for trial in session["trials"][session["next_trial_index"] :]
+        ]
+        http.post("/api/responses", json={"session": session["session"], "responses": answers}).raise_for_status()
+        code: str = http.post("/api/complete", json={}).raise_for_status().json()["completion_code"]
+    return code
+
+
+def test_a_full_study_says_so_instead_of_asking_for_consent(visit: Any, study_folder: Path) -> None:
+    with recruiting(study_folder, "{quota: 1}") as url:
+        first = visit(url)
+        begin_with_practice(first)
+        second = visit(url)
+        expect_notice(second, "This study is full at the moment. Thank you for your interest!")
+        second.shoot_everywhere("full")
+        first.page.reload()  # who has a place goes on, whatever others are told
+        expect(first.page.locator("h1")).to_have_text("Welcome back")
+
+
+def test_who_agrees_too_late_is_told_so_once_and_for_all(visit: Any, study_folder: Path, query: Any) -> None:
+    with recruiting(study_folder, "{quota: 1}") as url:
+        late = visit(url)
+        late.page.locator("#consent-agree").wait_for()
+        visit(url).begin()
+        starts: list[str] = []
+        late.page.on("request", lambda request: starts.append(request.url) if request.method == "POST" else None)
+        late.page.locator("#consent-agree").click()
+        expect_notice(late, "All places in this study are taken just now.")
+        late.shoot_everywhere("too-late")
+        late.page.wait_for_timeout(3_000)
+        assert len(starts) == 1
+    assert len(query(study_folder, "SELECT session FROM sessions")) == 1
+
+
+def test_a_simulation_takes_nobodys_place_and_needs_none(visit: Any, study_folder: Path, rows: Any) -> None:
+    with recruiting(study_folder, "{entry: panel, quota: 1}") as url:
+        complete_over_http(url, PANEL_ADDRESS)
+        visitor = visit(f"{url}/#simulate=data-only")
+        visitor.page.locator("#completion-code").wait_for(timeout=60_000)
+        assert {row["kind"] for row in rows(study_folder)} == {"human", "simulated"}
+
+
+def test_a_panel_study_without_an_id_says_how_to_come_in(visit: Any, panel: str) -> None:
+    visitor = visit(panel)
+    expect_notice(visitor, "Please open this study by the link that you were given")
+    visitor.shoot_everywhere("no-panel-id")
+    visitor.page.goto(f"{panel}/?PROLIFIC_PID=")
+    expect_notice(visitor, "Please open this study by the link that you were given")
+
+
+def test_a_panel_id_leaves_the_address_and_is_stored_only_after_consent(
+    visit: Any, panel: str, study_folder: Path, query: Any
+) -> None:
+    visitor = visit(panel + PANEL_ADDRESS)
+    assert visitor.page.url == f"{panel}/"
+    visitor.page.locator("#consent-agree").wait_for()
+    assert visitor.page.evaluate("[document.referrer, document.cookie, history.length]") == ["", "", 2]
+    for table in ("sessions", "participants", "identities", "events"):
+        found = query(study_folder, f"SELECT * FROM {table}")
+        assert not any("abc" in str(row.values()) for row in found)
+        assert table == "events" or found == []
+    visitor.page.locator("#consent-agree").click()
+    visitor.page.locator("#page-next").wait_for()
+    [identity] = query(study_folder, "SELECT source, external_id, parameters FROM identities")
+    assert (identity["source"], identity["external_id"]) == ("panel", "abc")
+    assert identity["parameters"] == '{"STUDY_ID": "s", "SESSION_ID": "x"}'
+
+
+def test_declining_leaves_no_trace_of_a_panel_id(visit: Any, panel: str, study_folder: Path, query: Any) -> None:
+    visitor = visit(panel + PANEL_ADDRESS)
+    visitor.page.locator("#consent-decline").click()
+    expect(visitor.page.get_by_text("Nothing was stored")).to_be_visible()
+    assert query(study_folder, "SELECT * FROM identities") == []
+    assert query(study_folder, "SELECT * FROM sessions") == []
+
+
+def test_the_same_person_goes_on_in_another_browser_and_the_first_one_is_told(
+    visit: Any, panel: str, study_folder: Path, rows: Any
+) -> None:
+    first = visit(panel + PANEL_ADDRESS)
+    begin_with_practice(first)
+    first.answer_questions(2)
+    second = visit(panel + PANEL_ADDRESS)
+    second.page.locator("#consent-agree").click()
+    expect(second.page.get_by_text("Your answers so far are saved (3 of")).to_be_visible()
+    second.shoot_everywhere("resumed")
+    second.page.locator("#page-next").click()
+    second.wait_for_trial()
+    assert second.question.startswith("Question 3")
+
+    first.answer()
+    expect_elsewhere(first)
+    first.shoot_everywhere("elsewhere")
+    assert kept_answers(first) == [3]
+    assert first.page.locator("#stimulus").count() == 0
+
+    second.answer_questions(1)
+    expect(second.page.locator("label[for=progress]")).to_contain_text("Question 4")
+    assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2, 3]
+
+
+def test_an_answer_that_was_kept_is_sent_when_the_session_comes_back(
+    visit: Any, panel: str, study_folder: Path, rows: Any
+) -> None:
+    first = visit(panel + PANEL_ADDRESS)
+    begin_with_practice(first)
+    second = visit(panel + PANEL_ADDRESS)
+    second.page.locator("#consent-agree").click()
+    second.page.locator("#page-next").click()
+    second.wait_for_trial()
+    first.answer()
+    expect_elsewhere(first)
+    assert kept_answers(first) == [1]
+
+    asked: list[str] = []
+    first.page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    first.page.get_by_role("button", name="Reload the page").click()
+    first.page.locator("#consent-agree").click()  # to the server this is somebody who comes in again
+    expect(first.page.get_by_text("Your answers so far are saved (2 of")).to_be_visible()
+    assert asked == []  # what is kept is not lost with the page, so nobody is warned
+    assert kept_answers(first) == []
+    answered = [row for row in rows(study_folder) if row["response"] is not None]
+    assert [(row["trial_index"], row["response"]) for row in answered] == [(0, '"absorbed"'), (1, '"reflected"')]
+
+    second.answer()
+    expect_elsewhere(second)
+
+
+def test_an_answer_that_was_given_elsewhere_meanwhile_is_not_sent_again(
+    visit: Any, panel: str, study_folder: Path, rows: Any
+) -> None:
+    first = visit(panel + PANEL_ADDRESS)
+    begin_with_practice(first)
+    second = visit(panel + PANEL_ADDRESS)
+    second.page.locator("#consent-agree").click()
+    second.page.locator("#page-next").click()
+    second.answer_questions(2)
+    first.answer()
+    expect_elsewhere(first)
+    first.page.get_by_role("button", name="Reload the page").click()
+    first.page.locator("#consent-agree").click()
+    expect(first.page.get_by_text("Your answers so far are saved (3 of")).to_be_visible()
+    assert kept_answers(first) == []
+    assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2]
+
+
+def test_who_has_completed_sees_the_code_again_in_any_browser(visit: Any, panel: str) -> None:
+    code = complete_over_http(panel, PANEL_ADDRESS)
+    visitor = visit(panel + PANEL_ADDRESS)
+    visitor.page.locator("#consent-agree").click()
+    expect(visitor.page.locator("#completion-code")).to_have_text(code)
+    expect(visitor.page.get_by_text("What this was about", exact=True)).to_be_visible()
+    visitor.shoot_everywhere("completed-again")
+    visitor.page.reload()
+    expect(visitor.page.locator("#completion-code")).to_have_text(code)
+
+
+def test_an_answer_that_was_kept_does_not_stand_before_the_code(visit: Any, panel: str) -> None:
+    first = visit(panel + PANEL_ADDRESS)
+    begin_with_practice(first)
+    code = complete_over_http(panel, PANEL_ADDRESS)
+    first.answer()
+    expect_elsewhere(first)
+    assert kept_answers(first) == [1]
+    first.page.get_by_role("button", name="Reload the page").click()
+    first.page.locator("#consent-agree").click()
+    expect(first.page.locator("#completion-code")).to_have_text(code)
+    assert kept_answers(first) == []
+
+
+def test_who_has_left_cannot_begin_again(visit: Any, panel: str) -> None:
+    first = visit(panel + PANEL_ADDRESS)
+    begin_with_practice(first)
+    first.page.locator("#leave-study").click()
+    first.page.locator("#leave-confirm").click()
+    expect(first.page.get_by_text("Your answers were deleted")).to_be_visible()
+    second = visit(panel + PANEL_ADDRESS)
+    second.page.locator("#consent-agree").click()
+    expect_notice(second, "You have left this study, and your answers were deleted; you cannot begin it again.")
+    second.shoot_everywhere("left-before")
+
+
+def test_a_personal_link_lets_one_person_in(visit: Any, study_folder: Path, tmp_path: Path, query: Any) -> None:
+    with recruiting(study_folder, "{entry: link}") as url:
+        made = tmp_path / "links.csv"
+        options = ["links", str(study_folder), "-n", "2", "--address", url, "-o", str(made)]
+        assert CliRunner().invoke(main, options).exit_code == 0
+        with made.open(encoding="utf-8") as file:
+            links = [row["link"] for row in csv.DictReader(file)]
+        expect_notice(visit(url), "Please open this study by the link that you were given")
+        expect_notice(visit(links[0][:-3]), "Please open this study by the link that you were given")
+        first = visit(links[0])
+        assert first.page.url == f"{url}/"
+        begin_with_practice(first)
+        again = visit(links[0])
+        again.page.locator("#consent-agree").click()
+        expect(again.page.locator("h1")).to_have_text("Welcome back")
+        other = visit(links[1])
+        other.begin()
+        other.wait_for_trial()
+    identities = query(study_folder, "SELECT DISTINCT source, participant FROM identities")
+    assert [identity["source"] for identity in identities] == ["link", "link"]
+
+
+def test_whose_place_was_given_away_is_told_and_what_they_answered_is_kept(
+    visit: Any, study_folder: Path, rows: Any
+) -> None:
+    with recruiting(study_folder, "{quota: 1}") as url:
+        away = visit(url)
+        away.begin()
+        away.wait_for_trial()
+        away.expected.append("ERR_FAILED")
+        away.page.route("**/api/responses", lambda route: route.abort())
+        away.page.keyboard.press("a")
+        away.page.keyboard.press("Enter")
+        expect(away.page.locator("#save-status")).to_contain_text("Offline")
+        let_time_pass(study_folder)
+        visit(url).begin()
+
+        away.page.unroute("**/api/responses")
+        away.page.once("dialog", lambda dialog: dialog.accept())
+        away.page.reload()
+        expect_notice(away, "your place in this study was given to somebody else")
+        away.shoot_everywhere("place-given-away")
+        away.page.wait_for_function("localStorage.length === 0")
+    assert [row["response"] for row in rows(study_folder) if row["response"] is not None] == ['"absorbed"']
+
+
+def let_time_pass(study_folder: Path) -> None:
+    """Let everybody's last visit be years ago."""
+    with closing(sqlite3.connect(study_folder / "data" / "equipoise.db")) as db, db:
+        db.execute("UPDATE sessions SET seen_at = '2020-01-01T00:00:00.000Z'")

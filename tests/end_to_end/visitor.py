@@ -1,0 +1,98 @@
+"""A participant's browser, as the tests drive it."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Page
+
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+
+# The browser itself reports the 401 that says that there is no session yet, and requests that fail offline.
+EXPECTED_COMPLAINTS = ("status of 401", "status of 409", "ERR_INTERNET_DISCONNECTED")
+
+
+class Visitor:
+    """A page in a browser, which fails the test if the page complains."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.context = context
+        self.page: Page = context.new_page()
+        self.complaints: list[str] = []
+        self.expected = list(EXPECTED_COMPLAINTS)
+        self.sent: list[dict[str, Any]] = []
+        """The bodies of the requests with answers that the server has answered with yes."""
+        self.page.on("console", self._note)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("response", self._note_sent)
+        self.page.goto(url)
+
+    def _note(self, message: Any) -> None:
+        expected = any(text in message.text for text in self.expected)
+        if message.type in {"error", "warning"} and not expected:
+            self.complaints.append(message.text)
+
+    def _note_sent(self, response: Any) -> None:
+        if response.url.endswith("/api/responses") and response.ok:
+            self.sent.append(json.loads(response.request.post_data))
+
+    @property
+    def sent_trials(self) -> list[list[int]]:
+        """The trials whose answers the server has taken, by request."""
+        return [[response["trial_index"] for response in body["responses"]] for body in self.sent]
+
+    def shoot(self, name: str) -> None:
+        if folder := os.environ.get("EQUIPOISE_SCREENSHOTS"):
+            width = self.page.viewport_size["width"]  # type: ignore[index]
+            self.page.screenshot(path=Path(folder) / f"{name}-{width}.png", full_page=True)
+
+    def shoot_everywhere(self, name: str) -> None:
+        """Keep the page as it looks on a desk and on a telephone, in light and in dark."""
+        before = self.page.viewport_size
+        for size in (DESKTOP, PHONE):
+            self.page.set_viewport_size(size)  # type: ignore[arg-type]
+            for scheme in ("light", "dark"):
+                self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                self.shoot(f"{name}-{scheme}")
+        self.page.emulate_media(color_scheme="null")
+        self.page.set_viewport_size(before)  # type: ignore[arg-type]
+
+    def begin(self) -> None:
+        """Agree and read the instructions."""
+        self.page.locator("#consent-agree").click()
+        for _ in range(2):
+            self.page.locator("#page-next").click()
+
+    def wait_for_trial(self) -> str:
+        """Wait for the next stimulus and return its task."""
+        stimulus = self.page.locator("#stimulus:not(.answered)")
+        stimulus.wait_for()
+        return "multiple_choice" if "multiple-choice" in (stimulus.get_attribute("class") or "") else "blackbox_predict"
+
+    def next_question(self, before: str) -> None:
+        """Wait until another question, or the end, has come."""
+        self.page.wait_for_selector(f"#completion-code, label[for=progress]:not(:text-is({json.dumps(before)}))")
+
+    @property
+    def question(self) -> str:
+        return self.page.locator("label[for=progress]").inner_text()
+
+    def answer_practice(self) -> None:
+        self.wait_for_trial()
+        self.page.keyboard.press("a")
+        self.page.keyboard.press("Enter")
+        self.page.locator("#feedback-continue").click()
+
+    def answer(self) -> None:
+        """Answer the question on the screen."""
+        for key in {"multiple_choice": ["2"], "blackbox_predict": ["r", "Enter"]}[self.wait_for_trial()]:
+            self.page.keyboard.press(key)
+
+    def answer_questions(self, n: int) -> None:
+        """Answer the next questions, and see that another comes after each."""
+        for _ in range(n):
+            question = self.question
+            self.answer()
+            self.next_question(question)

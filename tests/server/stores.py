@@ -1,0 +1,262 @@
+"""What tests of the stores share: small studies, somebody who takes one, a clock, and a hand on the tables."""
+
+import dataclasses
+import sqlite3
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+import psycopg
+import pytest
+
+from batteries.items import Battery
+from experiment.records import Kind, Response, Source
+from experiment.recruitment import Recruitment
+from experiment.study import Study
+from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, sessions, times
+from server.store.postgres import PostgresStore
+from server.store.tables import TABLES
+from server.store.verifying import Verified, verify
+
+
+def make_small(study: Study, groups: int = 3) -> Study:
+    """Return the sample study with one practice trial and two test trials a session: what is quick to take."""
+    kept = study.test_items[: 2 * groups]
+    apart = {study.definition.practice[0]}
+    items = tuple(item for item in study.battery.items if item in kept or item.item_id in apart)
+    design = study.definition.design.model_copy(update={"groups": groups})
+    definition = study.definition.model_copy(update={"design": design, "attention_checks": ()})
+    return dataclasses.replace(
+        study,
+        definition=definition,
+        battery=Battery(**(study.battery.model_dump(exclude={"items"}) | {"items": items})),
+        groups={item.item_id: 1 + position % groups for position, item in enumerate(kept)},
+    )
+
+
+def recruiting(study: Study, **fields: Any) -> Study:
+    """Return the study with another `recruitment`, which changes no digest."""
+    definition = study.definition.model_copy(update={"recruitment": Recruitment(**fields)})
+    changed = dataclasses.replace(study, definition=definition)
+    assert changed.digest == study.digest
+    return changed
+
+
+def version_of(study: Study, version: str) -> Study:
+    """Return the study as another version of itself."""
+    return dataclasses.replace(study, definition=study.definition.model_copy(update={"version": version}))
+
+
+def response(trial_index: int, **changes: Any) -> Response:
+    """Return an answer as a client sends it."""
+    fields = {
+        "response_id": str(uuid.uuid4()),
+        "trial_index": trial_index,
+        "response": "absorbed",
+        "rt_ms": 1234.5,
+        "fixation_ms": 200.1,
+        "fixation_frames": 12,
+        "shown_at": "2026-11-21T10:00:00.123Z",
+        "frames_dropped": 0,
+        "focus_lost": 1,
+    }
+    return Response.model_validate(fields | changes)
+
+
+class Person:
+    """Somebody who begins a session of a study in a store, and may take it to its end."""
+
+    def __init__(
+        self,
+        store: Store,
+        study: Study,
+        kind: Kind = Kind.HUMAN,
+        identity: Identity | None = None,
+        start_id: str | None = None,
+    ) -> None:
+        self.store, self.study = store, study
+        self.start_id = start_id or str(uuid.uuid4())
+        self.kind, self.identity = kind, identity
+        self.sent: list[Response] = []
+        self.begin()
+
+    def begin(self) -> StoredSession:
+        """Begin, or begin again as the same person, with a new token."""
+        token = uuid.uuid4().hex
+        start = SessionStart(self.start_id, self.kind, Source.WEB, token, "consent", self.identity)
+        self.stored, self.token = self.store.start_session(self.study, start), token
+        return self.stored
+
+    @property
+    def session(self) -> str:
+        """The session's name."""
+        return self.stored.session.session
+
+    @property
+    def group(self) -> int:
+        """The session's group."""
+        assert self.stored.session.group is not None
+        return self.stored.session.group
+
+    @property
+    def n_trials(self) -> int:
+        """How many questions there are."""
+        return len(self.stored.plan.trials)
+
+    @property
+    def now(self) -> StoredSession:
+        """The session as the store has it now."""
+        found = self.store.find_session(self.token)
+        assert found is not None
+        return found
+
+    def send(self, *responses: Response) -> list[bool]:
+        """Send answers in one request."""
+        return self.store.add_responses(self.session, self.token, responses)
+
+    def answer(self, n: int = 1) -> list[bool]:
+        """Answer the next questions in one request."""
+        new = [response(len(self.sent) + number) for number in range(n)]
+        stored = self.send(*new)
+        self.sent += new
+        return stored
+
+    def answer_all(self) -> "Person":
+        """Answer all questions that are left, in one request."""
+        self.answer(self.n_trials - len(self.sent))
+        return self
+
+    def complete(self, passed_checks: bool = True) -> "Person":
+        """Answer what is left and close the session."""
+        self.answer_all()
+        self.store.complete_session(self.study, self.session, passed_checks)
+        return self
+
+    def withdraw(self) -> "Person":
+        """Leave the study."""
+        self.store.withdraw_session(self.session)
+        return self
+
+
+class Clock:
+    """The time as the stores see it; it can be moved on."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta()
+
+    def advance(self, minutes: float) -> None:
+        """Let time pass."""
+        self._ahead += timedelta(minutes=minutes)
+
+    def put_to(self, at: datetime) -> None:
+        """Put the clock to a moment."""
+        self._ahead = at - datetime.now(UTC)
+
+    def now(self, zone: tzinfo | None = None) -> datetime:
+        """Return what the clock says."""
+        return datetime.now(zone) + self._ahead
+
+    @contextmanager
+    def installed(self) -> Iterator["Clock"]:
+        """Make it the stores' clock for a block."""
+        clock = self
+
+        class Shifted(datetime):
+            @classmethod
+            def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+                return clock.now(tz)
+
+        with pytest.MonkeyPatch.context() as patch:
+            for module in (times, sessions):  # where the stores ask for the time
+                patch.setattr(module, "datetime", Shifted)
+            yield self
+
+
+def at_once(*jobs: Callable[[], Any]) -> list[Any]:
+    """Do jobs in as many threads, let go together; return for each its result or its exception."""
+    outcomes: list[Any] = [None] * len(jobs)
+    barrier = threading.Barrier(len(jobs))
+
+    def run(number: int) -> None:
+        barrier.wait()
+        try:
+            outcomes[number] = jobs[number]()
+        except Exception as error:  # whatever it is, the test looks at it
+            outcomes[number] = error
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(jobs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
+def reopened(store: Store) -> Store:
+    """Close a store and open it again."""
+    store.close()
+    return another(store)
+
+
+def another(store: Store) -> Store:
+    """Open the same store once more, as another server would."""
+    return SqliteStore(store.path) if isinstance(store, SqliteStore) else PostgresStore(address(store))
+
+
+def address(store: Store) -> str:
+    """Return the address of a store's database."""
+    assert isinstance(store, PostgresStore)
+    return store._url
+
+
+def empty(url: str) -> None:
+    """Delete all rows of a store in PostgreSQL."""
+    with psycopg.connect(url) as db:
+        for table in reversed(TABLES):
+            db.execute(f'DELETE FROM "{table}"'.encode())
+
+
+def rows(store: Store, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Return the rows of a query on a store's tables."""
+    with store.snapshot() as db:
+        return list(map(tuple, db.execute(query, parameters).fetchall()))
+
+
+def by_hand(store: Store, *statements: str) -> None:
+    """Change a store's tables behind its back, as somebody with a database tool could, foreign keys or not."""
+    if isinstance(store, SqliteStore):
+        connection = sqlite3.connect(store.path)
+        with connection:
+            for statement in statements:
+                connection.execute(statement)
+        connection.close()
+        return
+    with psycopg.connect(address(store)) as db:
+        db.execute("SET session_replication_role = replica")
+        for statement in statements:
+            db.execute(statement.encode())
+
+
+def verified(store: Store) -> Verified:
+    """Return what a check of the whole store finds."""
+    with store.snapshot() as db:
+        return verify(db)
+
+
+def problems(store: Store) -> list[str]:
+    """Return what a check of the whole store finds wrong."""
+    return verified(store).problems
+
+
+def responses_of(store: Store, session: str) -> list[tuple[int, str]]:
+    """Return trial index and response id of a session's stored answers."""
+    found = rows(store, "SELECT trial_index, response_id FROM responses WHERE session = ? ORDER BY 1", (session,))
+    return [(int(index), str(response_id)) for index, response_id in found]
+
+
+def of(kind: type[Exception], outcomes: Iterable[Any]) -> int:
+    """Return how many of the outcomes are such an exception."""
+    return sum(isinstance(outcome, kind) for outcome in outcomes)

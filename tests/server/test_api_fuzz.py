@@ -1,0 +1,560 @@
+"""Whatever is sent to the server, in whatever order: no error of ours, and nobody touches data but their own."""
+
+import json
+import re
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    multiple,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from werkzeug.test import TestResponse, run_wsgi_app
+
+from experiment.loading import load_study
+from experiment.study import Study
+from server.app import create_app
+from server.secret_files import Secrets
+from server.settings import Settings
+from server.store import SqliteStore, Store
+from tests.server.stores import make_small, problems, recruiting, rows
+
+SAMPLE = Path(__file__).parents[2] / "equipoise" / "studies" / "blackbox-predict"
+SECRETS = Secrets("a signing key for tests", "researcher-token")
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+POSTS = ("/api/session", "/api/responses", "/api/complete", "/api/withdraw")
+quick = settings(
+    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+# JSON as its grammar has it, and a little more: what Python writes as NaN and Infinity, and halves of surrogate pairs.
+texts = st.text(max_size=20) | st.text(st.characters(min_codepoint=0xD800, max_codepoint=0xDFFF), max_size=3)
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats() | texts | st.sampled_from([2**64, -(2**64), 10**400, 1e308])
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.fixture
+def app(sample_study: Study, store: SqliteStore) -> Flask:
+    """The application without rate limits, which would be all that is seen here."""
+    return create_app(sample_study, store, SECRETS, NO_LIMITS)
+
+
+def assert_no_error_of_ours(response: TestResponse) -> None:
+    assert response.status_code < 500, response.text
+    assert "Content-Security-Policy" in response.headers
+    if response.status_code >= 400:
+        assert set(json.loads(response.get_data())) == {"error"}
+
+
+def rows_of(store: Store, someone: Any) -> list[tuple[Any, ...]]:
+    """Return all that the store holds of somebody's session."""
+    return [
+        row
+        for table in ("sessions", "responses", "planned_trials")
+        for row in rows(store, f"SELECT * FROM {table} WHERE session = ?", (someone.session["session"],))
+    ]
+
+
+@pytest.fixture
+def other(newcomer: Any) -> Any:
+    """Somebody else, who is in the middle of the study."""
+    newcomer.start()
+    newcomer.answer(0)
+    newcomer.answer(1)
+    return newcomer
+
+
+@given(address=st.sampled_from(POSTS), body=values)
+@quick
+def test_no_json_makes_the_server_fail(participant: Any, address: str, body: Any) -> None:
+    reply = participant.http.post(address, data=json.dumps(body), content_type="application/json")
+    assert_no_error_of_ours(reply)
+
+
+@given(address=st.sampled_from(POSTS), body=st.binary(max_size=200), content_type=st.text(max_size=30))
+@quick
+def test_no_bytes_of_any_type_make_the_server_fail(
+    participant: Any, address: str, body: bytes, content_type: str
+) -> None:
+    for said in ("application/json", content_type.encode("latin-1", "replace").decode("latin-1")):
+        environ = {
+            "REQUEST_METHOD": "POST", "PATH_INFO": address, "wsgi.input": BytesIO(body), "CONTENT_TYPE": said,
+            "CONTENT_LENGTH": str(len(body)),
+        }  # fmt: skip
+        assert_no_error_of_ours(participant.http.open(environ_overrides=environ))
+
+
+def steps_to(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to every value inside a JSON value, from the outside in."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in inner:
+        yield from steps_to(child, (*path, step))
+
+
+def mutated(data: st.DataObject, value: Any) -> Any:
+    """Change a valid body in one place: another value, a field more, one less, one moved or doubled."""
+    path = data.draw(st.sampled_from(list(steps_to(value))), label="where")
+    changed = json.loads(json.dumps(value))
+    if not path:
+        return data.draw(values)
+    place = changed
+    for step in path[:-1]:
+        place = place[step]
+    match data.draw(st.sampled_from(["set", "delete", "double", "rename", "wrap"]), label="how"):
+        case "set":
+            place[path[-1]] = data.draw(values)
+        case "delete":
+            del place[path[-1]]
+        case "double" if isinstance(place, list):
+            place += place
+        case "rename" if isinstance(place, dict):
+            place[data.draw(texts)] = place.pop(path[-1])
+        case _:
+            place[path[-1]] = [place[path[-1]]]
+    return changed
+
+
+@given(data=st.data())
+@quick
+def test_a_right_body_with_something_changed_is_taken_or_refused_and_touches_nobody_else(
+    app: Flask, other: Any, store: SqliteStore, data: st.DataObject
+) -> None:
+    http = app.test_client()
+    session = http.post("/api/session", json=right_start(http)).get_json()["session"]
+    before = rows_of(store, other)
+    answers = [
+        {
+            "response_id": str(uuid.uuid4()), "trial_index": index, "response": "absorbed", "rt_ms": 1234.5,
+            "fixation_ms": 200.1, "fixation_frames": 12, "shown_at": "2026-11-21T10:00:00.123Z", "frames_dropped": 0,
+            "focus_lost": 0,
+        }
+        for index in range(data.draw(st.integers(1, 3)))
+    ]  # fmt: skip
+    body = mutated(data, {"session": session, "responses": answers})
+    reply = http.post("/api/responses", data=json.dumps(body), content_type="application/json")
+    assert_no_error_of_ours(reply)
+    stored = rows(store, "SELECT trial_index FROM responses WHERE session = ? ORDER BY 1", (session,))
+    if reply.status_code >= 400:
+        assert stored == [], "a batch that was refused left something behind"
+    else:
+        assert stored
+        assert stored == [(index,) for index in range(len(stored))]
+        assert len(stored) == len({one["response_id"] for one in reply.get_json()["responses"]})
+    assert rows_of(store, other) == before
+
+
+def right_start(http: Any) -> dict[str, Any]:
+    digest = http.get("/api/study").get_json()["consent_digest"]
+    return {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
+
+
+@given(data=st.data())
+@quick
+def test_a_right_start_with_something_changed_is_taken_or_refused_and_touches_nobody_else(
+    app: Flask, other: Any, store: SqliteStore, data: st.DataObject
+) -> None:
+    before = rows_of(store, other)
+    http = app.test_client()
+    n_before = len(rows(store, "SELECT session FROM sessions"))
+    body = json.dumps(mutated(data, right_start(http)))
+    reply = http.post("/api/session", data=body, content_type="application/json")
+    assert_no_error_of_ours(reply)
+    n_after = len(rows(store, "SELECT session FROM sessions"))
+    assert n_after == n_before + (reply.status_code == 201)
+    assert rows_of(store, other) == before
+
+
+latin_1 = st.text(st.characters(max_codepoint=255), max_size=40)  # what a server hands on of a request's bytes
+# In a query only what is UTF-8, or written with percent signs: the server under which we run refuses the rest itself.
+queries = st.text(max_size=40).map(lambda text: text.encode("utf-8", "ignore").decode("latin-1"))
+queries |= st.binary(max_size=20).map(lambda raw: f"PROLIFIC_PID={quote(raw)}&{quote(raw)}=%")
+header_texts = latin_1.filter(lambda text: "\r" not in text and "\n" not in text)
+paths = st.sampled_from(
+    ["/", "/static/x", "/static/equipoise.js", "/api/study", "/api/session", "/api/responses", "/api/complete",
+     "/api/withdraw", "/researcher", "/researcher/", "/researcher/enter/x", "/researcher/style.css", "/healthz",
+     "/readyz", "/metrics"]
+)  # fmt: skip
+HEADERS = (
+    "HTTP_HOST", "HTTP_COOKIE", "HTTP_AUTHORIZATION", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_RANGE",
+    "HTTP_X_FORWARDED_HOST", "HTTP_ACCEPT", "HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_IF_RANGE",
+    "HTTP_TRANSFER_ENCODING", "HTTP_CONTENT_LENGTH", "CONTENT_TYPE", "CONTENT_LENGTH", "HTTP_EXPECT", "HTTP_ORIGIN",
+    "HTTP_X_HTTP_METHOD_OVERRIDE", "REMOTE_ADDR", "HTTP_FORWARDED", "HTTP_ACCEPT_ENCODING", "HTTP_X",
+)  # fmt: skip
+
+
+@pytest.fixture
+def app_of(sample_study: Study, store: SqliteStore) -> Callable[[int, str], Flask]:
+    """Give the application for a number of proxies and a way to come in; each is made once."""
+
+    @cache
+    def make(proxies: int, entry: str) -> Flask:
+        unlimited = NO_LIMITS.model_copy(update={"proxies": proxies})
+        return create_app(recruiting(sample_study, entry=entry), store, SECRETS, unlimited)
+
+    return make
+
+
+@given(
+    method=st.sampled_from(["GET", "GET", "POST", "HEAD", "OPTIONS", "DELETE", "TRACE", "X", "get"]),
+    path=paths | latin_1.map(lambda text: f"/{text}") | st.builds(lambda one, two: f"{one}/{two}", paths, latin_1),
+    query=queries | st.sampled_from(["PROLIFIC_PID=%ff", "PROLIFIC_PID=%00", "token=a.b", "token=%zz", "&&=&;", "%"]),
+    headers=st.dictionaries(st.sampled_from(HEADERS), header_texts, max_size=4),
+    proxies=st.sampled_from([0, 1, 2]),
+    entry=st.sampled_from(["open", "panel", "link"]),
+)
+@settings(quick, max_examples=400)
+def test_no_address_query_cookie_or_header_makes_the_server_fail(
+    app_of: Callable[[int, str], Flask],
+    store: SqliteStore,
+    method: str,
+    path: str,
+    query: str,
+    headers: dict[str, str],
+    proxies: int,
+    entry: str,
+) -> None:
+    app = app_of(proxies, entry)
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": method, "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": query,
+        "SERVER_NAME": "localhost", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1", "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.url_scheme": "http",
+        "wsgi.input": BytesIO(b"{}"), "wsgi.errors": BytesIO(), "wsgi.version": (1, 0), "wsgi.multithread": True,
+        "wsgi.multiprocess": False, "wsgi.run_once": False, **headers,
+    }  # fmt: skip
+    body, status, sent = run_wsgi_app(app, environ, buffered=True)
+    text = b"".join(body)
+    code = int(status.split()[0])
+    assert code < 500, text
+    assert "Content-Security-Policy" in sent
+    if code >= 400 and method != "HEAD":
+        assert set(json.loads(text)) == {"error"}
+    assert not any(re.search(r"[\r\n\0]", value) for value in sent.values())
+    assert rows(store, "SELECT session FROM sessions") == []
+
+
+@given(value=header_texts, is_signed_part=st.booleans())
+@quick
+def test_no_cookie_of_any_form_is_taken_for_a_session(participant: Any, value: str, is_signed_part: bool) -> None:
+    cookie = participant.http.get_cookie("equipoise_session_blackbox-predict").value
+    text = cookie[: len(value)] + value if is_signed_part else value
+    for name in ("equipoise_session_blackbox-predict", "equipoise_entry_blackbox-predict", value):
+        reply = participant.http.application.test_client().get(
+            "/api/session", environ_overrides={"HTTP_COOKIE": f"{name}={text}"}
+        )
+        assert reply.status_code == 401
+
+
+# Several people at once
+
+
+@dataclass
+class Browser:
+    """One browser of somebody's, with what it knows."""
+
+    http: Any
+    panel_id: str
+    has_session: bool = False
+    """Whether its cookie is the one by which the session is known now."""
+    started: dict[str, Any] | None = None
+    """The start as it was last sent, for a retry."""
+    view: dict[str, Any] = field(default_factory=dict)
+    """The session as it was last shown here."""
+
+
+@dataclass
+class Known:
+    """What must be stored of somebody."""
+
+    session: str
+    status: str = "active"
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    n_trials: int = 0
+
+
+class ManyPeople(RuleBasedStateMachine):
+    """People who come, answer, come again elsewhere, leave, and send nonsense, in any order.
+
+    Beside the server it keeps what must be stored of each; after every step the two must agree on everybody, so that no
+    step of one person can have touched another.
+    """
+
+    study: Study
+    new_store: Callable[[], Store]
+
+    browsers = Bundle("browsers")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = type(self).new_store()
+        self.app = create_app(type(self).study, self.store, SECRETS, NO_LIMITS)
+        self.known: dict[str, Known] = {}
+        self.digest = self.app.test_client().get("/api/study").get_json()["consent_digest"]
+
+    def teardown(self) -> None:
+        assert problems(self.store) == []
+        self.store.close()
+
+    def check(self, reply: TestResponse, *statuses: int) -> dict[str, Any]:
+        assert reply.status_code in statuses, (reply.status_code, reply.text)
+        assert_no_error_of_ours(reply)
+        body: dict[str, Any] = reply.get_json()
+        return body
+
+    def known_of(self, browser: Browser) -> Known | None:
+        return self.known.get(browser.panel_id)
+
+    def send(self, browser: Browser, answers: list[dict[str, Any]], session: str | None = None) -> TestResponse:
+        body = {"session": session or browser.view.get("session", "none"), "responses": answers}
+        reply: TestResponse = browser.http.post("/api/responses", json=body)
+        return reply
+
+    @initialize(target=browsers, n=st.integers(2, 3))
+    def people(self, n: int) -> Any:
+        return multiple(*(self.browser_of(f"person-{number}") for number in range(n)))
+
+    def browser_of(self, panel_id: str) -> Browser:
+        browser = Browser(self.app.test_client(), panel_id)
+        entered = browser.http.get(f"/?PROLIFIC_PID={quote(panel_id)}&STUDY_ID=s")
+        assert entered.status_code == 303
+        return browser
+
+    @rule(target=browsers, browser=browsers)
+    def open_another_browser(self, browser: Browser) -> Browser:
+        return self.browser_of(browser.panel_id)
+
+    @rule(browser=browsers)
+    def begin(self, browser: Browser) -> None:
+        browser.started = {"start_id": str(uuid.uuid4()), "consent_digest": self.digest, "kind": "human"}
+        self.start(browser)
+
+    @precondition(lambda self: self.known)
+    @rule(browser=browsers)
+    def begin_again_as_a_retry(self, browser: Browser) -> None:
+        if browser.started is not None:
+            self.start(browser)
+
+    def start(self, browser: Browser) -> None:
+        known = self.known_of(browser)
+        reply = browser.http.post("/api/session", json=browser.started)
+        if known is not None and known.status == "withdrawn":
+            self.check(reply, 409)
+            return
+        is_under_way = known is not None and known.status == "active" and browser.has_session
+        session = self.check(reply, 200 if is_under_way else 201)
+        if known is None:
+            assert session["next_trial_index"] == 0
+            assert session["session"] not in {one.session for one in self.known.values()}
+            known = self.known[browser.panel_id] = Known(session["session"], n_trials=len(session["trials"]))
+        assert session["session"] == known.session, "one person, one session"
+        assert session["next_trial_index"] == len(known.answers)
+        assert session["status"] == known.status
+        self.is_the_one(browser)
+        browser.view = session
+
+    def is_the_one(self, browser: Browser) -> None:
+        """Note that this browser has the session now, and none of the person's other browsers."""
+        for one in self.seen:
+            if one.panel_id == browser.panel_id:
+                one.has_session = False
+        browser.has_session = True
+        if browser not in self.seen:
+            self.seen.append(browser)
+
+    @property
+    def seen(self) -> list[Browser]:
+        found: list[Browser] = self.__dict__.setdefault("_seen", [])
+        return found
+
+    def expected(self, browser: Browser, status_if_mine: int) -> int:
+        return status_if_mine if browser.has_session else 401
+
+    def new_answer(self, trial_index: int) -> dict[str, Any]:
+        return {"response_id": str(uuid.uuid4()), "trial_index": trial_index, "response": "absorbed", "rt_ms": 900}
+
+    @rule(browser=browsers, n=st.integers(1, 4))
+    def answer_the_next(self, browser: Browser, n: int) -> None:
+        known = self.known_of(browser)
+        first = len(known.answers) if known else 0
+        new = [self.new_answer(first + number) for number in range(n)]
+        reply = self.send(browser, new)
+        if known is None or not browser.has_session:
+            self.check(reply, 401, 422)
+        elif first + n > known.n_trials:
+            self.check(reply, 409, 422)  # all or none
+        elif known.status != "active":
+            self.check(reply, 409)
+        else:
+            stored = self.check(reply, 201)
+            assert [one["response_id"] for one in stored["responses"]] == [one["response_id"] for one in new]
+            known.answers += new
+
+    @rule(browser=browsers, ahead=st.integers(1, 3))
+    def answer_out_of_order(self, browser: Browser, ahead: int) -> None:
+        known = self.known_of(browser)
+        reply = self.send(browser, [self.new_answer((len(known.answers) if known else 0) + ahead)])
+        if known is None or not browser.has_session:
+            self.check(reply, 401, 422)
+        else:
+            self.check(reply, 409, 422)
+
+    @rule(browser=browsers, data=st.data())
+    def send_an_answer_again(self, browser: Browser, data: st.DataObject) -> None:
+        known = self.known_of(browser)
+        if known is None or not known.answers:
+            return
+        first = data.draw(st.integers(0, len(known.answers) - 1))
+        self.check(self.send(browser, known.answers[first:]), self.expected(browser, 200))
+
+    @rule(browser=browsers, data=st.data())
+    def change_an_answer_afterwards(self, browser: Browser, data: st.DataObject) -> None:
+        known = self.known_of(browser)
+        if known is None or not known.answers:
+            return
+        earlier = data.draw(st.sampled_from(known.answers))
+        changed = earlier | data.draw(
+            st.sampled_from([{"response": "reflected"}, {"response_id": str(uuid.uuid4())}]), label="change"
+        )
+        self.check(self.send(browser, [changed]), self.expected(browser, 409))
+
+    @rule(browser=browsers, data=st.data())
+    def send_a_batch_with_one_that_does_not_fit(self, browser: Browser, data: st.DataObject) -> None:
+        known = self.known_of(browser)
+        if known is None or not browser.has_session:
+            return
+        first = len(known.answers)
+        batch = [*known.answers[-1:], self.new_answer(first), self.new_answer(first + 1)]
+        spoiled = data.draw(st.integers(0, len(batch) - 1), label="which")
+        wrong = data.draw(
+            st.sampled_from([
+                {"response": "up"}, {"trial_index": first + 7}, {"response_id": "x"}, {"rt_ms": -1}, {"extra": 1},
+            ]), label="what",
+        )  # fmt: skip
+        batch[spoiled] = batch[spoiled] | wrong
+        self.check(self.send(browser, batch), 409, 422)
+
+    @rule(browser=browsers)
+    def send_one_answer_twice_in_a_batch(self, browser: Browser) -> None:
+        known = self.known_of(browser)
+        if known is None or not browser.has_session or known.status != "active" or len(known.answers) == known.n_trials:
+            return
+        new = self.new_answer(len(known.answers))
+        self.check(self.send(browser, [new, new]), 201)
+        known.answers.append(new)
+
+    @rule(browser=browsers, other=browsers)
+    def answer_in_anothers_session(self, browser: Browser, other: Browser) -> None:
+        theirs = self.known_of(other)
+        if theirs is None or other.panel_id == browser.panel_id:
+            return
+        reply = self.send(browser, [self.new_answer(len(theirs.answers))], session=theirs.session)
+        self.check(reply, 401 if self.known_of(browser) is None or not browser.has_session else 409)
+
+    @rule(browser=browsers)
+    def reload(self, browser: Browser) -> None:
+        known = self.known_of(browser)
+        session = self.check(browser.http.get("/api/session"), self.expected(browser, 200))
+        if known is not None and browser.has_session:
+            assert (session["session"], session["status"]) == (known.session, known.status)
+            assert session["next_trial_index"] == len(known.answers)
+            assert ("completion_code" in session) == (known.status == "completed")
+
+    @rule(browser=browsers)
+    def complete(self, browser: Browser) -> None:
+        known = self.known_of(browser)
+        reply = browser.http.post("/api/complete", json={})
+        if known is None or not browser.has_session:
+            self.check(reply, 401)
+        elif known.status == "withdrawn" or len(known.answers) < known.n_trials:
+            self.check(reply, 409)
+        else:
+            assert self.check(reply, 200)["completion_code"]
+            known.status = "completed"
+
+    @rule(browser=browsers, is_sure=st.integers(0, 3))
+    def leave(self, browser: Browser, is_sure: int) -> None:
+        known = self.known_of(browser)
+        if is_sure < 3:  # else nobody would come far
+            return
+        self.check(browser.http.post("/api/withdraw", json={}), self.expected(browser, 200))
+        if known is not None and browser.has_session:
+            known.status, known.answers = "withdrawn", []
+
+    @rule(browser=browsers, address=st.sampled_from(POSTS[:2]), body=values)
+    def send_nonsense(self, browser: Browser, address: str, body: Any) -> None:
+        reply = browser.http.post(address, data=json.dumps(body), content_type="application/json")
+        self.check(reply, 401, 422)
+
+    @rule(browser=browsers)
+    def forget_the_cookie(self, browser: Browser) -> None:
+        browser.http.delete_cookie("equipoise_session_blackbox-predict")
+        browser.has_session = False
+        assert browser.http.get("/api/session").status_code == 401
+
+    @invariant()
+    def everybodys_answers_are_stored_as_they_were_sent_and_nothing_else(self) -> None:
+        stored: dict[str, list[tuple[Any, ...]]] = {one.session: [] for one in self.known.values()}
+        for session, *answer in rows(
+            self.store,
+            "SELECT session, trial_index, response_id, response FROM responses ORDER BY session, trial_index",
+        ):
+            stored[session].append(tuple(answer))
+        status = dict(rows(self.store, "SELECT session, status FROM sessions"))
+        for panel_id, known in self.known.items():
+            note(f"{panel_id}: {known.status}, {len(known.answers)} answers")
+            assert stored[known.session] == [
+                (one["trial_index"], one["response_id"], json.dumps(one["response"])) for one in known.answers
+            ]
+        assert status == {one.session: one.status for one in self.known.values()}
+
+
+def run_machine(study: Study, new_store: Callable[[], Store], max_examples: int, steps: int) -> None:
+    machine = type("ManyPeopleHere", (ManyPeople,), {"study": study, "new_store": staticmethod(new_store)})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=max_examples, stateful_step_count=steps, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def panel_study() -> Study:
+    """Three trials a session, for people whom a panel sends."""
+    return recruiting(make_small(load_study(SAMPLE)), entry="panel")
+
+
+def test_whatever_several_people_do_everybodys_answers_are_their_own(panel_study: Study, tmp_path: Path) -> None:
+    def new_store() -> Store:
+        return SqliteStore(Path(tempfile.mkdtemp(dir=tmp_path)) / "equipoise.db")
+
+    run_machine(panel_study, new_store, max_examples=40, steps=40)
+
+
+def test_whatever_several_people_do_it_is_the_same_on_postgresql(panel_study: Study, postgres: Any) -> None:
+    from server.store.postgres import PostgresStore
+
+    run_machine(panel_study, lambda: PostgresStore(postgres.new_database()), max_examples=6, steps=40)

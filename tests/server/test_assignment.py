@@ -1,0 +1,223 @@
+"""Places in counterbalance groups: the choice of a group by itself, and hundreds of people who come at once."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiment.records import Kind
+from experiment.recruitment import Recruitment
+from experiment.study import Study
+from server.store import Place, Release, Store, StoreUnavailable, StudyFull
+from server.store.assignment import GroupPlaces, choose_group
+from tests.server.stores import Clock, Person, another, at_once, make_small, of, problems, recruiting, rows
+
+# The choice of a group.
+
+
+@st.composite
+def groups_of_places(draw: st.DrawFn) -> list[GroupPlaces]:
+    counts = st.integers(0, 6)
+    return [
+        GroupPlaces(group, draw(st.integers(0, 30)), draw(counts), draw(counts), draw(st.booleans()))
+        for group in range(1, draw(st.integers(1, 8)) + 1)
+    ]
+
+
+quotas = st.none() | st.integers(1, 40)
+recruitments = st.builds(Recruitment, quota=quotas, quota_per_group=st.none() | st.integers(1, 8))
+
+
+@given(groups_of_places(), recruitments)
+def test_nobody_is_put_into_a_closed_or_a_full_group(groups: list[GroupPlaces], recruitment: Recruitment) -> None:
+    chosen = choose_group(groups, recruitment)
+    if chosen is not None:
+        group = groups[chosen - 1]
+        assert group.is_open
+        assert recruitment.quota_per_group is None or group.n_taken < recruitment.quota_per_group
+        assert recruitment.quota is None or sum(one.n_taken for one in groups) < recruitment.quota
+
+
+@given(groups_of_places(), recruitments)
+def test_nobody_is_turned_away_while_there_is_a_place(groups: list[GroupPlaces], recruitment: Recruitment) -> None:
+    if choose_group(groups, recruitment) is None:
+        is_filled = recruitment.quota is not None and sum(one.n_taken for one in groups) >= recruitment.quota
+        limit = recruitment.quota_per_group
+        assert is_filled or all(not one.is_open or (limit is not None and one.n_taken >= limit) for one in groups)
+
+
+@given(groups_of_places(), recruitments)
+def test_the_group_with_the_fewest_places_taken_is_chosen(groups: list[GroupPlaces], recruitment: Recruitment) -> None:
+    chosen = choose_group(groups, recruitment)
+    if chosen is not None:
+        here = groups[chosen - 1]
+        for other in groups:
+            if other.is_open:
+                assert here.n_taken <= other.n_taken
+            if other.is_open and other.n_taken == here.n_taken:
+                assert (here.n_confirmed, here.group) <= (other.n_confirmed, other.group)
+
+
+@given(groups_of_places(), recruitments, st.randoms())
+def test_the_choice_depends_on_nothing_but_the_counts(
+    groups: list[GroupPlaces], recruitment: Recruitment, random: Any
+) -> None:
+    shuffled = random.sample(groups, len(groups))
+    assert choose_group(groups, recruitment) == choose_group(shuffled, recruitment)
+
+
+@given(st.integers(1, 8), st.integers(1, 10))
+def test_groups_that_nobody_leaves_are_filled_in_turn(n_groups: int, quota_per_group: int) -> None:
+    recruitment = Recruitment(quota_per_group=quota_per_group)
+    taken = [0] * n_groups
+    for number in range(n_groups * quota_per_group):
+        groups = [GroupPlaces(group, n, n, 0, is_open=True) for group, n in enumerate(taken, start=1)]
+        chosen = choose_group(groups, recruitment)
+        assert chosen == number % n_groups + 1
+        taken[chosen - 1] += 1
+    assert choose_group([GroupPlaces(g, n, n, 0, True) for g, n in enumerate(taken, start=1)], recruitment) is None
+
+
+# Hundreds of people.
+
+N_GROUPS, QUOTA_PER_GROUP, QUOTA = 5, 61, 300
+N_COMING = 500
+DROP_OUT = 0.3
+
+
+def patiently(job: Callable[[], Any]) -> Any:
+    """Do something as a client does, which tries again while the store is too busy."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return job()
+        except StoreUnavailable:
+            if time.monotonic() > deadline:
+                raise
+
+
+class Watch(threading.Thread):
+    """Looks at the groups again and again, as long as it is let."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(daemon=True)
+        self.store, self.ended = store, threading.Event()
+        self.seen: list[list[int]] = []
+
+    def run(self) -> None:
+        while not self.ended.wait(0.02):
+            with suppress(StoreUnavailable):
+                taken = rows(self.store, "SELECT n_reserved + n_confirmed FROM places WHERE kind = 'human'")
+                self.seen.append([n for (n,) in taken])
+
+    def __enter__(self) -> "Watch":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.join()
+
+
+def people_who_came(stores: Sequence[Store], study: Study, n: int, first: int = 0) -> list[Person]:
+    """Let people come at once, spread over the servers, and return those who got a place."""
+    begin = [
+        partial(Person, stores[number % len(stores)], study, start_id=str(UUID(int=number)))
+        for number in range(first, first + n)
+    ]
+    outcomes = at_once(*(partial(patiently, job) for job in begin))
+    people = [outcome for outcome in outcomes if isinstance(outcome, Person)]
+    assert len(people) + of(StudyFull, outcomes) == n, Counter(map(repr, outcomes))
+    return people
+
+
+def retell(store: Store, study: Study) -> tuple[Counter[int], int]:
+    """Follow the log, in which no group is ever over-filled; return the places taken, and the most that ever were."""
+    place: dict[str, Place] = {}
+    group_of: dict[str, int] = {}
+    seeds: Counter[int] = Counter()
+    most = 0
+    for event in store.events(study):
+        taken = Counter(group_of[session] for session, held in place.items() if held is not Place.RELEASED)
+        if event.session is None:
+            assert event.event == "registered"
+            continue
+        group = event.details["group"]
+        if event.event == "reserved":
+            assert event.session not in place
+            numbers = {int(g): sum(counts) for g, counts in event.details["taken"].items()}
+            assert numbers == {g: taken[g] for g in numbers}  # it was decided on what was so
+            assert group == min(numbers, key=lambda g: (numbers[g], event.details["taken"][str(g)][0], g))
+            seeds[group] += 1
+            assert event.details["seed"] == seeds[group]
+            place[event.session], group_of[event.session] = Place.RESERVED, group
+        elif event.event == "confirmed":
+            assert place[event.session] is Place.RESERVED
+            place[event.session] = Place.CONFIRMED
+        elif event.event == "released":
+            assert event.details["was"] == place[event.session]
+            assert event.details["because"] in list(Release)
+            place[event.session] = Place.RELEASED
+        else:
+            assert event.event == "withdrew"
+        taken = Counter(group_of[session] for session, held in place.items() if held is not Place.RELEASED)
+        assert max(taken.values(), default=0) <= QUOTA_PER_GROUP
+        assert taken.total() <= QUOTA
+        most = max(most, taken.total())
+    stored = dict(rows(store, "SELECT session, place FROM sessions"))
+    assert stored == {session: held.value for session, held in place.items()}
+    return Counter(group_of[session] for session, held in place.items() if held is not Place.RELEASED), most
+
+
+def fill_with_drop_out(stores: Sequence[Store], study: Study, clock: Clock) -> None:
+    with Watch(stores[0]) as watch:
+        people = people_who_came(stores, study, N_COMING)
+        assert len(people) == QUOTA
+        n_leaving = int(DROP_OUT * QUOTA)
+        leaving, staying = people[:n_leaving], people[n_leaving:]
+        withdrawing, returning, lapsing = leaving[0::3], leaving[1::3], leaving[2::3]
+        jobs: list[Callable[[], Any]] = [person.complete for person in staying]
+        jobs += [person.withdraw for person in withdrawing]
+        jobs += [partial(person.store.release_place, person.session, Release.RETURN) for person in returning]
+        # As a client does: answers that were not acknowledged are sent again.
+        outcomes = at_once(*(partial(patiently, job) for job in jobs))
+        assert of(Exception, outcomes) == 0, Counter(map(repr, outcomes))
+        clock.advance(minutes=61)
+        replacements = people_who_came(stores, study, N_COMING // 2, first=N_COMING)
+        assert len(replacements) == n_leaving
+        at_once(*(partial(patiently, person.complete) for person in replacements))
+    assert {person.session for person in lapsing} == {
+        session for (session,) in rows(stores[0], "SELECT session FROM sessions WHERE release_reason = 'time-out'")
+    }
+    assert len(watch.seen) > 5
+    assert all(max(seen) <= QUOTA_PER_GROUP and sum(seen) <= QUOTA for seen in watch.seen)
+    progress = [one for one in stores[-1].progress(study) if one.kind is Kind.HUMAN]
+    assert sum(one.n_completed for one in progress) == QUOTA
+    assert sorted(one.n_completed for one in progress) == [60] * 5
+    assert sum(one.n_begun for one in progress) == QUOTA + n_leaving
+    assert [one.n_under_way for one in progress] == [0] * N_GROUPS
+    taken, most = retell(stores[0], study)
+    assert taken == Counter({one.group: one.n_completed for one in progress})
+    assert most == QUOTA
+    assert problems(stores[0]) == []
+
+
+@pytest.fixture
+def study(sample_study: Study) -> Study:
+    return recruiting(make_small(sample_study, N_GROUPS), quota=QUOTA, quota_per_group=QUOTA_PER_GROUP)
+
+
+def test_five_hundred_who_come_at_once_fill_every_group_exactly_in_the_end(
+    any_store: Store, study: Study, clock: Clock
+) -> None:
+    any_store.register_study(study)
+    with closing(another(any_store)) as second, closing(another(any_store)) as third:
+        fill_with_drop_out([any_store, second, third], study, clock)

@@ -1,0 +1,774 @@
+"""Moving a store, backing it up while it is used, and finding whatever was done to it behind its back."""
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from batteries.errors import InputError
+from experiment.models.baselines import run_baseline
+from experiment.records import Kind
+from experiment.study import Study
+from server.store import Identity, Release, SqliteStore, Store
+from server.store.checksums import RESPONSE_COLUMNS, link
+from server.store.copying import back_up, copy_store
+from server.store.database import Database, SqliteDatabase
+from server.store.postgres import PostgresDatabase, PostgresStore
+from server.store.tables import TABLES
+from server.store.verifying import Verified, verify
+from tests.server.stores import (
+    Clock,
+    Person,
+    address,
+    by_hand,
+    problems,
+    recruiting,
+    reopened,
+    response,
+    rows,
+    verified,
+    version_of,
+)
+
+KINDS = ["sqlite", "postgres"]
+
+
+def live_in(store: Store, study: Study) -> dict[str, Person]:
+    """Let happen in a store whatever can happen."""
+    store.register_study(study)
+    with Clock().installed() as clock:
+        people = {"lapsed": Person(store, study)}
+        clock.advance(minutes=61)
+        people["completed"] = Person(store, study, identity=Identity("panel", "anna", {"STUDY_ID": "s1"})).complete()
+        people["under way"] = Person(store, study)
+        people["under way"].answer(2)
+        people["withdrawn"] = Person(store, study).complete().withdraw()
+        people["failed"] = Person(store, study).complete(passed_checks=False)
+        people["excluded"] = Person(store, study).complete()
+        store.release_place(people["excluded"].session, Release.EXCLUSION)
+        people["simulated"] = Person(store, study, Kind.SIMULATED).complete()
+        store.open_group(study, 2, is_open=False)
+        run = run_baseline(study, "baseline/tracer")
+        told = tuple(one.model_copy(update={"text": "I see – ä\n🙂", "valid": False}) for one in run.responses)
+        store.add_runs(study, [run.model_copy(update={"responses": told, "temperature": 0.1, "prompt_digest": "p"})])
+        later = version_of(study, "1.1")
+        store.register_study(later)
+        people["later"] = Person(store, later)
+        people["later"].send(response(0, rt_ms=0.1 + 0.2, response={"ä": [None, 1e-300, "🙂"]}, shown_at=None))
+    assert problems(store) == []
+    return people
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def lived_in(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, small_study: Study
+) -> Iterator[tuple[Store, dict[str, Person]]]:
+    """A store in which all sorts of things have happened, and the people; nobody may change it."""
+    if request.param == "postgres":
+        store: Store = PostgresStore(request.getfixturevalue("postgres").new_database())
+    else:
+        store = SqliteStore(tmp_path_factory.mktemp("lived-in") / "equipoise.db")
+    yield store, live_in(store, small_study)
+    store.close()
+
+
+@pytest.fixture(params=KINDS)
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """Each kind of store, empty."""
+    if request.param == "postgres":
+        yield request.getfixturevalue("postgres_store")
+        return
+    store = SqliteStore(tmp_path / "target.db")
+    yield store
+    store.close()
+
+
+def content(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows of all tables."""
+    names = {table: ", ".join(f'"{column}"' for column in columns) for table, columns in TABLES.items()}
+    return {table: sorted(rows(store, f'SELECT {names[table]} FROM "{table}"'), key=repr) for table in TABLES}
+
+
+def is_empty(store: Store) -> bool:
+    return not any(content(store).values())
+
+
+# Copies.
+
+
+def test_a_copy_holds_all_that_the_store_holds_whatever_kinds_they_are(
+    lived_in: tuple[Store, dict[str, Person]], target: Store
+) -> None:
+    source, _ = lived_in
+    told: list[int] = []
+    copied = copy_store(source, target, told.append)
+    assert content(target) == content(source)
+    assert verified(target) == copied == verified(source)
+    assert copied.problems == []
+    assert sum(told) == sum(map(len, content(source).values()))
+    assert sorted(target.trials(), key=repr) == sorted(source.trials(), key=repr)
+
+
+def test_a_study_goes_on_in_the_copy_where_it_was(
+    lived_in: tuple[Store, dict[str, Person]], target: Store, small_study: Study
+) -> None:
+    source, people = lived_in
+    copy_store(source, target)
+    target.register_study(small_study)
+    for person in people.values():
+        found, before = target.find_session(person.token), source.find_session(person.token)
+        assert found is not None
+        assert found == before
+    assert target.progress(small_study) == source.progress(small_study)
+    assert target.events(small_study) == source.events(small_study)
+    assert target.identities(small_study) == source.identities(small_study)
+    under_way = people["under way"]
+    assert target.add_responses(under_way.session, under_way.token, under_way.sent) == [False, False]
+    assert target.add_responses(under_way.session, under_way.token, [response(2)]) == [True]
+    target.complete_session(small_study, under_way.session, passed_checks=True)
+    assert Person(target, small_study, identity=Identity("panel", "anna")).session == people["completed"].session
+    newcomer = Person(target, small_study)
+    seeds = rows(source, 'SELECT seed FROM sessions WHERE study_digest = ? AND "group" = ?', (
+        small_study.digest, newcomer.group,
+    ))  # fmt: skip
+    assert newcomer.stored.session.seed not in {seed for (seed,) in seeds}
+    assert problems(target) == []
+
+
+def test_an_empty_store_can_be_copied(target: Store, tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path / "empty.db")) as source:
+        assert copy_store(source, target) == verified(source)
+
+
+def test_a_store_that_holds_anything_is_not_copied_to(
+    lived_in: tuple[Store, dict[str, Person]], target: Store, small_study: Study
+) -> None:
+    source, _ = lived_in
+    target.register_study(small_study)
+    Person(target, small_study).complete()
+    before = content(target)
+    with pytest.raises(InputError, match="holds a study already; name an empty one"):
+        copy_store(source, target)
+    assert content(target) == before
+
+
+def losing(store: Store, table: str, then: Callable[[], None]) -> Callable[[], Any]:
+    """Make a store whose connection, when it is filled, forgets the last row of a table."""
+    filling = store.filling
+
+    class Forgetful:
+        def __init__(self, db: Database) -> None:
+            self.db = db
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.db, name)
+
+        def fill(self, name: str, columns: Sequence[str], all_rows: Any) -> None:
+            found = list(all_rows)
+            if name == table:
+                assert found
+                then()
+            self.db.fill(name, columns, found[:-1] if name == table else found)
+
+    @contextmanager
+    def fill_forgetfully() -> Iterator[Database]:
+        with filling() as db:
+            yield Forgetful(db)  # type: ignore[misc]
+
+    return fill_forgetfully
+
+
+@pytest.mark.parametrize("table", [table for table in TABLES if table not in {"studies", "participants", "sessions"}])
+def test_a_copy_that_lacks_anything_is_found_out_and_undone(
+    lived_in: tuple[Store, dict[str, Person]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    source, _ = lived_in
+    with closing(SqliteStore(tmp_path / "target.db")) as target:
+        monkeypatch.setattr(target, "filling", losing(target, table, lambda: None))
+        with pytest.raises(InputError, match="not equal"):
+            copy_store(source, target)
+        assert is_empty(target)
+
+
+def test_a_copy_that_fails_half_way_leaves_nothing_in_the_target(
+    lived_in: tuple[Store, dict[str, Person]], target: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, _ = lived_in
+    with monkeypatch.context() as patch:
+        patch.setattr(target, "filling", losing(target, "responses", lambda: 1 // 0))  # type: ignore[arg-type]
+        with pytest.raises(ZeroDivisionError):
+            copy_store(source, target)
+    assert is_empty(target)
+    copy_store(source, target)
+    assert problems(target) == []
+
+
+def test_what_one_database_cannot_hold_is_told_in_words_when_it_is_copied(
+    target: Store, small_study: Study, tmp_path: Path
+) -> None:
+    run = run_baseline(small_study, "baseline/tracer")
+    told = tuple(one.model_copy(update={"text": "nothing: \x00"}) for one in run.responses)
+    with closing(SqliteStore(tmp_path / "source.db")) as source:
+        source.add_runs(small_study, [run.model_copy(update={"responses": told})])
+        try:
+            copied = copy_store(source, target)
+        except InputError:
+            assert is_empty(target)
+        else:
+            assert copied.problems == []
+
+
+# Backups.
+
+
+def test_a_backup_is_a_whole_store_for_its_owners_eyes(
+    lived_in: tuple[Store, dict[str, Person]], tmp_path: Path
+) -> None:
+    source, _ = lived_in
+    path = tmp_path / "backups" / "monday.db"
+    found = back_up(source, path)
+    assert found == verified(source)
+    assert [one.name for one in path.parent.iterdir()] == ["monday.db"]
+    assert path.stat().st_mode & 0o077 == 0
+    with closing(SqliteStore(path)) as backup:
+        backup.check_integrity()
+        assert content(backup) == content(source)
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_backup_takes_the_place_of_nothing(store: SqliteStore, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "monday.db"
+    if kind == "file":
+        path.write_text("what I wrote down")
+    else:
+        path.mkdir()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError, match="there is a file of this name already"):
+        back_up(store, path)
+    assert sorted(tmp_path.iterdir()) == before
+    assert kind != "file" or path.read_text() == "what I wrote down"
+
+
+@pytest.mark.parametrize("name", ["monday.db", "monday[1].db", "what?*.db"])
+def test_a_backup_that_fails_half_way_leaves_no_file(
+    lived_in: tuple[Store, dict[str, Person]], tmp_path: Path, name: str
+) -> None:
+    source, _ = lived_in
+
+    def fail(n_rows: int) -> None:
+        raise KeyboardInterrupt
+
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        back_up(source, folder / name, fail)
+    assert list(folder.iterdir()) == []
+    assert back_up(source, folder / name).problems == []
+    assert [one.name for one in folder.iterdir()] == [name]
+
+
+def test_a_backup_where_none_can_be_written_is_refused_in_words(store: SqliteStore, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError):
+        back_up(store, tmp_path / "file" / "backup.db")
+
+
+def test_a_backup_of_a_damaged_store_says_what_is_damaged(
+    store: SqliteStore, small_study: Study, tmp_path: Path
+) -> None:
+    store.register_study(small_study)
+    person = Person(store, small_study).complete()
+    by_hand(store, "DELETE FROM responses WHERE trial_index = 1")
+    assert any(person.session in problem for problem in back_up(store, tmp_path / "backup.db").problems)
+
+
+def test_a_backup_made_while_people_answer_is_of_one_moment(
+    any_store: Store, tmp_path: Path, small_study: Study
+) -> None:
+    store, study = any_store, recruiting(small_study, quota=10_000)
+    store.register_study(study)
+    for _ in range(40):
+        Person(store, study).complete()
+    is_over = threading.Event()
+    errors: list[BaseException] = []
+    acknowledged: list[tuple[float, str, str]] = []
+
+    def take_part() -> None:
+        try:
+            while not is_over.is_set():
+                person = Person(store, study)
+                for _ in range(3):
+                    person.answer()
+                    acknowledged.append((time.monotonic(), person.session, person.sent[-1].response_id))
+                person.complete()
+        except BaseException as error:  # whatever it is, the test looks at it
+            errors.append(error)
+
+    threads = [threading.Thread(target=take_part) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    n_before = 0
+    backups: list[tuple[float, Path, Verified]] = []
+    for number in range(4):
+        began, path = time.monotonic(), tmp_path / f"backup-{number}.db"
+        backups.append((began, path, back_up(store, path)))
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    for began, path, found in backups:
+        assert found.problems == []
+        assert found.n_responses > n_before
+        n_before = found.n_responses
+        with closing(SqliteStore(path)) as backup:
+            assert verified(backup) == found
+            stored = set(rows(backup, "SELECT session, response_id FROM responses"))
+        assert {(session, sent) for at, session, sent in acknowledged if at < began} <= stored
+    assert problems(store) == []
+
+
+# What was done behind the store's back.
+
+
+def after(store: Store, *statements: str) -> Verified:
+    """Return what a check finds after some statements, which are undone again."""
+    if isinstance(store, SqliteStore):
+        with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+            connection.execute("BEGIN")
+            for statement in statements:
+                assert connection.execute(statement).rowcount != 0, statement
+            return verify(SqliteDatabase(connection))
+    with closing(psycopg.connect(address(store))) as connection:
+        connection.execute("SET session_replication_role = replica")
+        for statement in statements:
+            assert connection.execute(statement.encode()).rowcount != 0, statement
+        return verify(PostgresDatabase(connection))
+
+
+LAST_EVENT = (
+    "event_index = (SELECT MAX(event_index) FROM events AS all_of_it WHERE all_of_it.study_digest = '{study}') "
+    "AND study_digest = '{study}'"
+)
+DELETE_SESSION = tuple(
+    f"DELETE FROM {table} WHERE session = '{{completed}}'" for table in ("responses", "planned_trials", "sessions")
+)
+
+DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "an answer changed": (
+        "session {completed}: the answer to trial 1",
+        ("UPDATE responses SET response = '\"reflected\"' WHERE session = '{completed}' AND trial_index = 1",),
+    ),
+    "a response time changed": (
+        "session {completed}: the answer to trial 0",
+        ("UPDATE responses SET rt_ms = rt_ms + 1 WHERE session = '{completed}' AND trial_index = 0",),
+    ),
+    "the last answer changed": (
+        "session {completed}: the answer to trial 2",
+        ("UPDATE responses SET focus_lost = 0 WHERE session = '{completed}' AND trial_index = 2",),
+    ),
+    "two answers swapped": (
+        "session {completed}: the answer to trial",
+        (
+            "UPDATE responses SET trial_index = 9 WHERE session = '{completed}' AND trial_index = 0",
+            "UPDATE responses SET trial_index = 0 WHERE session = '{completed}' AND trial_index = 1",
+            "UPDATE responses SET trial_index = 1 WHERE session = '{completed}' AND trial_index = 9",
+        ),
+    ),
+    "an answer in the middle deleted": (
+        "session {completed}: 2 answers are there of 3",
+        ("DELETE FROM responses WHERE session = '{completed}' AND trial_index = 1",),
+    ),
+    "the last answer deleted": (
+        "session {under way}: 1 answers are there of 2",
+        ("DELETE FROM responses WHERE session = '{under way}' AND trial_index = 1",),
+    ),
+    "the last answer deleted, and the count put right": (
+        "session {under way}: its plan, or the end of its answers",
+        (
+            "DELETE FROM responses WHERE session = '{under way}' AND trial_index = 1",
+            "UPDATE sessions SET n_answered = 1 WHERE session = '{under way}'",
+        ),
+    ),
+    "all answers deleted": (
+        "session {completed}: 0 answers are there of 3",
+        ("DELETE FROM responses WHERE session = '{completed}'",),
+    ),
+    "all answers deleted as if by a withdrawal": (
+        "session {completed}",
+        (
+            "DELETE FROM responses WHERE session = '{completed}'",
+            "UPDATE sessions SET status = 'withdrawn', n_answered = 0 WHERE session = '{completed}'",
+        ),
+    ),
+    "an answer added": (
+        "session {under way}: 3 answers are there of 2",
+        (
+            "INSERT INTO responses (session, trial_index, attempt, response_id, response, received_at, valid, checksum)"
+            " VALUES ('{under way}', 2, 1, 'x', '1', '', 1, '')",
+        ),
+    ),
+    "an answer added after a withdrawal": (
+        "session {withdrawn}: 1 answers are there of 0",
+        (
+            "INSERT INTO responses (session, trial_index, attempt, response_id, response, received_at, valid, checksum)"
+            " VALUES ('{withdrawn}', 0, 1, 'x', '1', '', 1, '')",
+        ),
+    ),
+    "an answer moved to another session": (
+        "session {completed}: 2 answers are there of 3",
+        ("UPDATE responses SET session = '{withdrawn}' WHERE session = '{completed}' AND trial_index = 2",),
+    ),
+    "a session deleted": ("session {completed}: the log says it was begun, but it is missing", DELETE_SESSION),
+    "a session's row deleted": (
+        "session {completed}: it is missing, but its responses are there",
+        ("DELETE FROM sessions WHERE session = '{completed}'",),
+    ),
+    "a participant deleted": (
+        "session {completed}",
+        (
+            "DELETE FROM participants WHERE participant IN "
+            "(SELECT participant FROM sessions WHERE session = '{completed}')",
+        ),
+    ),
+    "a session added": (
+        "session added: it is there, but the log does not know of it",
+        (
+            "INSERT INTO participants (participant, kind) VALUES ('p-added', 'human')",
+            'INSERT INTO sessions (session, participant, study_digest, battery_digest, "group", seed, source, status, '
+            "started_at, n_trials, place, n_answered, checksum) "
+            "SELECT 'added', 'p-added', study_digest, battery_digest, \"group\", 99, source, status, started_at, 0, "
+            "'released', 0, '' FROM sessions WHERE session = '{completed}'",
+            "UPDATE places SET n_begun = n_begun + 1 WHERE study_digest = '{study}' AND kind = 'human' "
+            'AND "group" = (SELECT "group" FROM sessions WHERE session = \'{completed}\')',
+        ),
+    ),
+    "a session put into another group": (
+        "session {completed}",
+        ('UPDATE sessions SET "group" = "group" % 3 + 1 WHERE session = \'{completed}\'',),
+    ),
+    "a person made simulated": (
+        "session {completed}",
+        (
+            "UPDATE participants SET kind = 'simulated' WHERE participant IN "
+            "(SELECT participant FROM sessions WHERE session = '{completed}')",
+        ),
+    ),
+    "a session completed that was not": (
+        "session {under way}: it is completed, but only 2 of 3 answers",
+        ("UPDATE sessions SET status = 'completed' WHERE session = '{under way}'",),
+    ),
+    "a plan changed": (
+        "session {lapsed}: its plan",
+        (
+            "UPDATE planned_trials SET item_id = "
+            "(SELECT MAX(item_id) FROM planned_trials AS p WHERE p.session = '{lapsed}' AND p.trial_index = 1) "
+            "WHERE session = '{lapsed}' AND trial_index = 2",
+        ),
+    ),
+    "a plan's phase changed": (
+        "session {completed}: the answer to trial 0, or what comes before it",
+        ("UPDATE planned_trials SET phase = 'test' WHERE session = '{completed}' AND trial_index = 0",),
+    ),
+    "a plan changed in a session that was withdrawn": (
+        "session {withdrawn}",
+        ("UPDATE planned_trials SET phase = 'test' WHERE session = '{withdrawn}' AND trial_index = 0",),
+    ),
+    "a planned trial deleted": (
+        "session {completed}: 2 planned trials are there of 3",
+        ("DELETE FROM planned_trials WHERE session = '{completed}' AND trial_index = 2",),
+    ),
+    "a plan deleted": (
+        "session {lapsed}: 0 planned trials are there of 3",
+        ("DELETE FROM planned_trials WHERE session = '{lapsed}'",),
+    ),
+    "an item's key changed": (
+        "its definition, texts or items",
+        ("UPDATE items SET key = '\"absorbed by nothing\"' WHERE item_id = '{item}'",),
+    ),
+    "an item's factors changed": (
+        "its definition, texts or items",
+        ("UPDATE items SET factors = '{{}}' WHERE item_id = '{item}'",),
+    ),
+    "an item deleted": ("its definition, texts or items", ("DELETE FROM items WHERE item_id = '{item}'",)),
+    "an item added": (
+        "its definition, texts or items",
+        (
+            "INSERT INTO items (battery_digest, item_id, task, factors, content, key) "
+            "SELECT battery_digest, 'added', task, factors, content, key FROM items WHERE item_id = '{item}'",
+        ),
+    ),
+    "a definition changed": (
+        "study {study:.12}...: its definition, texts or items",
+        ("UPDATE studies SET definition = REPLACE(definition, '2000', '1') WHERE study_digest = '{study}'",),
+    ),
+    "a text changed": (
+        "study {study:.12}...: its definition, texts or items",
+        ("UPDATE studies SET texts = REPLACE(texts, 'you', 'they') WHERE study_digest = '{study}'",),
+    ),
+    "a definition deleted": (
+        "study {study:.12}",
+        ("DELETE FROM studies WHERE study_digest = '{study}'",),
+    ),
+    "a log entry changed": (
+        "study {study:.12}...: entry 3 of the log",
+        ("UPDATE events SET details = '{{}}' WHERE event_index = 3 AND study_digest = '{study}'",),
+    ),
+    "a log entry's time changed": (
+        "study {study:.12}...: entry 2 of the log",
+        ("UPDATE events SET at = '2020' WHERE event_index = 2 AND study_digest = '{study}'",),
+    ),
+    "a log entry deleted": (
+        "study {study:.12}...: entry 2 of the log",
+        ("DELETE FROM events WHERE event_index = 2 AND study_digest = '{study}'",),
+    ),
+    "the first log entry deleted": (
+        "study {study:.12}...: entry 0 of the log",
+        ("DELETE FROM events WHERE event_index = 0 AND study_digest = '{study}'",),
+    ),
+    "the last log entry deleted": (
+        "study {study:.12}...: entries are missing at the end of the log",
+        (f"DELETE FROM events WHERE {LAST_EVENT}",),
+    ),
+    "the last log entry deleted, and the count put right": (
+        "study {study:.12}...: entries are missing at the end of the log",
+        (
+            f"DELETE FROM events WHERE {LAST_EVENT}",
+            "UPDATE logs SET n_events = n_events - 1 WHERE study_digest = '{study}'",
+        ),
+    ),
+    "a whole log deleted": (
+        "study {study:.12}",
+        ("DELETE FROM events WHERE study_digest = '{study}'", "DELETE FROM logs WHERE study_digest = '{study}'"),
+    ),
+    "a count of places changed": (
+        "the places do not add up",
+        ("UPDATE places SET n_confirmed = n_confirmed + 1 WHERE kind = 'human' AND \"group\" = 1",),
+    ),
+    "a count of sessions begun changed": (
+        "the places do not add up",
+        ("UPDATE places SET n_begun = n_begun - 1 WHERE kind = 'human' AND \"group\" = 1",),
+    ),
+    "a group's counts deleted": (
+        "study {study:.12}..., group 1",
+        ("DELETE FROM places WHERE study_digest = '{study}' AND kind = 'human' AND \"group\" = 1",),
+    ),
+    "a place given back": (
+        "the places do not add up",
+        ("UPDATE sessions SET place = 'confirmed' WHERE session = '{excluded}'",),
+    ),
+    "a model's answer changed": (
+        "session {run}: the answer to trial 4",
+        ("UPDATE responses SET response = '\"reflected\"' WHERE session = '{run}' AND trial_index = 4",),
+    ),
+    "a model's text changed": (
+        "session {run}: the answer to trial 1",
+        ("UPDATE responses SET text = 'I saw nothing' WHERE session = '{run}' AND trial_index = 1",),
+    ),
+    "a model's run given to another model": (
+        "session {run}",
+        ("UPDATE runs SET model = 'another' WHERE session = '{run}'",),
+    ),
+    "a model's run that nobody made": ("session {run}", ("DELETE FROM runs WHERE session = '{run}'",)),
+}
+
+
+def names(store: Store, people: dict[str, Person]) -> dict[str, str]:
+    ((run,),) = rows(store, "SELECT session FROM runs")
+    item = people["completed"].stored.plan.trials[1].item.item_id
+    return {
+        **{name: person.session for name, person in people.items()},
+        "run": run,
+        "item": item,
+        "study": people["completed"].stored.session.study_digest,
+    }
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_was_done_behind_the_stores_back_is_found_and_named(
+    lived_in: tuple[Store, dict[str, Person]], damage: str
+) -> None:
+    store, people = lived_in
+    told, statements = DAMAGES[damage]
+    known = names(store, people)
+    found = after(store, *(statement.format(**known) for statement in statements))
+    assert any(told.format(**known) in problem for problem in found.problems), found.problems
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_nobody_else_is_accused_of_what_was_done(lived_in: tuple[Store, dict[str, Person]], damage: str) -> None:
+    store, people = lived_in
+    known = names(store, people)
+    statements = [statement.format(**known) for statement in DAMAGES[damage][1]]
+    if " log" in damage:  # a log with a gap leaves open which sessions of its study it knew
+        innocent = {people["later"].session}
+    else:
+        innocent = {person.session for person in people.values() if not any(person.session in s for s in statements)}
+    found = after(store, *statements)
+    assert [problem for problem in found.problems if any(session in problem for session in innocent)] == []
+
+
+SHOWN: dict[str, str] = {
+    "study": "UPDATE studies SET study = 'another' WHERE study_digest = '{study}'",
+    "study_version": "UPDATE studies SET version = '7' WHERE study_digest = '{study}'",
+    "battery": "UPDATE sessions SET battery_digest = 'another' WHERE session = '{completed}'",
+    "session": "UPDATE planned_trials SET session = '{lapsed}', trial_index = 3 + trial_index "
+    "WHERE session = '{completed}'",
+    "participant": "UPDATE sessions SET participant = (SELECT participant FROM sessions AS s WHERE s.session = "
+    "'{lapsed}') WHERE session = '{completed}'",
+    "kind": "UPDATE participants SET kind = 'human' WHERE kind = 'simulated'",
+    "source": "UPDATE sessions SET source = 'lab' WHERE session = '{completed}'",
+    "status": "UPDATE sessions SET status = 'active' WHERE session = '{completed}'",
+    "group": "UPDATE sessions SET \"group\" = 1 + \"group\" WHERE session = '{completed}'",
+    "seed": "UPDATE sessions SET seed = 77 WHERE session = '{completed}'",
+    "started_at": "UPDATE sessions SET started_at = '2020-01-01T00:00:00.000+00:00' WHERE session = '{completed}'",
+    "completed_at": "UPDATE sessions SET completed_at = '2020-01-01T00:00:00.000+00:00' WHERE session = '{completed}'",
+    "trial_index": "UPDATE planned_trials SET trial_index = 5 WHERE session = '{completed}' AND trial_index = 1",
+    "phase": "UPDATE planned_trials SET phase = 'practice' WHERE session = '{completed}' AND trial_index = 1",
+    "item_id": "UPDATE planned_trials SET item_id = 'x' WHERE session = '{completed}' AND trial_index = 1",
+    **{
+        name: f"UPDATE items SET {name} = '1' WHERE item_id = '{{item}}'"
+        for name in ("task", "factors", "content", "key")
+    },
+    **{
+        name: f"UPDATE responses SET {name} = {value} WHERE session = '{{completed}}' AND trial_index = 1"
+        for name, value in {
+            "response": "'1'", "rt_ms": "7", "fixation_ms": "7", "fixation_frames": "7", "shown_at": "'1'",
+            "received_at": "'1'", "frames_dropped": "7", "focus_lost": "7", "attempt": "7", "valid": "0",
+            "imported_correct": "1",
+        }.items()
+    },
+    **{
+        name: f"UPDATE runs SET {name} = {value} WHERE session = '{{run}}'"
+        for name, value in {
+            "model": "'x'", "model_version": "'x'", "temperature": "0.7", "run": "'x'", "prompt_digest": "'x'",
+        }.items()
+    },
+}  # fmt: skip
+"""For each column of the view `trials`, a change of what it shows."""
+
+
+def test_no_column_of_the_view_is_forgotten_here(lived_in: tuple[Store, dict[str, Person]]) -> None:
+    assert set(lived_in[0].trials()[0]) == set(SHOWN)
+
+
+@pytest.mark.parametrize("column", SHOWN)
+def test_whatever_is_analyzed_cannot_be_changed_unseen(lived_in: tuple[Store, dict[str, Person]], column: str) -> None:
+    """Told as a problem, or at least to be seen by a digest that was noted down."""
+    store, people = lived_in
+    before = verified(store)
+    found = after(store, SHOWN[column].format(**names(store, people)))
+    is_seen = bool(found.problems) or found.digest != before.digest
+    assert is_seen
+
+
+def test_a_withdrawal_is_no_problem(any_store: Store, small_study: Study) -> None:
+    any_store.register_study(small_study)
+    people = [Person(any_store, small_study) for _ in range(4)]
+    people[0].withdraw()
+    people[1].answer()
+    people[1].withdraw()
+    people[2].complete().withdraw()
+    found = verified(any_store)
+    assert (found.problems, found.n_sessions, found.n_responses) == ([], 4, 0)
+
+
+def test_all_answers_are_counted_as_they_are_checked(lived_in: tuple[Store, dict[str, Person]]) -> None:
+    store, _ = lived_in
+    told: list[int] = []
+    with store.snapshot() as db:
+        found = verify(db, told.append)
+    assert rows(store, "SELECT COUNT(*) FROM responses") == [(found.n_responses,)]
+    assert rows(store, "SELECT COUNT(*) FROM sessions") == [(found.n_sessions,)]
+    assert sum(told) == found.n_responses
+
+
+# The digest.
+
+
+def test_the_digest_changes_with_all_that_happens_and_with_nothing_else(any_store: Store, small_study: Study) -> None:
+    store, study = any_store, recruiting(small_study, quota=50)
+    seen = [verified(store).digest]
+
+    def changes(job: Callable[[], Any]) -> Any:
+        outcome = job()
+        seen.append(verified(store).digest)
+        return outcome
+
+    changes(lambda: store.register_study(study))
+    person = changes(lambda: Person(store, study))
+    changes(person.answer)
+    changes(person.answer)
+    changes(person.complete)
+    changes(lambda: store.release_place(person.session, Release.RETURN))
+    changes(lambda: store.open_group(study, 1, is_open=False))
+    changes(lambda: store.add_runs(study, [run_baseline(study, "baseline/tracer")]))
+    changes(lambda: store.register_study(version_of(study, "1.1")))
+    changes(person.withdraw)
+    assert len(set(seen)) == len(seen)
+    for job in (
+        lambda: store.register_study(study),
+        person.withdraw,
+        lambda: store.add_runs(study, [run_baseline(study, "baseline/tracer")]),
+        lambda: store.delete_identities(study),
+        store.trials,
+        store.check,
+    ):
+        job()
+        assert verified(store).digest == seen[-1]
+    with closing(reopened(store)) as again:
+        assert verified(again).digest == seen[-1]
+
+
+def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, small_study: Study) -> None:
+    """Somebody rewrites an answer and all checksums after it: no problem is found, but another digest."""
+    store.register_study(small_study)
+    person = Person(store, small_study).complete()
+    before = verified(store)
+    (first,) = rows(store, "SELECT checksum FROM responses WHERE trial_index = 0")
+    changed, checksum = [], first[0]
+    for *values, _ in rows(
+        store,
+        f"SELECT {', '.join(RESPONSE_COLUMNS)}, checksum FROM responses WHERE trial_index > 0 ORDER BY trial_index",
+    ):
+        values[RESPONSE_COLUMNS.index("response")] = json.dumps("reflected")
+        checksum = link(checksum, values)
+        changed.append((values[1], checksum))
+    by_hand(
+        store,
+        *(
+            f"UPDATE responses SET response = '\"reflected\"', checksum = '{end}' WHERE trial_index = {index}"
+            for index, end in changed
+        ),
+        f"UPDATE sessions SET checksum = '{checksum}' WHERE session = '{person.session}'",
+    )
+    found = verified(store)
+    assert found.problems == []
+    assert found.digest != before.digest
+
+
+def test_the_same_happenings_in_both_stores_have_chains_of_the_same_kind(
+    postgres_store: PostgresStore, store: SqliteStore, small_study: Study
+) -> None:
+    """What differs by chance, names and times, apart: so a digest can be compared whatever the store."""
+    for one in (postgres_store, store):
+        live_in(one, small_study)
+    ends = [
+        [
+            (event, json.loads(details).keys())
+            for event, details in rows(one, "SELECT event, details FROM events ORDER BY study_digest, event_index")
+        ]
+        for one in (postgres_store, store)
+    ]
+    assert ends[0] == ends[1]
+    shapes = [
+        sorted(rows(one, "SELECT status, place, n_answered, LENGTH(checksum) FROM sessions"), key=repr)
+        for one in (postgres_store, store)
+    ]
+    assert shapes[0] == shapes[1]

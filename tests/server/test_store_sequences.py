@@ -1,0 +1,375 @@
+"""Any sequence of what can happen in a study, on both stores, against a simple model of what must come of it."""
+
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from experiment.records import Kind, Response, Status
+from experiment.study import Study
+from server.store import Conflict, Identity, NotYourSession, Place, Release, SqliteStore, Store, StudyFull
+from server.store.verifying import verify
+from tests.server.stores import Clock, Person, address, another, empty, recruiting, response
+
+N_TRIALS = 3
+QUOTA, QUOTA_PER_GROUP, TIME_OUT_MIN = 5, 2, 60
+
+whom = st.integers(0, 11)
+servers = st.integers(0, 1)
+
+
+@dataclass
+class Expected:
+    """What the model says of one participant."""
+
+    person: Person
+    place: Place = Place.RESERVED
+    status: Status = Status.ACTIVE
+    reason: Release | None = None
+    answers: list[Response] = field(default_factory=list)
+    seen_min: float = 0
+    """When they last gave a sign of life, in minutes of the clock."""
+
+    @property
+    def is_human(self) -> bool:
+        return self.person.kind is Kind.HUMAN
+
+
+class Sequences(RuleBasedStateMachine):
+    """A study with more people than places, on two servers."""
+
+    study: Study
+    open_stores: Callable[[], tuple[Store, Store]]
+    leave_stores: Callable[[tuple[Store, Store]], None]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Clock()
+        self.installed = self.clock.installed()
+        self.installed.__enter__()
+        self.minutes = 0.0
+        self.everybody: list[Expected] = []
+        self.is_open = {1: True, 2: True, 3: True}
+        self.stores = type(self).open_stores()
+
+    def teardown(self) -> None:
+        type(self).leave_stores(self.stores)
+        self.installed.__exit__(None, None, None)
+
+    # What the model knows of places.
+
+    def taken(self, group: int) -> int:
+        return sum(
+            one.place is not Place.RELEASED for one in self.everybody if one.is_human and one.person.group == group
+        )
+
+    def confirmed(self, group: int) -> int:
+        return sum(one.place is Place.CONFIRMED for one in self.everybody if one.is_human and one.person.group == group)
+
+    def has_room(self, group: int) -> bool:
+        return self.taken(group) < QUOTA_PER_GROUP and sum(map(self.taken, self.is_open)) < QUOTA
+
+    def expired(self) -> list[Expected]:
+        return [
+            one
+            for one in self.everybody
+            if one.is_human and one.place is Place.RESERVED and self.minutes - one.seen_min > TIME_OUT_MIN
+        ]
+
+    def newcomers_group(self) -> int | None:
+        """Return where a newcomer must go, or None; those who have timed out are released for it."""
+        released = self.expired()
+        for one in released:
+            one.place, one.reason = Place.RELEASED, Release.TIME_OUT
+        free = [group for group, is_open in self.is_open.items() if is_open and self.has_room(group)]
+        if not free:  # then nobody is released
+            for one in released:
+                one.place, one.reason = Place.RESERVED, None
+            return None
+        return min(free, key=lambda group: (self.taken(group), self.confirmed(group), group))
+
+    def pick(self, who: int, server: int) -> Expected:
+        one = self.everybody[who % len(self.everybody)]
+        one.person.store = self.stores[server]
+        return one
+
+    # What can happen.
+
+    @rule(server=servers, kind=st.sampled_from([Kind.HUMAN] * 4 + [Kind.SIMULATED]), is_known=st.booleans())
+    def somebody_comes(self, server: int, kind: Kind, is_known: bool) -> None:
+        identity = Identity("panel", f"person-{len(self.everybody)}") if is_known else None
+        group = self.newcomers_group() if kind is Kind.HUMAN else None
+        if kind is Kind.HUMAN:
+            assert (self.stores[1 - server].why_full(self.study) is not None) == (group is None)
+        try:
+            person = Person(self.stores[server], self.study, kind, identity)
+        except StudyFull:
+            assert kind is Kind.HUMAN and group is None
+            return
+        if kind is Kind.HUMAN:
+            assert person.group == group
+        begun = [one.person.group for one in self.everybody if one.person.kind is kind].count(person.group)
+        assert person.stored.session.seed == begun + 1
+        self.everybody.append(Expected(person, seen_min=self.minutes))
+
+    def _comes_back(self, one: Expected, attempt: Callable[[], object]) -> bool:
+        """Let somebody whose session is not over come back; return whether they are in."""
+        is_free = self.is_free_for(one)
+        try:
+            attempt()
+        except StudyFull:
+            assert one.place is Place.RELEASED and not is_free
+            assert len(one.answers) < N_TRIALS
+            return False
+        one.seen_min = self.minutes
+        self.note_released()
+        if one.place is Place.RELEASED and not self.is_free_for(one):
+            assert len(one.answers) == N_TRIALS  # all work done: let in, to hear so, though without a place
+            return True
+        one.place, one.reason = Place.RESERVED, None
+        return True
+
+    def is_free_for(self, one: Expected) -> bool:
+        """Return whether somebody who timed out can have their place again."""
+        return one.reason is Release.TIME_OUT and (not one.is_human or self.has_room(one.person.group))
+
+    def note_released(self) -> None:
+        """Take over who of those who have timed out was released just now: anybody may, for whoever comes."""
+        for one in self.expired():
+            one.person.store = self.stores[0]
+            if one.person.now.place is Place.RELEASED:
+                one.place, one.reason = Place.RELEASED, Release.TIME_OUT
+
+    @precondition(lambda self: self.everybody)
+    @rule(who=whom, server=servers, by_identity=st.booleans())
+    def somebody_begins_again(self, who: int, server: int, by_identity: bool) -> None:
+        one = self.pick(who, server)
+        person, earlier_token = one.person, one.person.token
+        if by_identity and person.identity:
+            person.start_id = str(uuid.uuid4())
+        if one.status is Status.WITHDRAWN:
+            with pytest.raises(Conflict):
+                person.begin()
+            return
+        session = person.session
+        if one.status is Status.COMPLETED:
+            person.begin()
+        elif not self._comes_back(one, person.begin):
+            return
+        assert person.session == session
+        assert person.stored.n_answered == len(one.answers)
+        with pytest.raises(NotYourSession):
+            person.store.add_responses(session, earlier_token, [response(len(one.answers))])
+
+    @precondition(lambda self: self.everybody)
+    @rule(who=whom, server=servers)
+    def somebody_reloads_the_page(self, who: int, server: int) -> None:
+        one = self.pick(who, server)
+        resume = partial(one.person.store.resume_session, self.study, one.person.session)
+        if one.status is Status.ACTIVE:
+            self._comes_back(one, resume)
+        else:
+            resume()
+
+    @precondition(lambda self: self.everybody)
+    @rule(who=whom, server=servers, first=st.integers(-1, 1), n=st.integers(1, N_TRIALS))
+    def somebody_answers(self, who: int, server: int, first: int, n: int) -> None:
+        """Answers from the next question on, from an earlier one, or with a gap."""
+        one = self.pick(who, server)
+        new = [response(max(0, len(one.answers) + first) + number) for number in range(n)]
+        if one.status is Status.ACTIVE and new[0].trial_index == len(one.answers) and new[-1].trial_index < N_TRIALS:
+            assert one.person.send(*new) == [True] * n
+            one.answers += new
+            one.seen_min = self.minutes
+        else:
+            with pytest.raises(Conflict):
+                one.person.send(*new)
+
+    @precondition(lambda self: any(one.answers for one in self.everybody))
+    @rule(who=whom, server=servers, with_new=st.booleans(), changes=st.sampled_from([None, "answer", "trial"]))
+    def somebody_retries(self, who: int, server: int, with_new: bool, changes: str | None) -> None:
+        one = self.pick(who, server)
+        if not one.answers:
+            return
+        again, new = list(one.answers), response(len(one.answers))
+        if changes == "answer":
+            again[-1] = again[-1].model_copy(update={"response": "reflected"})
+        elif changes == "trial":
+            again[-1] = again[-1].model_copy(update={"trial_index": len(one.answers)})
+        sent = [*again, new] if with_new and changes is None else again
+        is_refused = changes is not None or (
+            with_new and (one.status is not Status.ACTIVE or new.trial_index == N_TRIALS)
+        )
+        if is_refused:
+            with pytest.raises(Conflict):
+                one.person.send(*sent)
+            return
+        assert one.person.send(*sent) == [False] * len(again) + [True] * (len(sent) - len(again))
+        if with_new:
+            one.answers.append(new)
+            one.seen_min = self.minutes
+
+    @precondition(lambda self: self.everybody)
+    @rule(who=whom, server=servers)
+    def somebody_answers_all_that_is_left(self, who: int, server: int) -> None:
+        one = self.pick(who, server)
+        left = [response(index) for index in range(len(one.answers), N_TRIALS)]
+        if one.status is Status.ACTIVE and left:
+            one.person.send(*left)
+            one.answers += left
+            one.seen_min = self.minutes
+
+    @precondition(lambda self: self.everybody)
+    @rule(who=whom, server=servers, passed_checks=st.booleans())
+    def somebody_completes(self, who: int, server: int, passed_checks: bool) -> None:
+        one = self.pick(who, server)
+        complete = partial(one.person.store.complete_session, self.study, one.person.session, passed_checks)
+        if one.status is Status.WITHDRAWN or len(one.answers) < N_TRIALS:
+            with pytest.raises(Conflict):
+                complete()
+            return
+        complete()
+        if one.status is Status.COMPLETED:
+            return
+        one.status = Status.COMPLETED
+        if not passed_checks and one.is_human:
+            one.place, one.reason = Place.RELEASED, Release.ATTENTION_CHECK
+            return
+        one.seen_min = self.minutes  # whose own place is not released for having timed out
+        self.note_released()
+        if one.place is Place.RESERVED or self.is_free_for(one):
+            one.place, one.reason = Place.CONFIRMED, None
+
+    @precondition(lambda self: self.everybody)
+    @rule(who=whom, server=servers)
+    def somebody_withdraws(self, who: int, server: int) -> None:
+        one = self.pick(who, server)
+        one.person.withdraw()
+        if one.status is not Status.WITHDRAWN:
+            one.status, one.place, one.reason, one.answers = (
+                Status.WITHDRAWN, Place.RELEASED, Release.WITHDRAWAL, [],
+            )  # fmt: skip
+
+    @precondition(lambda self: self.everybody)
+    @rule(who=whom, server=servers, reason=st.sampled_from([Release.RETURN, Release.EXCLUSION]))
+    def the_researcher_releases_a_place(self, who: int, server: int, reason: Release) -> None:
+        one = self.pick(who, server)
+        had_one = one.person.store.release_place(one.person.session, reason)
+        assert had_one == (one.place is not Place.RELEASED)
+        one.place, one.reason = Place.RELEASED, reason
+
+    @rule(server=servers, group=st.integers(1, 3))
+    def the_researcher_opens_or_closes_a_group(self, server: int, group: int) -> None:
+        self.is_open[group] = not self.is_open[group]
+        self.stores[server].open_group(self.study, group, self.is_open[group])
+
+    @rule(minutes=st.sampled_from([25, TIME_OUT_MIN + 5]))
+    def time_passes(self, minutes: int) -> None:
+        self.clock.advance(minutes)
+        self.minutes += minutes
+
+    # What must be true after each of them.
+
+    @invariant()
+    def all_is_as_the_model_says_and_the_books_balance(self) -> None:
+        with self.stores[0].snapshot() as db:
+            stored = {
+                session: tuple(rest)
+                for session, *rest in db.execute("SELECT session, status, place, n_answered FROM sessions").fetchall()
+            }
+            answers: dict[str, list[tuple[int, str]]] = {}
+            for session, index, response_id in db.execute(
+                "SELECT session, trial_index, response_id FROM responses ORDER BY session, trial_index"
+            ).fetchall():
+                answers.setdefault(session, []).append((index, response_id))
+            places = db.execute(
+                'SELECT kind, "group", n_begun, n_reserved, n_confirmed, is_open FROM places'
+            ).fetchall()
+            problems = verify(db).problems
+        assert problems == []
+        assert stored == {
+            one.person.session: (one.status.value, one.place.value, len(one.answers)) for one in self.everybody
+        }
+        for one in self.everybody:
+            expected = [(index, sent.response_id) for index, sent in enumerate(one.answers)]
+            assert answers.get(one.person.session, []) == expected  # a gapless start of the plan
+        for kind, group, n_begun, n_reserved, n_confirmed, is_open in places:
+            here = [one for one in self.everybody if one.person.kind == kind and one.person.group == group]
+            counted = Counter(one.place for one in here)
+            assert (n_begun, n_reserved, n_confirmed) == (
+                len(here), counted[Place.RESERVED], counted[Place.CONFIRMED],
+            )  # fmt: skip
+            assert kind == "simulated" or (
+                n_reserved + n_confirmed <= QUOTA_PER_GROUP and is_open == self.is_open[group]
+            )
+        assert sum(row[3] + row[4] for row in places if row[0] == "human") <= QUOTA
+
+    @invariant()
+    def progress_adds_up_to_everybody(self) -> None:
+        found = self.stores[1].progress(self.study)
+        assert sum(one.n_begun for one in found) == len(self.everybody)
+        assert sum(one.n_under_way + one.n_completed for one in found if one.kind is Kind.HUMAN) == sum(
+            map(self.taken, self.is_open)
+        )
+
+
+def run_sequences(
+    study: Study,
+    open_stores: Callable[[], tuple[Store, Store]],
+    leave_stores: Callable[[tuple[Store, Store]], None],
+    max_examples: int,
+) -> None:
+    machine = type("Machine", (Sequences,), {"study": study, "open_stores": open_stores, "leave_stores": leave_stores})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=max_examples,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+@pytest.fixture
+def study(small_study: Study) -> Study:
+    return recruiting(small_study, quota=QUOTA, quota_per_group=QUOTA_PER_GROUP, time_out_min=TIME_OUT_MIN)
+
+
+def test_any_sequence_on_sqlite_keeps_the_books(study: Study, tmp_path: Path) -> None:
+    template = SqliteStore(tmp_path / "template.db")
+    template.register_study(study)
+    template.close()
+
+    def open_stores() -> tuple[Store, Store]:
+        path = tmp_path / f"{uuid.uuid4().hex}.db"
+        shutil.copy(template.path, path)
+        return SqliteStore(path), SqliteStore(path)
+
+    def leave_stores(stores: tuple[Store, Store]) -> None:
+        for store in stores:
+            store.close()
+
+    run_sequences(study, staticmethod(open_stores), staticmethod(leave_stores), max_examples=40)
+
+
+def test_any_sequence_on_postgres_keeps_the_books(study: Study, postgres_store: Store) -> None:
+    stores = (postgres_store, another(postgres_store))
+
+    def open_stores() -> tuple[Store, Store]:
+        empty(address(postgres_store))
+        postgres_store.register_study(study)
+        return stores
+
+    try:
+        run_sequences(study, staticmethod(open_stores), staticmethod(lambda stores: None), max_examples=20)
+    finally:
+        stores[1].close()
