@@ -72,8 +72,8 @@ JSON Schema for editors.
 SETTINGS_INTRO = """# Settings of a server
 
 How a server runs, as against [what a study is](study-yaml.md). Each setting can be given as an environment variable;
-those with an option, to `equipoise serve` too, and the option wins. A variable that is called almost like one of these is
-refused, so that a slip of the pen does not send answers to another place.
+those with an option, to `equipoise serve` too, and the option wins. A variable that is called almost like one of these
+is refused, so that a slip of the pen does not send answers to another place.
 
 No setting is a secret with a default: the two secrets are made at the first start, in files that only their owner may
 read (see `EQUIPOISE_SECRETS`). The address of a database may hold a password; it is neither logged nor shown.

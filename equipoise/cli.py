@@ -27,6 +27,11 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except InputError as error:
             raise _BadInput(str(error)) from None
+        except UnicodeEncodeError:
+            raise _BadInput(
+                "one of the words of this command holds a letter that the terminal did not pass on whole; "
+                "set its encoding to UTF-8, or write the letter otherwise."
+            ) from None
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

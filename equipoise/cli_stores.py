@@ -1,8 +1,12 @@
 """The commands about what is kept: the store itself, places in groups, panel ids, personal links."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from server.store.verifying import Verified
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
 """A study's folder; whether it is one is checked by `load_study`, whose message says more."""
@@ -34,6 +38,7 @@ def back_up(study: Path, store: str | None, output: Path) -> None:
 
     found = back_up_store(load_study(study), output, store)
     click.echo(f"Made {output}: {found.n_responses:,} answers in {found.n_sessions:,} sessions.")
+    _tell_problems(found, "the backup holds them too: keep your older ones")
 
 
 @store.command("verify", epilog="Example: equipoise store verify my-study")
@@ -48,15 +53,17 @@ def verify(study: Path, store: str | None) -> None:
     from experiment.loading import load_study
 
     found = verify_store(load_study(study), store)
+    _tell_problems(found, "keep the store as it is, and compare it with a backup")
+    click.echo(f"{found.n_responses:,} answers in {found.n_sessions:,} sessions: all there, and unchanged.")
+    click.echo(f"Digest: {found.digest}")
+
+
+def _tell_problems(found: "Verified", advice: str) -> None:
+    """Print what is not as it was written, and end with exit code 1; return if there is nothing."""
     for problem in found.problems:
         click.echo(problem, err=True)
     if found.problems:
-        raise click.ClickException(
-            f"{len(found.problems):,} problems in {found.n_sessions:,} sessions; keep the store as it is, and compare "
-            "it with a backup."
-        )
-    click.echo(f"{found.n_responses:,} answers in {found.n_sessions:,} sessions: all there, and unchanged.")
-    click.echo(f"Digest: {found.digest}")
+        raise click.ClickException(f"{len(found.problems):,} problems in {found.n_sessions:,} sessions; {advice}.")
 
 
 @store.command("copy", epilog="Example: equipoise store copy my-study/data/equipoise.db postgresql://me@db/my-study")

@@ -2,9 +2,13 @@
 
 import csv
 import json
+import os
+import re
+import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from batteries.errors import InputError
 from equipoise.progress import spinner
@@ -17,6 +21,7 @@ from server.settings import read_settings
 from server.store import Conflict, Release, Store, StoreUnavailable
 from server.store.contract import SessionFound
 from server.store.copying import back_up, copy_store
+from server.store.identities import IDENTITY_COLUMNS
 from server.store.opened import is_address, opened_store
 from server.store.verifying import Verified, verify
 
@@ -136,7 +141,9 @@ def _find(store: Store, study: Study, session: str | None, panel_id: str | None)
         if found is None:
             raise InputError(f"--session {session}: this study has no such session; mend the name.")
         return found
-    sessions = store.sessions_of(study, panel_id or "")
+    # Of a personal link the part before the signature is the id.
+    by_link = study.definition.recruitment.entry == "link"
+    sessions = store.sessions_of(study, (panel_id or "").partition(".")[0] if by_link else panel_id or "")
     if not sessions:
         raise InputError(f"--panel-id {panel_id}: nobody with this id has begun this study; mend the id.")
     return sessions[-1]
@@ -155,7 +162,7 @@ def write_identities(study: Study, path: Path, location: str | None = None) -> i
     """Write the panel ids of a study with their pseudonyms as CSV, for the owner's eyes; return how many there are."""
     with store_of(study, location, must_exist=True) as store:
         people = store.identities(study)
-    columns = list(dict.fromkeys(name for person in people for name in person))
+    columns = list(dict.fromkeys([*IDENTITY_COLUMNS, *(name for person in people for name in person)]))
     _write_csv(path, columns, [[person.get(name, "") for name in columns] for person in people])
     return len(people)
 
@@ -164,6 +171,8 @@ def delete_identities(
     study: Study, session: str | None, panel_id: str | None, everybody: bool, location: str | None = None
 ) -> int:
     """Delete panel ids, one person's or everybody's, and leave the answers; return how many."""
+    if everybody and (session is not None or panel_id is not None):
+        raise InputError("--everybody deletes all panel ids; leave it out to delete one person's.")
     with store_of(study, location, must_exist=True) as store:
         if everybody:
             return store.delete_identities(study)
@@ -182,21 +191,33 @@ def write_links(study: Study, n_links: int, address: str, path: Path) -> None:
         raise InputError(
             f"{study.folder / 'study.yaml'}: personal links work only with `recruitment: {{entry: link}}`; set it."
         )
+    parts = urlsplit(address)
+    is_plain = parts.scheme in {"http", "https"} and parts.hostname and not (parts.query or parts.fragment)
+    if not is_plain or re.search(r"\s", address):
+        raise InputError(
+            f"--address {address!r}: this is no address of a study; write it like https://study.example.org."
+        )
     key = read_secrets(secrets_folder(study, read_settings())).signing_key
     rows = [[f"{address.rstrip('/')}/?{LINK_PARAMETER}={make_link_token(study, key)}"] for _ in range(n_links)]
     _write_csv(path, ["link"], rows)
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Write a CSV file for its owner alone: what it holds leads to people."""
+    """Write a CSV file for its owner alone, as what it holds leads to people; whole, or not at all."""
+    if not path.name or path.is_dir():
+        raise InputError(f"{path}: this is a folder; name a file.")
+    aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        path.touch(mode=0o600)
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
             writer.writerows([[_guarded(cell) for cell in row] for row in rows])
+        aside.replace(path)
     except OSError as error:
         raise InputError(f"{path}: the file cannot be written ({error.strerror}); name another place.") from None
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
 
 
 def _guarded(cell: object) -> object:

@@ -1,8 +1,9 @@
 """The words for what a session leaves behind: participant, session, response, run."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 
@@ -80,6 +81,14 @@ class Response(BaseModel):
     focus_lost: int | None = Field(
         default=None, ge=0, le=1_000_000, description="Times the page lost focus during the trial."
     )
+
+    @field_validator("shown_at")
+    @classmethod
+    def _is_a_time_in_utc_too(cls, at: datetime | None) -> datetime | None:
+        try:
+            return at.astimezone(UTC) if at else None
+        except OverflowError:
+            raise ValueError("this time is before the year 1 or after the year 9999 in UTC.") from None
 
 
 class RunResponse(Response):

@@ -1,20 +1,22 @@
 """The Flask application: one blueprint per audience, one store, strict headers, errors that say what to do."""
 
-from flask import Flask, Response, jsonify
-from werkzeug.exceptions import HTTPException, TooManyRequests
+from flask import Flask, Response, jsonify, request
+from werkzeug.exceptions import HTTPException, LengthRequired, TooManyRequests
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from experiment.study import Study
 from server.context import Context, context
 from server.headers import StrictHeaders
 from server.logs import logger
-from server.metrics import UNAVAILABLE, measure
+from server.metrics import figures, measure
 from server.operations import operations
 from server.participants import NoSession, participants
 from server.researchers import researchers
 from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import Conflict, NotYourSession, Store, StoreUnavailable
+
+LONGEST_MESSAGE = 500
 
 
 def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings) -> Flask:
@@ -40,6 +42,7 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
         n = settings.proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)  # type: ignore[method-assign]
     measure(app)
+    app.before_request(_read_body)
     app.register_blueprint(participants)
     app.register_blueprint(researchers, url_prefix="/researcher")
     app.register_blueprint(operations)
@@ -51,7 +54,17 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     return app
 
 
+def _read_body() -> None:
+    """Read the whole body, whatever becomes of the request: with some of it unread, the connection would be closed."""
+    if request.method == "POST":
+        if request.environ.get("wsgi.input_terminated") and not request.environ.get("CONTENT_LENGTH"):
+            raise LengthRequired("The request must say its Content-Length.")
+        request.get_data()
+
+
 def _error(message: str, status: int) -> Response:
+    if len(message) > LONGEST_MESSAGE:  # what was wrong may be quoted, and may be long
+        message = f"{message[:LONGEST_MESSAGE]}..."
     response = jsonify(error=message)
     response.status_code = status
     return response
@@ -82,7 +95,7 @@ def _not_your_session(_: NotYourSession) -> Response:
 
 
 def _unavailable(error: StoreUnavailable) -> Response:
-    UNAVAILABLE.inc()
+    figures().unavailable.inc()
     logger.error("the store cannot be used", extra={"reason": str(error)})
     response = _error("Your answer could not be saved just now; it will be sent again.", 503)
     response.headers["Retry-After"] = "1"

@@ -1,26 +1,53 @@
 """Figures for Prometheus; none is about a person."""
 
+import os
 import time
+from dataclasses import dataclass
 from functools import cache
 
 from flask import Flask, Response, g, request
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess, values
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import REGISTRY, Collector
 
 from experiment.study import Study
 from server.store import Store
 
-REQUESTS = Counter("equipoise_requests", "Requests by endpoint and status.", ("endpoint", "status"))
-SECONDS = Histogram(
-    "equipoise_request_seconds", "Time to answer a request.", ("endpoint",),
-    buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10),
-)  # fmt: skip
-STORED = Counter("equipoise_responses_stored", "Answers that were committed, each counted once.")
-UNAVAILABLE = Counter("equipoise_store_unavailable", "Requests that the store could not serve.")
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable by which the client library knows where several processes leave their figures."""
 
-MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Set by `serving` where there are several processes, whose figures are then added up."""
+
+def share_figures(folder: str) -> None:
+    """Have the processes that are started from now on leave their figures in a folder, where they are added up."""
+    os.environ[SHARED_FOLDER] = folder
+    # The library itself looks at the variable only when it is imported.
+    values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is counted in this process."""
+
+    requests: Counter
+    seconds: Histogram
+    stored: Counter
+    unavailable: Counter
+
+
+@cache
+def figures() -> Figures:
+    """Return this process' figures, made when first asked for: after it is known whether they are shared."""
+    return Figures(
+        Counter("equipoise_requests", "Requests by endpoint and status.", ("endpoint", "status")),
+        Histogram(
+            "equipoise_request_seconds",
+            "Time to answer a request.",
+            ("endpoint",),
+            buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10),
+        ),
+        Counter("equipoise_responses_stored", "Answers that were committed, each counted once."),
+        Counter("equipoise_store_unavailable", "Requests that the store could not serve."),
+    )
 
 
 def measure(app: Flask) -> None:
@@ -31,7 +58,7 @@ def measure(app: Flask) -> None:
 
     def end(response: Response) -> Response:
         endpoint = request.endpoint or "none"
-        requests, seconds = _figures(endpoint, response.status_code)
+        requests, seconds = _of_endpoint(endpoint, response.status_code)
         requests.inc()
         if "began_at" in g:
             seconds.observe(time.perf_counter() - g.began_at)
@@ -42,13 +69,13 @@ def measure(app: Flask) -> None:
 
 
 @cache
-def _figures(endpoint: str, status: int) -> tuple[Counter, Histogram]:
-    return REQUESTS.labels(endpoint, status), SECONDS.labels(endpoint)
+def _of_endpoint(endpoint: str, status: int) -> tuple[Counter, Histogram]:
+    return figures().requests.labels(endpoint, status), figures().seconds.labels(endpoint)
 
 
-def exposition(study: Study, store: Store, is_one_of_several: bool) -> bytes:
+def exposition(study: Study, store: Store) -> bytes:
     """Return all figures in Prometheus' text format."""
-    if is_one_of_several:
+    if SHARED_FOLDER in os.environ:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:

@@ -1,13 +1,12 @@
 """For whoever runs the server: is it alive, is it ready, and in figures."""
 
 import hmac
-import os
 
 from flask import Blueprint, Response, jsonify, request
 from werkzeug.exceptions import Forbidden
 
 from server.context import context
-from server.metrics import MULTIPROCESS_FOLDER, exposition
+from server.metrics import exposition
 
 operations = Blueprint("operations", __name__)
 
@@ -33,5 +32,5 @@ def metrics() -> Response:
     if not hmac.compare_digest(request.headers.get("Authorization", "").encode(), expected.encode()):
         context().limits.count_wrong_key()
         raise Forbidden("Send the header `Authorization: Bearer ` with the token in the file `researcher-token`.")
-    figures = exposition(context().study, context().store, MULTIPROCESS_FOLDER in os.environ)
-    return Response(figures, content_type="text/plain; version=0.0.4; charset=utf-8")
+    text = exposition(context().study, context().store)
+    return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")

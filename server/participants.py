@@ -27,7 +27,7 @@ from server import entry
 from server.attention import has_passed_checks
 from server.context import context
 from server.logs import logger
-from server.metrics import STORED
+from server.metrics import figures
 from server.store import Conflict, Identity, SessionPlan, SessionStart, StoredSession
 
 participants = Blueprint("participants", __name__, template_folder="templates")
@@ -80,6 +80,12 @@ class Answers(BaseModel):
     responses: tuple[records.Response, ...] = Field(
         min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Answers to the next trials, in their order."
     )
+
+
+class Nothing(BaseModel):
+    """Body of a request that needs to say no more."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 @participants.get("/")
@@ -156,12 +162,13 @@ def respond() -> tuple[Response, int]:
     parts.limits.count_request(plan.session)
     body = _body(Answers)
     if body.session != plan.session:
+        _session()  # whoever is known no longer hears that first
         # A page that waited offline while another session began in the same browser.
         raise Conflict("This answer belongs to another session than this browser's.")
     for response in body.responses:
         _check_response(plan, response)
     is_new = parts.store.add_responses(plan.session, token_digest, body.responses)
-    STORED.inc(sum(is_new))
+    figures().stored.inc(sum(is_new))
     stored = [
         {"response_id": response.response_id, "feedback": _feedback(plan, response)} for response in body.responses
     ]
@@ -171,7 +178,7 @@ def respond() -> tuple[Response, int]:
 @participants.post("/api/complete")
 def complete() -> Response:
     """Close a session whose answers are all there, and give the completion code."""
-    _require_json()
+    _body(Nothing)
     stored = _session()
     plan, store = stored.plan, context().store
     if stored.session.status is not Status.COMPLETED:
@@ -183,7 +190,7 @@ def complete() -> Response:
 @participants.post("/api/withdraw")
 def withdraw() -> Response:
     """Delete the session's answers, as the participant asks."""
-    _require_json()
+    _body(Nothing)
     plan = _session().plan
     context().store.withdraw_session(plan.session)
     logger.info("session withdrawn", extra={"session": plan.session})

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from batteries.errors import InputError
@@ -15,9 +15,9 @@ BYTES = 24
 class Secrets:
     """What nobody but the server and the researcher may know."""
 
-    signing_key: str
+    signing_key: str = field(repr=False)
     """Signs the participants' cookies and personal links."""
-    researcher_token: str
+    researcher_token: str = field(repr=False)
     """Opens the researcher's pages."""
 
 

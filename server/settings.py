@@ -24,6 +24,7 @@ class Settings(BaseSettings):
 
     store: str | None = Field(
         default=None,
+        repr=False,
         description="Where answers go: a SQLite file, or `postgresql://user:password@host:port/database`. "
         "Left out: `data/equipoise.db` in the study's folder.",
     )

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from experiment.records import Response, Status
 from server.store.checksums import RESPONSE_COLUMNS, link
 from server.store.contract import Conflict, NotYourSession
-from server.store.database import Database, insert_sql, marks
+from server.store.database import Database, marks
 from server.store.registry import as_json
 from server.store.times import as_text, now
 
-INSERT = insert_sql("responses", (*RESPONSE_COLUMNS, "checksum"))
+COLUMNS = (*RESPONSE_COLUMNS, "checksum")
+MAX_ROWS_AT_ONCE = 1_000
+"""SQLite takes 32,766 values in a statement."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,20 @@ def add(db: Database, batch: Sequence[Answers]) -> list[list[bool] | Conflict]:
             del accepted[n_accepted:]
             outcomes.append(conflict)
     write(db, accepted)
-    changed = sorted({row[0] for row in accepted})
-    db.executemany(
-        "UPDATE sessions SET n_answered = ?, checksum = ? WHERE session = ?",
-        [(states[session].n_answered, states[session].checksum, session) for session in changed],
-    )
+    _move_on(db, {row[0]: states[row[0]] for row in accepted})
     return outcomes
+
+
+def _move_on(db: Database, changed: dict[str, _State]) -> None:
+    """Write how far the sessions have come; one statement, as a database gives up Python's lock for each."""
+    if changed:
+        new = ", ".join(["(?, CAST(? AS INTEGER), ?)"] * len(changed))
+        values = [(session, state.n_answered, state.checksum) for session, state in changed.items()]
+        db.execute(
+            "UPDATE sessions SET n_answered = new.column2, checksum = new.column3 "
+            f"FROM (VALUES {new}) AS new WHERE session = new.column1",
+            list(chain.from_iterable(values)),
+        )
 
 
 def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
@@ -144,8 +155,11 @@ def row(
 
 
 def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows as `row` makes them, each with its checksum at the end."""
-    db.executemany(INSERT, rows)
+    """Insert rows as `row` makes them, each with its checksum at the end; as many as a statement can hold at once."""
+    for first in range(0, len(rows), MAX_ROWS_AT_ONCE):
+        some = rows[first : first + MAX_ROWS_AT_ONCE]
+        values = ", ".join([f"({marks(COLUMNS)})"] * len(some))
+        db.execute(f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES {values}", list(chain.from_iterable(some)))
 
 
 def _plain(number: float | None) -> float | None:

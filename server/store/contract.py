@@ -286,8 +286,8 @@ class Store(ABC):
         """Open or close a group for new participants."""
 
     @abstractmethod
-    def sessions_with_code(self, completion_code: str) -> list[str]:
-        """Return the sessions whose own completion code this is: one or none.
+    def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
+        """Return the sessions in this study whose own completion code this is: one or none.
 
         A code that study.yaml fixes for everyone is nobody's own, and finds no session.
         """

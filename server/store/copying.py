@@ -69,16 +69,17 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
     InputError
         If there is something of that name already, or the file cannot be written.
     """
-    if path.exists():
+    if not path.name or path.exists():
         raise InputError(f"{path}: there is a file of this name already; name a new one, so that no backup is lost.")
     aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
+        aside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # for its owner from the first byte on
         target = SqliteStore(aside)
         try:
             verified = copy_store(source, target, on_rows)
         finally:
             target.close()
-        aside.chmod(0o600)
         _sync(aside)
         aside.rename(path)
         _sync(path.parent)

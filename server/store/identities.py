@@ -7,6 +7,8 @@ from server.store.contract import Identity, SessionFound
 from server.store.database import Database
 from server.store.times import now
 
+IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "completion_code", "created_at")
+
 
 def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
     """Store whom a pseudonym stands for; the primary key refuses the same person twice."""
@@ -54,10 +56,9 @@ def identities(db: Database, study: str) -> list[dict[str, Any]]:
         "FROM identities JOIN sessions USING (participant) WHERE study = ? ORDER BY created_at, external_id",
         (study,),
     )
-    names = ("source", "external_id", "participant", "session", "status", "completion_code", "created_at")
     people = []
     for *fields, parameters, created_at in rows:
-        known = dict(zip(names, (*fields, created_at), strict=True))
+        known = dict(zip(IDENTITY_COLUMNS, (*fields, created_at), strict=True))
         kept = {f"url_{name}" if name in known else name: value for name, value in json.loads(parameters).items()}
         people.append(known | kept)
     return people

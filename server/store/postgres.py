@@ -6,6 +6,7 @@ the lock of the study's log. A transaction that the database calls off, to keep 
 
 import itertools
 import random
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,6 +37,11 @@ MAX_CONNECTIONS = 16
 """Of one server process; PostgreSQL allows 100 in all as it is installed."""
 PATIENCE_S = 5.0
 """How long a request waits for a connection, or tries again when it collides with others."""
+WORD = r"(?:[^:@/?#\[\]\s%]|%[0-9A-Fa-f]{2})"
+ADDRESS = re.compile(
+    rf"postgres(?:ql)?://(?:{WORD}+(?::{WORD}*)?@)?(?:{WORD}*|\[[0-9A-Fa-f:]+\])(?::\d+)?/{WORD}+(?:\?[^@\s]*)?"
+)
+"""An address that PostgreSQL reads as its writer meant it."""
 SCHEMA_LOCK = 0x65717569
 """Number of the lock under which servers that start together make the tables one after the other."""
 
@@ -202,6 +208,12 @@ def _configure(connection: Connection) -> None:
 
 def _prepare(url: str) -> None:
     """Make the tables, or see that they are ours."""
+    if not ADDRESS.fullmatch(url):
+        # Not passed on: what PostgreSQL says of an address that it misreads may quote the password.
+        raise InputError(
+            "the address of the database is not of the form postgresql://user:password@host:port/database; mend it, "
+            "and write signs such as @ and / in a password as %40 and %2F."
+        )
     try:
         with psycopg.connect(url, connect_timeout=10) as connection:
             (fsync,) = _one(connection, "SELECT current_setting('fsync', true)")
@@ -220,8 +232,8 @@ def _prepare(url: str) -> None:
             )
     except psycopg.Error as error:
         raise InputError(
-            f"the database {without_password(url)} cannot be used ({str(error).strip().splitlines()[0]}); "
-            "check the address, the user's rights and that it runs."
+            f"the database cannot be used ({str(error).strip().splitlines()[0]}); check its address, the user's rights "
+            "and that it runs."
         ) from None
 
 
@@ -244,9 +256,3 @@ def _one(connection: Connection, query: str, parameters: Sequence[Any] = ()) -> 
     row = connection.execute(query.encode(), parameters).fetchone()
     assert row is not None
     return row
-
-
-def without_password(url: str) -> str:
-    """Return a database's address as it may be shown."""
-    parts = psycopg.conninfo.conninfo_to_dict(url)
-    return " ".join(f"{name}={value}" for name, value in parts.items() if name != "password")

@@ -19,12 +19,13 @@ from server.store.times import as_text, now
 
 def start(db: Database, study: Study, start: SessionStart) -> None:
     """Begin a session, or find the one that this start or this person has begun. See `Store.start_session`."""
-    log = lock_log(db, study.digest)
-    known = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
-    if known is None and start.identity is not None:
-        known = identities.session_of(db, study.name, start.identity)
+    # Before any lock: whoever is known needs the lock of their session's study only, perhaps an earlier version's.
+    known = _known_session(db, study, start)
+    if known is None:
+        log = lock_log(db, study.digest)
+        known = _known_session(db, study, start)  # begun while we waited for the lock, by a start that came twice
     if known is not None:
-        _resume_elsewhere(db, log, study, known[0], start)
+        _resume_elsewhere(db, study, known, start)
         return
     name, participant = secrets.token_hex(8), f"p-{secrets.token_hex(6)}"
     group, seed = assignment.reserve(log, start.kind, study.definition.recruitment, name)
@@ -44,23 +45,27 @@ def start(db: Database, study: Study, start: SessionStart) -> None:
         identities.insert(db, study.name, start.identity, participant)
 
 
-def _resume_elsewhere(db: Database, log: Log, study: Study, session: str, start: SessionStart) -> None:
+def _known_session(db: Database, study: Study, start: SessionStart) -> str | None:
+    """Return the session that this start, or this person, has begun."""
+    same_start = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
+    known = same_start if start.identity is None else identities.session_of(db, study.name, start.identity)
+    if same_start is not None and known is None:
+        raise Conflict("This start belongs to somebody else; please reload the page.")
+    return known[0] if known else None
+
+
+def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionStart) -> None:
     """Let somebody who comes again go on with the session they have; the token of then is no longer valid."""
+    log = _lock(db, session)
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
         raise Conflict("You have left this study, and your answers were deleted; you cannot begin it again.")
     if held.status is Status.ACTIVE:
-        _regain(_log_of(db, log, session), held, study)
+        _regain(log, held, study)
     db.execute(
         "UPDATE sessions SET token_digest = ?, start_id = ? WHERE session = ?",
         (start.token_digest, start.start_id, session),
     )
-
-
-def _log_of(db: Database, log: Log, session: str) -> Log:
-    """Return the log of the session's own version of the study, which may be an earlier one."""
-    (study_digest,) = db.execute("SELECT study_digest FROM sessions WHERE session = ?", (session,)).fetchone()
-    return log if study_digest == log.study_digest else lock_log(db, study_digest)
 
 
 def completion_code(study: Study, kind: Kind) -> str:

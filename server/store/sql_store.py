@@ -156,11 +156,12 @@ class SqlStore(Store):
     def open_group(self, study: Study, group: int, is_open: bool) -> None:
         self._write(lambda db: assignment.open_group(lock_log(db, study.digest), group, is_open))
 
-    def sessions_with_code(self, completion_code: str) -> list[str]:
+    def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
         with self._reading() as db:
             rows = db.execute(
-                "SELECT session, definition FROM sessions JOIN studies USING (study_digest) WHERE completion_code = ?",
-                (completion_code,),
+                "SELECT session, definition FROM sessions JOIN studies USING (study_digest) "
+                "WHERE study = ? AND completion_code = ?",
+                (study.name, completion_code),
             ).fetchall()
         return [session for session, definition in rows if json.loads(definition)["completion_code"] != completion_code]
 

@@ -220,3 +220,4 @@ class SqliteStore(SqlStore):
             with suppress(sqlite3.Error):
                 self._writing[1].close()  # undoes what was not committed
             self._writing = None
+            self._logs_of_file = set()  # with the last connection the log goes, too; the next makes another

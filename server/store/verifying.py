@@ -219,7 +219,16 @@ def _check_places(db: Database) -> Iterator[str]:
     }
     for study_digest, definition in db.execute("SELECT study_digest, definition FROM studies").fetchall():
         for kind in (Kind.HUMAN.value, Kind.SIMULATED.value):
-            for group in range(1, json.loads(definition)["design"]["groups"] + 1):
+            for group in range(1, _n_groups(definition) + 1):
                 numbers = tuple(counted[study_digest, kind, group, what] for what in ("begun", "reserved", "confirmed"))
                 if places.get((study_digest, kind, group)) != numbers:
                     yield f"{_named(study_digest)}, group {group}, {kind}: the places do not add up with the sessions."
+
+
+def _n_groups(definition: str) -> int:
+    """Return the number of groups in a definition; none in one that was made unreadable, which is told elsewhere."""
+    try:
+        n_groups: int = json.loads(definition)["design"]["groups"]
+    except (ValueError, KeyError, TypeError):
+        return 0
+    return n_groups

@@ -297,7 +297,9 @@ def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     assert listed == served
     assert documented_in(page, "POST /api/session") == set(Start.model_fields)
     answered = {"feedback"}
-    assert documented_in(page, "POST /api/responses") == set(Answers.model_fields) | set(Response.model_fields) | answered
+    assert (
+        documented_in(page, "POST /api/responses") == set(Answers.model_fields) | set(Response.model_fields) | answered
+    )
 
 
 def test_the_tutorial_shows_the_numbers_that_its_commands_give(study_folder: Path) -> None:

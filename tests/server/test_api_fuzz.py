@@ -14,18 +14,9 @@ from urllib.parse import quote
 
 import pytest
 from flask import Flask
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    Bundle,
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    multiple,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from werkzeug.test import TestResponse, run_wsgi_app
 
 from experiment.loading import load_study
@@ -279,8 +270,8 @@ class Browser:
     panel_id: str
     has_session: bool = False
     """Whether its cookie is the one by which the session is known now."""
-    started: dict[str, Any] | None = None
-    """The start as it was last sent, for a retry."""
+    start_id: str = ""
+    """Of the start as it was last sent, for a retry."""
     view: dict[str, Any] = field(default_factory=dict)
     """The session as it was last shown here."""
 
@@ -305,14 +296,13 @@ class ManyPeople(RuleBasedStateMachine):
     study: Study
     new_store: Callable[[], Store]
 
-    browsers = Bundle("browsers")
-
     def __init__(self) -> None:
         super().__init__()
         self.store = type(self).new_store()
         self.app = create_app(type(self).study, self.store, SECRETS, NO_LIMITS)
-        self.known: dict[str, Known] = {}
         self.digest = self.app.test_client().get("/api/study").get_json()["consent_digest"]
+        self.known: dict[str, Known] = {}
+        self.browsers: list[Browser] = []
 
     def teardown(self) -> None:
         assert problems(self.store) == []
@@ -324,42 +314,59 @@ class ManyPeople(RuleBasedStateMachine):
         body: dict[str, Any] = reply.get_json()
         return body
 
-    def known_of(self, browser: Browser) -> Known | None:
-        return self.known.get(browser.panel_id)
+    def any_browser(self, data: st.DataObject) -> Browser:
+        """Draw a browser, mostly one that is in a session."""
+        inside = [browser for browser in self.browsers if browser.has_session]
+        return data.draw(st.sampled_from([*inside, *inside, *inside, *self.browsers]), label="browser")
+
+    def browser_inside(self, data: st.DataObject, status: str = "") -> tuple[Browser, Known]:
+        """Draw a browser in a session, perhaps one of a status; pass the step over if there is none."""
+        inside = [browser for browser in self.browsers if browser.has_session]
+        inside = [one for one in inside if status in {"", self.known[one.panel_id].status}]
+        assume(inside)
+        browser = data.draw(st.sampled_from(inside), label="browser")
+        return browser, self.known[browser.panel_id]
 
     def send(self, browser: Browser, answers: list[dict[str, Any]], session: str | None = None) -> TestResponse:
         body = {"session": session or browser.view.get("session", "none"), "responses": answers}
         reply: TestResponse = browser.http.post("/api/responses", json=body)
         return reply
 
-    @initialize(target=browsers, n=st.integers(2, 3))
-    def people(self, n: int) -> Any:
-        return multiple(*(self.browser_of(f"person-{number}") for number in range(n)))
+    def new_answer(self, trial_index: int) -> dict[str, Any]:
+        return {"response_id": str(uuid.uuid4()), "trial_index": trial_index, "response": "absorbed", "rt_ms": 900}
 
-    def browser_of(self, panel_id: str) -> Browser:
+    @initialize()
+    def two_people_have_begun_and_a_third_has_come(self) -> None:
+        for number in range(3):
+            self.open_browser(f"person-{number}")
+        for browser in self.browsers[:2]:
+            self.start(browser, str(uuid.uuid4()))
+
+    def open_browser(self, panel_id: str) -> None:
         browser = Browser(self.app.test_client(), panel_id)
         entered = browser.http.get(f"/?PROLIFIC_PID={quote(panel_id)}&STUDY_ID=s")
         assert entered.status_code == 303
-        return browser
+        self.browsers.append(browser)
 
-    @rule(target=browsers, browser=browsers)
-    def open_another_browser(self, browser: Browser) -> Browser:
-        return self.browser_of(browser.panel_id)
+    @rule(data=st.data())
+    def come_in_another_browser(self, data: st.DataObject) -> None:
+        self.open_browser(self.any_browser(data).panel_id)
 
-    @rule(browser=browsers)
-    def begin(self, browser: Browser) -> None:
-        browser.started = {"start_id": str(uuid.uuid4()), "consent_digest": self.digest, "kind": "human"}
-        self.start(browser)
+    @rule(data=st.data())
+    def begin(self, data: st.DataObject) -> None:
+        self.start(data.draw(st.sampled_from(self.browsers), label="browser"), str(uuid.uuid4()))
 
-    @precondition(lambda self: self.known)
-    @rule(browser=browsers)
-    def begin_again_as_a_retry(self, browser: Browser) -> None:
-        if browser.started is not None:
-            self.start(browser)
+    @rule(data=st.data())
+    def send_a_start_again(self, data: st.DataObject) -> None:
+        browser = self.any_browser(data)
+        if browser.start_id:
+            self.start(browser, browser.start_id)
 
-    def start(self, browser: Browser) -> None:
-        known = self.known_of(browser)
-        reply = browser.http.post("/api/session", json=browser.started)
+    def start(self, browser: Browser, start_id: str) -> None:
+        known = self.known.get(browser.panel_id)
+        browser.start_id = start_id
+        start = {"start_id": start_id, "consent_digest": self.digest, "kind": "human"}
+        reply = browser.http.post("/api/session", json=start)
         if known is not None and known.status == "withdrawn":
             self.check(reply, 409)
             return
@@ -370,122 +377,121 @@ class ManyPeople(RuleBasedStateMachine):
             assert session["session"] not in {one.session for one in self.known.values()}
             known = self.known[browser.panel_id] = Known(session["session"], n_trials=len(session["trials"]))
         assert session["session"] == known.session, "one person, one session"
-        assert session["next_trial_index"] == len(known.answers)
-        assert session["status"] == known.status
-        self.is_the_one(browser)
+        assert (session["status"], session["next_trial_index"]) == (known.status, len(known.answers))
+        for other in self.browsers:  # the session goes on here, and in none of the person's other browsers
+            if other.panel_id == browser.panel_id:
+                other.has_session = other is browser
         browser.view = session
 
-    def is_the_one(self, browser: Browser) -> None:
-        """Note that this browser has the session now, and none of the person's other browsers."""
-        for one in self.seen:
-            if one.panel_id == browser.panel_id:
-                one.has_session = False
-        browser.has_session = True
-        if browser not in self.seen:
-            self.seen.append(browser)
+    @rule(data=st.data(), n=st.integers(1, 2))
+    def answer_the_next(self, data: st.DataObject, n: int) -> None:
+        browser, known = self.browser_inside(data, "active")
+        n = min(n, known.n_trials - len(known.answers))
+        assume(n)
+        new = [self.new_answer(len(known.answers) + number) for number in range(n)]
+        stored = self.check(self.send(browser, new), 201)
+        assert [one["response_id"] for one in stored["responses"]] == [one["response_id"] for one in new]
+        known.answers += new
 
-    @property
-    def seen(self) -> list[Browser]:
-        found: list[Browser] = self.__dict__.setdefault("_seen", [])
-        return found
-
-    def expected(self, browser: Browser, status_if_mine: int) -> int:
-        return status_if_mine if browser.has_session else 401
-
-    def new_answer(self, trial_index: int) -> dict[str, Any]:
-        return {"response_id": str(uuid.uuid4()), "trial_index": trial_index, "response": "absorbed", "rt_ms": 900}
-
-    @rule(browser=browsers, n=st.integers(1, 4))
-    def answer_the_next(self, browser: Browser, n: int) -> None:
-        known = self.known_of(browser)
-        first = len(known.answers) if known else 0
-        new = [self.new_answer(first + number) for number in range(n)]
-        reply = self.send(browser, new)
-        if known is None or not browser.has_session:
-            self.check(reply, 401, 422)
-        elif first + n > known.n_trials:
-            self.check(reply, 409, 422)  # all or none
-        elif known.status != "active":
-            self.check(reply, 409)
-        else:
-            stored = self.check(reply, 201)
-            assert [one["response_id"] for one in stored["responses"]] == [one["response_id"] for one in new]
+    @rule(data=st.data())
+    def answer_to_the_end_and_complete(self, data: st.DataObject) -> None:
+        browser, known = self.browser_inside(data, "active")
+        new = [self.new_answer(index) for index in range(len(known.answers), known.n_trials)]
+        if new:
+            self.check(self.send(browser, new), 201)
             known.answers += new
+        assert self.check(browser.http.post("/api/complete", json={}), 200)["completion_code"]
+        known.status = "completed"
 
-    @rule(browser=browsers, ahead=st.integers(1, 3))
-    def answer_out_of_order(self, browser: Browser, ahead: int) -> None:
-        known = self.known_of(browser)
-        reply = self.send(browser, [self.new_answer((len(known.answers) if known else 0) + ahead)])
-        if known is None or not browser.has_session:
-            self.check(reply, 401, 422)
+    @rule(data=st.data())
+    def answer_when_it_is_over(self, data: st.DataObject) -> None:
+        browser, known = self.browser_inside(data)
+        if known.status == "active":
+            self.check(self.send(browser, [self.new_answer(index) for index in range(known.n_trials + 1)]), 409, 422)
         else:
-            self.check(reply, 409, 422)
+            self.check(self.send(browser, [self.new_answer(min(len(known.answers), known.n_trials - 1))]), 409)
 
-    @rule(browser=browsers, data=st.data())
-    def send_an_answer_again(self, browser: Browser, data: st.DataObject) -> None:
-        known = self.known_of(browser)
+    @rule(data=st.data())
+    def answer_in_a_browser_that_has_no_session_any_more(self, data: st.DataObject) -> None:
+        outside = [browser for browser in self.browsers if not browser.has_session]
+        assume(outside)
+        browser = data.draw(st.sampled_from(outside), label="browser")
+        known = self.known.get(browser.panel_id)
+        self.check(self.send(browser, [self.new_answer(len(known.answers) if known else 0)]), 401, 422)
+
+    @rule(data=st.data(), ahead=st.integers(1, 3))
+    def answer_out_of_order(self, data: st.DataObject, ahead: int) -> None:
+        browser, known = self.browser_inside(data)
+        self.check(self.send(browser, [self.new_answer(len(known.answers) + ahead)]), 409, 422)
+
+    @rule(data=st.data())
+    def send_answers_again(self, data: st.DataObject) -> None:
+        browser = self.any_browser(data)
+        known = self.known.get(browser.panel_id)
         if known is None or not known.answers:
             return
         first = data.draw(st.integers(0, len(known.answers) - 1))
-        self.check(self.send(browser, known.answers[first:]), self.expected(browser, 200))
+        self.check(self.send(browser, known.answers[first:]), 200 if browser.has_session else 401)
 
-    @rule(browser=browsers, data=st.data())
-    def change_an_answer_afterwards(self, browser: Browser, data: st.DataObject) -> None:
-        known = self.known_of(browser)
+    @rule(data=st.data())
+    def change_an_answer_afterwards(self, data: st.DataObject) -> None:
+        browser = self.any_browser(data)
+        known = self.known.get(browser.panel_id)
         if known is None or not known.answers:
             return
         earlier = data.draw(st.sampled_from(known.answers))
-        changed = earlier | data.draw(
-            st.sampled_from([{"response": "reflected"}, {"response_id": str(uuid.uuid4())}]), label="change"
-        )
-        self.check(self.send(browser, [changed]), self.expected(browser, 409))
+        changes = [{"response": "reflected"}, {"response_id": str(uuid.uuid4())}]
+        changed = earlier | data.draw(st.sampled_from(changes), label="change")
+        self.check(self.send(browser, [changed]), 409 if browser.has_session else 401)
 
-    @rule(browser=browsers, data=st.data())
-    def send_a_batch_with_one_that_does_not_fit(self, browser: Browser, data: st.DataObject) -> None:
-        known = self.known_of(browser)
-        if known is None or not browser.has_session:
-            return
+    @rule(data=st.data())
+    def send_a_batch_with_one_that_does_not_fit(self, data: st.DataObject) -> None:
+        browser, known = self.browser_inside(data)
         first = len(known.answers)
         batch = [*known.answers[-1:], self.new_answer(first), self.new_answer(first + 1)]
-        spoiled = data.draw(st.integers(0, len(batch) - 1), label="which")
-        wrong = data.draw(
-            st.sampled_from([
-                {"response": "up"}, {"trial_index": first + 7}, {"response_id": "x"}, {"rt_ms": -1}, {"extra": 1},
-            ]), label="what",
-        )  # fmt: skip
-        batch[spoiled] = batch[spoiled] | wrong
+        spoilt = data.draw(st.integers(0, len(batch) - 1), label="which")
+        wrong = [{"response": "up"}, {"trial_index": first + 7}, {"response_id": "x"}, {"rt_ms": -1}, {"extra": 1}]
+        batch[spoilt] = batch[spoilt] | data.draw(st.sampled_from(wrong), label="what")
         self.check(self.send(browser, batch), 409, 422)
 
-    @rule(browser=browsers)
-    def send_one_answer_twice_in_a_batch(self, browser: Browser) -> None:
-        known = self.known_of(browser)
-        if known is None or not browser.has_session or known.status != "active" or len(known.answers) == known.n_trials:
-            return
+    @rule(data=st.data())
+    def send_a_batch_whose_last_comes_too_early(self, data: st.DataObject) -> None:
+        browser, known = self.browser_inside(data, "active")
+        first = len(known.answers)
+        assume(first + 2 < known.n_trials)
+        self.check(self.send(browser, [self.new_answer(first), self.new_answer(first + 2)]), 409)
+
+    @rule(data=st.data())
+    def send_one_answer_twice_in_a_batch(self, data: st.DataObject) -> None:
+        browser, known = self.browser_inside(data, "active")
+        assume(len(known.answers) < known.n_trials)
         new = self.new_answer(len(known.answers))
         self.check(self.send(browser, [new, new]), 201)
         known.answers.append(new)
 
-    @rule(browser=browsers, other=browsers)
-    def answer_in_anothers_session(self, browser: Browser, other: Browser) -> None:
-        theirs = self.known_of(other)
-        if theirs is None or other.panel_id == browser.panel_id:
-            return
+    @rule(data=st.data())
+    def answer_in_anothers_session(self, data: st.DataObject) -> None:
+        browser = self.any_browser(data)
+        others = [known for panel_id, known in self.known.items() if panel_id != browser.panel_id]
+        theirs = data.draw(st.sampled_from(others), label="whose")
         reply = self.send(browser, [self.new_answer(len(theirs.answers))], session=theirs.session)
-        self.check(reply, 401 if self.known_of(browser) is None or not browser.has_session else 409)
+        self.check(reply, *((409, 422) if browser.has_session else (401, 409, 422)))
 
-    @rule(browser=browsers)
-    def reload(self, browser: Browser) -> None:
-        known = self.known_of(browser)
-        session = self.check(browser.http.get("/api/session"), self.expected(browser, 200))
-        if known is not None and browser.has_session:
+    @rule(data=st.data())
+    def reload(self, data: st.DataObject) -> None:
+        browser = self.any_browser(data)
+        session = self.check(browser.http.get("/api/session"), 200 if browser.has_session else 401)
+        if browser.has_session:
+            known = self.known[browser.panel_id]
             assert (session["session"], session["status"]) == (known.session, known.status)
             assert session["next_trial_index"] == len(known.answers)
             assert ("completion_code" in session) == (known.status == "completed")
 
-    @rule(browser=browsers)
-    def complete(self, browser: Browser) -> None:
-        known = self.known_of(browser)
+    @rule(data=st.data())
+    def complete(self, data: st.DataObject) -> None:
+        browser = self.any_browser(data)
         reply = browser.http.post("/api/complete", json={})
+        known = self.known.get(browser.panel_id)
         if known is None or not browser.has_session:
             self.check(reply, 401)
         elif known.status == "withdrawn" or len(known.answers) < known.n_trials:
@@ -494,22 +500,23 @@ class ManyPeople(RuleBasedStateMachine):
             assert self.check(reply, 200)["completion_code"]
             known.status = "completed"
 
-    @rule(browser=browsers, is_sure=st.integers(0, 3))
-    def leave(self, browser: Browser, is_sure: int) -> None:
-        known = self.known_of(browser)
-        if is_sure < 3:  # else nobody would come far
-            return
-        self.check(browser.http.post("/api/withdraw", json={}), self.expected(browser, 200))
-        if known is not None and browser.has_session:
+    @rule(data=st.data())
+    def leave(self, data: st.DataObject) -> None:
+        browser = self.any_browser(data)
+        self.check(browser.http.post("/api/withdraw", json={}), 200 if browser.has_session else 401)
+        if browser.has_session:
+            known = self.known[browser.panel_id]
             known.status, known.answers = "withdrawn", []
 
-    @rule(browser=browsers, address=st.sampled_from(POSTS[:2]), body=values)
-    def send_nonsense(self, browser: Browser, address: str, body: Any) -> None:
+    @rule(data=st.data(), address=st.sampled_from(POSTS[:2]), body=values)
+    def send_nonsense(self, data: st.DataObject, address: str, body: Any) -> None:
+        browser = self.any_browser(data)
         reply = browser.http.post(address, data=json.dumps(body), content_type="application/json")
         self.check(reply, 401, 422)
 
-    @rule(browser=browsers)
-    def forget_the_cookie(self, browser: Browser) -> None:
+    @rule(data=st.data())
+    def forget_the_cookie(self, data: st.DataObject) -> None:
+        browser = self.any_browser(data)
         browser.http.delete_cookie("equipoise_session_blackbox-predict")
         browser.has_session = False
         assert browser.http.get("/api/session").status_code == 401
@@ -522,12 +529,12 @@ class ManyPeople(RuleBasedStateMachine):
             "SELECT session, trial_index, response_id, response FROM responses ORDER BY session, trial_index",
         ):
             stored[session].append(tuple(answer))
-        status = dict(rows(self.store, "SELECT session, status FROM sessions"))
         for panel_id, known in self.known.items():
             note(f"{panel_id}: {known.status}, {len(known.answers)} answers")
             assert stored[known.session] == [
                 (one["trial_index"], one["response_id"], json.dumps(one["response"])) for one in known.answers
             ]
+        status = dict(rows(self.store, "SELECT session, status FROM sessions"))
         assert status == {one.session: one.status for one in self.known.values()}
 
 

@@ -244,7 +244,7 @@ def test_sessions_of_before_can_be_withdrawn_and_stay_withdrawn(
             store.withdraw_session(sessions[name]["session"])
         with pytest.raises(Conflict, match="withdrawn"):
             store.add_responses(sessions["withdrawn"]["session"], sessions["withdrawn"]["token"], [response(0)])
-        assert store.sessions_with_code("00000001") == [sessions["completed"]["session"]]
+        assert store.sessions_with_code(small_study, "00000001") == [sessions["completed"]["session"]]
         assert problems(store) == []
 
 

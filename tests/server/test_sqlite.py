@@ -21,7 +21,7 @@ import pytest
 
 from batteries.errors import InputError
 from experiment.study import Study
-from server.store import SqliteStore, StoreUnavailable, opening
+from server.store import Release, SqliteStore, StoreUnavailable, opening
 from server.store.copying import back_up
 from server.store.opening import connect
 from tests.server.stores import (
@@ -294,6 +294,31 @@ def test_a_backup_put_in_the_place_of_an_open_store_is_the_store_from_then_on(
         assert len(responses_of(again, newcomer.session)) == 3
 
 
+def test_a_backup_put_in_the_place_of_a_damaged_store_is_the_store_from_then_on(
+    store: SqliteStore, person: Person, small_study: Study
+) -> None:
+    """Where the damage made it close all connections, so that what is written later is in another log than before."""
+    others = [Person(store, small_study) for _ in range(3)]
+    backup = store.path.with_name("backup.db")
+    before = back_up(store, backup)
+    with connect(store.path) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    damage(store.path, root_page(store, "responses"))
+    for operation in (store.trials, store.trials, person.answer):
+        with pytest.raises(StoreUnavailable):
+            operation()
+    for number in range(100):  # which take the numbers of the files that are gone
+        store.path.with_name(f"other-{number}").touch()
+    for other in others:
+        assert store.release_place(other.session, Release.RETURN)
+    os.replace(backup, store.path)  # noqa: PTH105 - as `mv` does
+    assert verified(store) == before
+    store.check_integrity()
+    assert person.answer() == [True]
+    assert problems(store) == []
+
+
 def test_a_backup_of_before_a_version_was_registered_can_be_put_in_its_place(
     store: SqliteStore, small_study: Study
 ) -> None:
@@ -503,6 +528,12 @@ class SmallDisk:
             while True:
                 file.write(b"\x00" * 512)
 
+    def bound(self) -> None:
+        """Let no file grow beyond the disk's size, where the disk itself has another."""
+        if not self._is_mounted:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
     def free(self) -> None:
         if not self._is_mounted:
             hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
@@ -607,8 +638,7 @@ def test_a_backup_onto_a_full_disk_is_refused_in_words_and_leaves_nothing(
         person = Person(store, small_study)
         person.send(*(response(index, response="x" * 40_000) for index in range(3)))
     before = set(small_disk.folder.iterdir())
-    if not small_disk._is_mounted:
-        pytest.skip("the stand-in for a full disk would bound the store's own files, too")
+    small_disk.bound()
     with pytest.raises(InputError, match="backup cannot be written"):
         back_up(store, small_disk.folder / "backup.db")
     assert set(small_disk.folder.iterdir()) == before

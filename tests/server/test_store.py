@@ -33,6 +33,7 @@ from server.store import (
     StoreUnavailable,
     StudyFull,
     answers,
+    sql_store,
 )
 from tests.server.stores import (
     Clock,
@@ -274,12 +275,25 @@ def test_requests_of_one_session_in_one_commit_do_not_disturb_each_other(store: 
     assert problems(store) == []
 
 
+def test_a_commit_can_hold_more_answers_than_a_statement(any_store: Store, sample_study: Study) -> None:
+    any_store.register_study(sample_study)
+    people = at_once(*[partial(Person, any_store, sample_study)] * 45)
+    sent = {person.session: [response(index) for index in range(person.n_trials)] for person in people}
+    with any_store.filling() as db:
+        outcomes = answers.add(
+            db, [answers.Answers(person.session, person.token, sent[person.session]) for person in people]
+        )
+    assert outcomes == [[True] * person.n_trials for person in people]
+    assert sum(map(len, outcomes)) > 1_100
+    for person in people:
+        stored = [(one.trial_index, one.response_id) for one in sent[person.session]]
+        assert responses_of(any_store, person.session) == stored
+    assert problems(any_store) == []
+
+
 def test_an_answer_that_cannot_be_stored_keeps_nobody_elses_out(store: Store, small_study: Study) -> None:
     people = [Person(store, small_study) for _ in range(20)]
-    impossible = [
-        response(0, response="\ud800"),  # no text in any encoding
-        response(0, shown_at="0001-01-01T00:00:00+14:00"),  # before the first year in UTC
-    ]
+    impossible = [response(0, response="\ud800"), response(0, response=["\udfff"])]  # no text in any encoding
 
     sent = [(*impossible, response(0), response(0))[number % 4] for number in range(20)]
     outcomes = at_once(*(partial(person.send, one) for person, one in zip(people, sent, strict=True)))
@@ -358,9 +372,10 @@ def test_a_replaced_token_opens_nothing_on_another_server_either(store: Store, s
             other.add_responses(person.session, earlier_token, [response(0)])
 
 
-def same_start_at_once(store: Store, study: Study, identity: Identity | None) -> list[Any]:
+def same_start_at_once(
+    store: Store, study: Study, identity: Identity | None, start_id: str = str(uuid.uuid4())
+) -> list[Any]:
     """Ten windows of one browser, or of one person, begin at the same moment."""
-    start_id = str(uuid.uuid4())
 
     def begin() -> StoredSession:
         own = str(uuid.uuid4()) if identity else start_id
@@ -388,6 +403,31 @@ def test_a_window_that_loses_its_token_to_another_is_told_so(
 ) -> None:
     for outcome in same_start_at_once(store, small_study, identity):
         assert isinstance(outcome, StoredSession | Conflict), repr(outcome)
+
+
+@pytest.mark.parametrize("identity", [None, panel("anna")], ids=["by start", "by identity"])
+def test_nobody_is_turned_away_for_the_place_that_they_have_just_got(
+    store: Store, small_study: Study, identity: Identity | None
+) -> None:
+    study = recruiting(small_study, quota=1)
+    with closing(another(store)) as other:
+        outcomes = at_once(
+            *(partial(same_start_at_once, one, study, identity, "00000000-0000-4000-8000-000000000001")
+              for one in (store, other))
+        )  # fmt: skip
+    assert of(StudyFull, [outcome for some in outcomes for outcome in some]) == 0
+    assert rows(store, "SELECT COUNT(*) FROM sessions") == [(1,)]
+
+
+def test_the_plans_in_memory_have_a_bound_and_every_session_is_found_all_the_same(
+    store: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql_store, "MAX_PLANS_IN_MEMORY", 3)
+    people = at_once(*[partial(Person, store, small_study)] * 10)
+    assert at_once(*(partial(store.find_plan, person.token) for person in people)) == [
+        person.stored.plan for person in people
+    ]
+    assert len(store._plans) <= 3
 
 
 def test_a_session_keeps_its_items_and_its_debriefing_when_the_study_changes(
@@ -978,15 +1018,15 @@ def test_what_the_study_said_is_kept_with_the_sessions_begun_by_it(store: Store,
 def test_a_code_finds_its_own_session_and_a_shared_one_finds_nobody(store: Store, small_study: Study) -> None:
     own, other = Person(store, small_study), Person(store, small_study)
     assert own.stored.plan.completion_code != other.stored.plan.completion_code
-    assert store.sessions_with_code(own.stored.plan.completion_code) == [own.session]
+    assert store.sessions_with_code(small_study, own.stored.plan.completion_code) == [own.session]
     definition = small_study.definition.model_copy(update={"completion_code": "SHARED", "version": "1.1"})
     shared = dataclasses.replace(small_study, definition=definition)
     store.register_study(shared)
     assert Person(store, shared).stored.plan.completion_code == "SHARED"
-    assert store.sessions_with_code("SHARED") == []
+    assert store.sessions_with_code(small_study, "SHARED") == []
     simulated = Person(store, shared, Kind.SIMULATED)
     assert simulated.stored.plan.completion_code != "SHARED"
-    assert store.sessions_with_code(simulated.stored.plan.completion_code) == [simulated.session]
+    assert store.sessions_with_code(small_study, simulated.stored.plan.completion_code) == [simulated.session]
 
 
 # Models.

@@ -242,6 +242,21 @@ def test_a_backup_is_a_whole_store_for_its_owners_eyes(
         assert content(backup) == content(source)
 
 
+def test_a_backup_is_for_its_owners_eyes_while_it_is_written(
+    lived_in: tuple[Store, dict[str, Person]], tmp_path: Path
+) -> None:
+    source, _ = lived_in
+    folder, seen = tmp_path / "shared", set()
+    folder.mkdir(mode=0o755)
+
+    def look(n_rows: int) -> None:
+        seen.update((path.suffix, path.stat().st_mode & 0o077) for path in folder.iterdir() if path.stat().st_size)
+
+    back_up(source, folder / "monday.db", look)
+    assert seen
+    assert {mode for _, mode in seen} == {0}
+
+
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_backup_takes_the_place_of_nothing(store: SqliteStore, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "monday.db"
@@ -507,6 +522,10 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "a definition changed": (
         "study {study:.12}...: its definition, texts or items",
         ("UPDATE studies SET definition = REPLACE(definition, '2000', '1') WHERE study_digest = '{study}'",),
+    ),
+    "a definition made unreadable": (
+        "study {study:.12}",
+        ("UPDATE studies SET definition = 'lost' WHERE study_digest = '{study}'",),
     ),
     "a text changed": (
         "study {study:.12}...: its definition, texts or items",
