@@ -31,7 +31,7 @@ from server.store.opened import is_address, open_store, opened_store
 
 GC_THRESHOLD = 50_000
 """New objects after which Python looks for garbage; its default of 700 suits programs that do not stay."""
-STOP_TIMEOUT_S = 10
+STOP_TIMEOUT_S = 7
 """What is under way when the server is told to stop gets this long to finish."""
 
 

@@ -157,7 +157,7 @@ def confirm(log: Log, held: HeldPlace, recruitment: Recruitment, completed_at: s
     """Confirm the place of somebody who has completed; one that timed out is theirs again if there is room."""
     if held.place is Place.RESERVED:
         _count(log, held.kind, held.group, n_reserved=-1, n_confirmed=1)
-    elif held.release_reason == Release.TIME_OUT and _has_room(log, held, recruitment):
+    elif held.release_reason == Release.TIME_OUT and _has_room_now(log, held, recruitment):
         _count(log, held.kind, held.group, n_confirmed=1)
     else:
         reason = held.release_reason
@@ -182,8 +182,7 @@ def regain(log: Log, held: HeldPlace, recruitment: Recruitment) -> None:
         If there is no room, or the researcher has released the place.
     """
     if held.place is Place.RELEASED:
-        release_expired(log, recruitment)
-        if held.release_reason != Release.TIME_OUT or not _has_room(log, held, recruitment):
+        if held.release_reason != Release.TIME_OUT or not _has_room_now(log, held, recruitment):
             raise StudyFull(
                 "You were away for a while, and your place in this study was given to somebody else. "
                 "Your answers so far are safe, but you cannot go on. Thank you for taking part!"
@@ -224,7 +223,9 @@ def _release(log: Log, kind: Kind, session: str, group: int, place: Place, reaso
     log.write("released", session, group=group, because=reason, was=place, **details)
 
 
-def _has_room(log: Log, held: HeldPlace, recruitment: Recruitment) -> bool:
+def _has_room_now(log: Log, held: HeldPlace, recruitment: Recruitment) -> bool:
+    """Return whether there is a place in somebody's group, as a newcomer would find it."""
+    release_expired(log, recruitment)
     if held.kind is Kind.SIMULATED:
         return True
     groups = read_places(log.db, log.study_digest, held.kind)

@@ -161,7 +161,7 @@ class Event:
     at: str
     """UTC, ISO 8601."""
     event: str
-    """`reserved`, `confirmed`, `released`, `regained`, `resumed`, `surplus`, `refused`, `closed`, `opened`, ..."""
+    """`registered`, `reserved`, `confirmed`, `released`, `regained`, `surplus`, `withdrew`, `closed`, `opened` ..."""
     session: str | None
     details: dict[str, Any]
     """Why, and the numbers on which the decision rests."""
