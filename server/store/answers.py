@@ -1,7 +1,7 @@
 """Answers: many participants' at once, checked against their sessions and written in a handful of statements."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -15,6 +15,7 @@ from server.store.times import as_text, now
 COLUMNS = (*RESPONSE_COLUMNS, "checksum")
 MAX_ROWS_AT_ONCE = 1_000
 """SQLite takes 32,766 values in a statement."""
+ID_IN_USE = "This response id belongs to another answer."
 
 
 @dataclass(frozen=True)
@@ -35,28 +36,31 @@ class _State:
     n_trials: int
     n_answered: int
     checksum: str
+    known_ids: set[str] = field(default_factory=set)
+    """Ids of its answers that were sent again, or with another answer."""
 
 
 def add(db: Database, batch: Sequence[Answers]) -> list[list[bool] | Conflict]:
     """Store what a batch of requests brings; each request is stored whole, or refused by the `Conflict` in its place.
 
-    Works in four statements, however large the batch. See `Store.add_responses`.
+    Works in five statements, however large the batch. See `Store.add_responses`.
     """
     states = _lock_states(db, sorted({answers.session for answers in batch}))
+    _note_known_ids(db, batch, states)
     received_at = now()
     accepted: list[tuple[Any, ...]] = []
     outcomes: list[list[bool] | Conflict] = []
     for answers in batch:
         state = states.get(answers.session)
-        before = (state.n_answered, state.checksum) if state else None
+        before = replace(state, known_ids=set(state.known_ids)) if state else None
         n_accepted = len(accepted)
         try:
             if state is None or state.token_digest != answers.token_digest:
                 raise NotYourSession("This session was opened again elsewhere; go on there, or reload this page.")
             outcomes.append([_accept(db, answers.session, state, r, received_at, accepted) for r in answers.responses])
         except Conflict as conflict:
-            if state and before:
-                state.n_answered, state.checksum = before
+            if before:
+                states[answers.session] = before
             del accepted[n_accepted:]
             outcomes.append(conflict)
     write(db, accepted)
@@ -86,6 +90,19 @@ def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
     return {session: _State(*state) for session, *state in rows}
 
 
+def _note_known_ids(db: Database, batch: Sequence[Answers], states: dict[str, _State]) -> None:
+    # Looked up among a session's own answers: an index to keep them apart would be one more page to write for each.
+    sent = [(answers.session, response.response_id) for answers in batch for response in answers.responses]
+    for some in _portions(sent):
+        rows = db.execute(
+            f"SELECT session, response_id FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS sent "
+            "JOIN responses ON session = sent.column1 AND response_id = sent.column2",
+            list(chain.from_iterable(some)),
+        )
+        for session, response_id in rows:
+            states[session].known_ids.add(response_id)
+
+
 def _accept(
     db: Database,
     session: str,
@@ -105,6 +122,9 @@ def _accept(
         raise Conflict(f"There is no trial {response.trial_index} in this session.")
     if response.trial_index > state.n_answered:
         raise Conflict("The answer to an earlier question has not arrived.")
+    if response.response_id in state.known_ids:
+        raise Conflict(ID_IN_USE)
+    state.known_ids.add(response.response_id)
     values = row(session, response, received_at)
     state.n_answered, state.checksum = state.n_answered + 1, link(state.checksum, values)
     accepted.append((*values, state.checksum))
@@ -122,7 +142,7 @@ def _check_is_retry(db: Database, session: str, response: Response, accepted: It
     if stored == sent:
         return
     if stored[0] == response.response_id:
-        raise Conflict("This response id belongs to another answer.")
+        raise Conflict(ID_IN_USE)
     raise Conflict("This question has been answered already, perhaps in another window.")
 
 
@@ -156,10 +176,14 @@ def row(
 
 def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert rows as `row` makes them, each with its checksum at the end; as many as a statement can hold at once."""
-    for first in range(0, len(rows), MAX_ROWS_AT_ONCE):
-        some = rows[first : first + MAX_ROWS_AT_ONCE]
+    for some in _portions(rows):
         values = ", ".join([f"({marks(COLUMNS)})"] * len(some))
         db.execute(f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES {values}", list(chain.from_iterable(some)))
+
+
+def _portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:
+    """Yield as many rows at a time as one statement can hold."""
+    return (rows[first : first + MAX_ROWS_AT_ONCE] for first in range(0, len(rows), MAX_ROWS_AT_ONCE))
 
 
 def _plain(number: float | None) -> float | None:

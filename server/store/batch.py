@@ -5,7 +5,6 @@ from typing import Any
 
 from server.store import answers
 from server.store.answers import Answers
-from server.store.contract import Conflict
 from server.store.database import Database
 
 Job = Callable[[Database], Any]
@@ -34,7 +33,7 @@ def do_batch(
     if new:
         together = _attempt(db, lambda db: answers.add(db, [batch[position] for position in new]), of_one_alone, of_all)  # type: ignore[misc]
         if isinstance(together, Exception):
-            # One of them breaks the rules in a way that only the database sees: each alone, then, to find it.
+            # One of them holds what the database cannot take: each alone, then, so that it harms no other.
             together = [_alone(db, batch[position], of_one_alone, of_all) for position in new]
         outcomes.update(zip(new, together, strict=True))
     for position, work in enumerate(batch):
@@ -45,8 +44,6 @@ def do_batch(
 
 def _alone(db: Database, work: Any, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
     outcome = _attempt(db, lambda db: answers.add(db, [work]), of_one_alone, of_all)
-    if isinstance(outcome, of_one_alone):
-        return Conflict("This response id belongs to another answer.")
     return outcome if isinstance(outcome, Exception) else outcome[0]
 
 

@@ -13,7 +13,9 @@ from server.store.schema import migrations
 
 BUSY_TIMEOUT_S = 10.0
 """How long a commit waits for another process (an import beside a running server) to finish its own."""
-
+CHECKPOINT_PAGES = 4_000
+"""Pages of 4 KB in the log after which they move to the file. Those of sessions under way are written to the log again
+and again and move once, so that a longer log spares the disk."""
 
 FileIdentity = tuple[int, int]
 
@@ -37,6 +39,8 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")  # a withdrawn answer leaves no trace in the file
+        connection.execute("PRAGMA temp_store = MEMORY")  # what a job may have to undo need not go to the disk
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     except sqlite3.Error:
         connection.close()
         raise

@@ -4,7 +4,6 @@ Answers go through a group commit of their own in each server process; everythin
 the lock of the study's log. A transaction that the database calls off, to keep others apart, is done again.
 """
 
-import itertools
 import random
 import re
 import secrets
@@ -131,7 +130,8 @@ class PostgresStore(SqlStore):
         """Do a job in a transaction, again when it collided with another; two that begin the same thing collide too."""
         again_after = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, *again_after)
         deadline = time.monotonic() + PATIENCE_S
-        for attempt in itertools.count():
+        attempt = 0
+        while True:
             try:
                 with self._pool.connection() as connection, connection.transaction():
                     return job(PostgresDatabase(connection))
@@ -139,11 +139,11 @@ class PostgresStore(SqlStore):
                 if time.monotonic() > deadline:
                     raise _unavailable(error) from error
                 time.sleep(random.uniform(0, min(0.1, 0.005 * 2**attempt)))
+                attempt += 1
             except psycopg.DataError as error:
                 raise _cannot_hold(error) from None
             except psycopg.Error as error:
                 raise _unavailable(error) from error
-        raise AssertionError("unreachable")
 
     @contextmanager
     def _reading(self) -> Iterator[Database]:

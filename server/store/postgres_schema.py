@@ -55,7 +55,6 @@ STATEMENTS = (
       text TEXT, imported_correct INTEGER, checksum TEXT NOT NULL, PRIMARY KEY (session, trial_index, attempt)
     )
     """,
-    "CREATE UNIQUE INDEX IF NOT EXISTS responses_response_id ON responses (session, response_id)",
     """
     CREATE TABLE IF NOT EXISTS places (
       study_digest TEXT REFERENCES studies (study_digest), kind TEXT, "group" INTEGER, n_begun INTEGER NOT NULL,

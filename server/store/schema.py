@@ -120,7 +120,6 @@ def _keep_responses_by_session(db: Database) -> None:
     db.execute(f"INSERT INTO responses_by_session ({columns}, checksum) SELECT {columns}, '' FROM responses")
     db.execute("DROP TABLE responses")
     db.execute("ALTER TABLE responses_by_session RENAME TO responses")
-    db.execute("CREATE UNIQUE INDEX responses_response_id ON responses (session, response_id)")
     db.create_view("trials", TRIALS)
 
 

@@ -25,6 +25,8 @@ Job = Callable[[Database], Any]
 
 LEAST_ROOM_BYTES = 128 * 1024
 """A session's beginning takes some 40 KB of the log."""
+WRITER_CACHE_KB = 16 * 1024
+"""Room for the upper levels of the trees of many millions of answers."""
 
 
 class SqliteStore(SqlStore):
@@ -212,7 +214,9 @@ class SqliteStore(SqlStore):
         if self._writing is not None and self._writing[0] != file:
             self._let_go_of_writing()
         if self._writing is None:
-            self._writing = (file, connect(self.path))
+            connection = connect(self.path)
+            connection.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KB}")
+            self._writing = (file, connection)
         return self._writing[1]
 
     def _let_go_of_writing(self) -> None:

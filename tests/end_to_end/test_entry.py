@@ -51,7 +51,7 @@ def expect_notice(visitor: Visitor, words: str) -> None:
 def expect_elsewhere(visitor: Visitor) -> None:
     """Expect to be told that the session went on elsewhere."""
     expect(visitor.page.locator("h1")).to_have_text("The study has stopped in this window")
-    expect(visitor.page.get_by_role("alert")).to_contain_text("This session was opened again elsewhere")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("opened again elsewhere; open the study's link")
     expect(visitor.page.locator("#save-status")).to_be_empty()
 
 
@@ -91,11 +91,19 @@ def complete_over_http(url: str, address: str) -> str:
 
 def test_a_full_study_says_so_instead_of_asking_for_consent(visit: Any, study_folder: Path) -> None:
     with recruiting(study_folder, "{quota: 1}") as url:
+        complete_over_http(url, "/")
+        visitor = visit(url)
+        expect_notice(visitor, "This study has all the participants it needs. Thank you for your interest!")
+        visitor.shoot_everywhere("full")
+
+
+def test_a_study_whose_places_are_all_taken_says_when_to_come_again(visit: Any, study_folder: Path) -> None:
+    with recruiting(study_folder, "{quota: 1}") as url:
         first = visit(url)
         begin_with_practice(first)
         second = visit(url)
-        expect_notice(second, "This study is full at the moment. Thank you for your interest!")
-        second.shoot_everywhere("full")
+        expect_notice(second, "All places in this study are taken just now. If somebody leaves, one becomes free")
+        second.shoot_everywhere("taken")
         first.page.reload()  # who has a place goes on, whatever others are told
         expect(first.page.locator("h1")).to_have_text("Welcome back")
 
