@@ -1,4 +1,4 @@
-"""A server process killed with SIGKILL in mid-load: nothing that it acknowledged is lost, and no retry is doubled."""
+"""Server processes killed with SIGKILL in mid-load: nothing that they acknowledged is lost, no retry is doubled."""
 
 import os
 import signal
@@ -16,6 +16,8 @@ import httpx
 import pytest
 
 from server.serving import free_port
+from server.store.opened import open_store
+from server.store.verifying import verify
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills a process group, which Windows does not have")
 
@@ -55,9 +57,9 @@ class Client(threading.Thread):
         self.unanswered = None
 
 
-def start_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
+def start_server(folder: Path, port: int, *options: str) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet"],
+        [sys.executable, "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet", *options],
         start_new_session=True,
         # The clients all come from one address, and answer faster than people do.
         env=os.environ | {"EQUIPOISE_STARTS_PER_MINUTE": "1000000", "EQUIPOISE_REQUESTS_PER_SECOND": "100000"},
@@ -115,6 +117,81 @@ def test_sigkill_under_load_loses_no_acknowledged_response(study_folder: Path) -
     ids = stored_ids(study_folder)
     assert acknowledged <= set(ids)
     assert len(ids) == len(set(ids))
+
+
+class Traveller(Client):
+    """Goes to the next server when one does not answer, with the very same request, as behind a load balancer."""
+
+    def __init__(self, urls: list[str], first: int) -> None:
+        super().__init__(urls[first])
+        self.urls = urls
+        self.moves = 0
+        self.stop = threading.Event()
+
+    def run(self) -> None:
+        while not self.stop.is_set():
+            with httpx.Client(timeout=10) as http:
+                digest = self.request(http, "GET", "/api/study", None)["consent_digest"]
+                start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
+                session = self.request(http, "POST", "/api/session", start)
+                for trial in session["trials"]:
+                    answer = {
+                        "response_id": str(uuid.uuid4()),
+                        "trial_index": trial["trial_index"],
+                        "response": "absorbed" if trial["task"] == "blackbox_predict" else 2,
+                    }
+                    body = {"session": session["session"], "responses": [answer]}
+                    self.request(http, "POST", "/api/responses", body)
+                    self.acknowledged.append(answer["response_id"])
+                self.request(http, "POST", "/api/complete", {})
+
+    def request(self, http: httpx.Client, method: str, path: str, body: dict[str, Any] | None) -> Any:
+        while True:
+            try:
+                return http.request(method, self.url + path, json=body).raise_for_status().json()
+            except httpx.TransportError:
+                self.moves += 1
+                self.url = self.urls[(self.urls.index(self.url) + 1) % len(self.urls)]
+
+
+def test_one_of_three_servers_on_one_database_is_killed_under_load(study_folder: Path, postgres: Any) -> None:
+    database = postgres.new_database()
+    ports = [free_port() for _ in range(3)]
+    servers = [start_server(study_folder, port, "--store", database) for port in ports]
+    urls = [f"http://127.0.0.1:{port}" for port in ports]
+    travellers = [Traveller(urls, number % 3) for number in range(N_CLIENTS)]
+    try:
+        for traveller in travellers:
+            traveller.start()
+        time.sleep(LOAD_S)
+        os.killpg(servers[1].pid, signal.SIGKILL)
+        before = sum(len(traveller.acknowledged) for traveller in travellers)
+        time.sleep(LOAD_S)
+        for traveller in travellers:
+            traveller.stop.set()
+        for traveller in travellers:
+            traveller.join(60)
+            assert not traveller.is_alive()
+    finally:
+        for server in servers:
+            with suppress(ProcessLookupError):
+                os.killpg(server.pid, signal.SIGTERM)
+            server.wait(15)
+
+    acknowledged = [response_id for traveller in travellers for response_id in traveller.acknowledged]
+    assert before > 100, "the load was too light to prove anything"
+    assert len(acknowledged) > before + 100, "the others did not go on"
+    assert sum(traveller.moves for traveller in travellers) >= N_CLIENTS // 3, "the kill hit nobody"
+    store = open_store(database)
+    try:
+        with store.snapshot() as db:
+            stored = [row[0] for row in db.execute("SELECT response_id FROM responses").fetchall()]
+            assert sorted(stored) == sorted(acknowledged)
+            assert verify(db).problems == []
+            statuses = {row[0] for row in db.execute("SELECT status FROM sessions").fetchall()}
+            assert statuses == {"completed"}
+    finally:
+        store.close()
 
 
 def test_a_worker_does_not_outlive_its_killed_parent(study_folder: Path) -> None:
