@@ -52,7 +52,7 @@ def _is_stale(web: Path) -> bool:
 
 
 def _source_digest(web: Path) -> str:
-    sources = [*(web / "src").rglob("*"), *web.glob("*.json"), *web.glob("*.mjs")]
+    sources = [*(web / "src").rglob("*"), *web.glob("*.json"), *web.glob("*.mjs"), web / "../texts/en.json"]
     total = hashlib.sha256()
     for path in sorted(path for path in sources if path.is_file()):
         total.update(path.relative_to(web).as_posix().encode() + b"\0")

@@ -1,4 +1,4 @@
-"""Writes the reference pages that say what the code says: study.yaml, batteries, SPEC.yaml, settings, command line.
+"""Writes the reference pages that say what the code says: study.yaml, texts, batteries, SPEC.yaml, settings, commands.
 
 Run `.venv/bin/python docs/generate_reference.py` after changing a model or a command; a test fails until it is done.
 """
@@ -19,6 +19,7 @@ from batteries.tasks import TASKS
 from batteries.vignettes.spec import BuildSpec
 from equipoise.cli import main as command_line
 from experiment.study import StudyDefinition
+from experiment.texts import catalogue, languages
 from server.settings import PREFIX, Settings
 
 HERE = Path(__file__).parent / "reference"
@@ -46,6 +47,23 @@ An editor that knows the YAML language server checks the file as you type: `equi
 it as `study.schema.json`, and `equipoise schema study` prints it.
 
 In YAML 1.2 a bare `no` is a text, and `1.0` is a number; put versions in quotes.
+"""
+
+TEXTS_INTRO = f"""# Participants' texts
+
+What participants read beside a study's own pages and items: buttons, announcements, feedback, errors. There are
+catalogues for the languages {", ".join(f"`{language}`" for language in languages())}; `language` in
+[study.yaml](study-yaml.md) chooses one (`de-AT` takes `de`), and a language without one takes the English texts, marked
+as English for screen readers. A study puts its own words in place of any:
+
+```yaml
+language: de
+texts:
+  agree: Ja, ich mache mit
+  question_of: "Geschichte {{number}} von {{total}}"
+```
+
+A word in braces stands for a value; it may be left out. Texts are plain text, not Markdown.
 """
 
 BATTERY_INTRO = """# The battery file
@@ -97,6 +115,7 @@ def pages() -> dict[str, str]:
     """Return the text of every generated page by its file name."""
     return {
         "study-yaml.md": study_page(),
+        "texts.md": texts_page(),
         "battery.md": battery_page(),
         "battery-spec.md": spec_page(),
         "settings.md": settings_page(),
@@ -109,6 +128,13 @@ def study_page() -> str:
     sections = [GENERATED + STUDY_INTRO, _section("The whole file", StudyDefinition)]
     sections += [_section(_heading(path, model), model) for path, model in _inner_models(StudyDefinition)]
     return "\n".join(sections)
+
+
+def texts_page() -> str:
+    """Return the page on the participants' texts."""
+    rows = [f"| `{name}` | {_cell(text)} |" for name, text in catalogue("en").items()]
+    table = ["| name | English text |", "|---|---|", *rows, ""]
+    return "\n".join([GENERATED + TEXTS_INTRO, *table])
 
 
 def spec_page() -> str:

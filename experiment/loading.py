@@ -9,6 +9,7 @@ from batteries.items import Battery, Item, load_battery
 from batteries.reading import read_text, read_yaml
 from experiment.plan import plan_session
 from experiment.study import Study, StudyDefinition
+from experiment.texts import check_own
 
 
 def load_study(folder: Path) -> Study:
@@ -36,6 +37,7 @@ def load_study(folder: Path) -> Study:
     battery = load_battery(battery_path)
     texts = {name: read_text(folder / name) for name in definition.timeline.files}
     try:
+        check_own(definition.texts)
         test_items = _test_items(definition, battery)
         for field, factors in _named_factors(definition).items():
             _check_factors(field, factors, test_items)

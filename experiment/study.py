@@ -12,6 +12,7 @@ from batteries.design import Design
 from batteries.items import Battery, Item
 from experiment.preregistration import AnalysisPlan
 from experiment.recruitment import Recruitment
+from experiment.texts import Texts, texts_in
 
 
 class MaxRun(BaseModel):
@@ -75,6 +76,9 @@ class StudyDefinition(BaseModel):
     order: Order = Field(default_factory=Order, description="Constraints on the order of trials.")
     timing: Timing = Field(default_factory=Timing, description="Durations of a trial.")
     timeline: Timeline = Field(description="The participants' texts.")
+    texts: dict[str, str] = Field(
+        default_factory=dict, description="Own words in place of ours, by name; `{...}` in a text stands for a value."
+    )
     completion_code: str | None = Field(
         default=None,
         min_length=4,
@@ -108,6 +112,11 @@ class Study:
     def store_path(self) -> Path:
         """Where the study's data are kept."""
         return self.folder / "data" / "equipoise.db"
+
+    @cached_property
+    def words(self) -> Texts:
+        """The words that participants read beside the study's own texts."""
+        return texts_in(self.definition.language, self.definition.texts)
 
     @cached_property
     def test_items(self) -> list[Item]:

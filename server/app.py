@@ -10,11 +10,11 @@ from server.headers import StrictHeaders
 from server.logs import logger
 from server.metrics import figures, measure
 from server.operations import operations
-from server.participants import NoSession, participants
+from server.participants import NoEntry, NoSession, participants
 from server.researchers import researchers
 from server.secret_files import Secrets
 from server.settings import Settings
-from server.store import Conflict, NotYourSession, Store, StoreUnavailable
+from server.store import Conflict, NotYourSession, Refusal, Store, StoreUnavailable
 
 LONGEST_MESSAGE = 500
 
@@ -77,7 +77,12 @@ def _http_error(error: HTTPException) -> Response:
         413: f"The request is larger than {context().settings.max_body_kb} KB.",
     }
     status = error.code or 500
-    response = _error(messages.get(status, error.description or "The request failed."), status)
+    if isinstance(error, NoSession | NoEntry | TooManyRequests):
+        text = "too_many_requests" if isinstance(error, TooManyRequests) else error.text
+        message = _say(text)
+    else:
+        message = messages.get(status, error.description or "The request failed.")
+    response = _error(message, status)
     if status == 405:
         response.headers["Allow"] = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
     if isinstance(error, TooManyRequests):
@@ -86,22 +91,26 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _conflict(error: Conflict) -> Response:
-    return _error(str(error), 409)
+    return _error(_say(error.text, **error.values) if isinstance(error, Refusal) else str(error), 409)
 
 
 def _not_your_session(_: NotYourSession) -> Response:
     # In the same words as without a session: whether a server still remembers the old one depends on the server.
-    return _error(NoSession.description, 401)
+    return _error(_say(NoSession.text), 401)
+
+
+def _say(text: str, **values: object) -> str:
+    return context().study.words.say(text, **values)
 
 
 def _unavailable(error: StoreUnavailable) -> Response:
     figures().unavailable.inc()
     logger.error("the store cannot be used", extra={"reason": str(error)})
-    response = _error("Your answer could not be saved just now; it will be sent again.", 503)
+    response = _error(_say("not_saved_now"), 503)
     response.headers["Retry-After"] = "1"
     return response
 
 
 def _internal_error(error: Exception) -> Response:
     logger.exception("unexpected error", exc_info=error)
-    return _error("Something went wrong on our side; please try again.", 500)
+    return _error(_say("server_error"), 500)

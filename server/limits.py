@@ -64,7 +64,7 @@ class FixedWindow:
     def _refuse_over(self, limit: int, who: str) -> None:
         if self._counts[who] > limit:
             wait_s = self._began_at + self._window_s - time.monotonic()
-            raise TooManyRequests("Too many requests; please wait a moment.", retry_after=max(1, math.ceil(wait_s)))
+            raise TooManyRequests(retry_after=max(1, math.ceil(wait_s)))
 
 
 class RateLimits:

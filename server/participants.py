@@ -6,7 +6,6 @@ anything that is sent, practice feedback apart, which comes after the answer.
 
 import hashlib
 import secrets
-from dataclasses import asdict
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
@@ -28,7 +27,7 @@ from server.attention import has_passed_checks
 from server.context import context
 from server.logs import logger
 from server.metrics import figures
-from server.store import Conflict, Identity, SessionPlan, SessionStart, StoredSession
+from server.store import Identity, Refusal, SessionPlan, SessionStart, StoredSession
 
 participants = Blueprint("participants", __name__, template_folder="templates")
 
@@ -49,14 +48,14 @@ class NoSession(HTTPException):
     """A request without a session, or with a forged one."""
 
     code = 401
-    description = "There is no session here, or it was opened again elsewhere; open the study's link to go on."
+    text = "no_session"
 
 
 class NoEntry(HTTPException):
     """A start by somebody of whom the study does not know who they are."""
 
     code = 403
-    description = "Please open this study by the link that you were given; this address alone does not say who you are."
+    text = "no_entry"
 
 
 class Start(BaseModel):
@@ -91,7 +90,7 @@ class Nothing(BaseModel):
 @participants.get("/")
 def page() -> str | Response:
     """The page that runs the study; what else the address says is taken out of it first."""
-    return entry.exchange() if request.args else render_template("study.html", study=context().study.definition)
+    return entry.exchange() if request.args else render_template("study.html", study=context().study)
 
 
 @participants.get("/static/<path:name>")
@@ -124,7 +123,7 @@ def start() -> tuple[Response, int]:
     body = _body(Start)
     study, store = context().study, context().store
     if body.consent_digest != _consent_digest(study):
-        raise BadRequest("The consent was given to another text than today's; please reload the page and read it.")
+        raise BadRequest(study.words.say("consent_changed"))
     under_way = _find_session()
     if under_way and under_way.session.status is Status.ACTIVE and under_way.plan.kind is body.kind:
         store.resume_session(study, under_way.plan.session)
@@ -164,7 +163,7 @@ def respond() -> tuple[Response, int]:
     if body.session != plan.session:
         _session()  # whoever is known no longer hears that first
         # A page that waited offline while another session began in the same browser.
-        raise Conflict("This answer belongs to another session than this browser's.")
+        raise Refusal("other_session")
     for response in body.responses:
         _check_response(plan, response)
     is_new = parts.store.add_responses(plan.session, token_digest, body.responses)
@@ -203,10 +202,11 @@ def _why_closed() -> str | None:
     if study.definition.recruitment.entry != "open":
         who = entry.identity()
         if who is None:
-            return NoEntry.description
+            return study.words.say(NoEntry.text)
         if store.sessions_of(study, who.external_id):
             return None
-    return store.why_full(study)
+    full = store.why_full(study)
+    return study.words.say(full.text, **full.values) if full else None
 
 
 def _required_identity(kind: Kind) -> Identity | None:
@@ -259,7 +259,12 @@ def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] |
     trial = plan.trials[response.trial_index]
     if trial.phase is not Phase.PRACTICE:
         return None
-    return asdict(task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response))
+    feedback = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
+    return {
+        "correct": feedback.correct,
+        "message": context().study.words.say(feedback.text, **feedback.values),
+        "solution": feedback.solution,
+    }
 
 
 def _session_json(stored: StoredSession) -> Response:

@@ -131,15 +131,3 @@ def _port_beyond(row: int, column: int, size: int) -> Port:
     if row > size:
         return Port(Side.SOUTH, column)
     return Port(Side.WEST, row) if column < 1 else Port(Side.EAST, row)
-
-
-def outcome_words(outcome: str) -> str:
-    """Return an outcome as the end of a sentence about the ray."""
-    match outcome:
-        case "absorbed":
-            return "is absorbed by an atom"
-        case "reflected":
-            return "is reflected and leaves where it entered"
-        case _:
-            side, position = outcome.split("-")
-            return f"leaves at {side.upper()} {position}"

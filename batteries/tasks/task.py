@@ -27,7 +27,10 @@ class Feedback:
     """What a participant is told after a practice trial."""
 
     correct: bool
-    message: str
+    text: str
+    """Name of the sentence to say, in the catalogues of `experiment.texts`."""
+    values: dict[str, str | int]
+    """What stands in the sentence's places."""
     solution: JsonValue
     """The right answer, in a form the page can show; sent for practice trials only, after the answer."""
 

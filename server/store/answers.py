@@ -7,7 +7,7 @@ from typing import Any
 
 from experiment.records import Response, Status
 from server.store.checksums import RESPONSE_COLUMNS, link
-from server.store.contract import Conflict, NotYourSession
+from server.store.contract import Conflict, NotYourSession, Refusal
 from server.store.database import Database, marks
 from server.store.registry import as_json
 from server.store.times import as_text, now
@@ -56,7 +56,7 @@ def add(db: Database, batch: Sequence[Answers]) -> list[list[bool] | Conflict]:
         n_accepted = len(accepted)
         try:
             if state is None or state.token_digest != answers.token_digest:
-                raise NotYourSession("This session was opened again elsewhere; go on there, or reload this page.")
+                raise NotYourSession("opened_elsewhere")
             outcomes.append([_accept(db, answers.session, state, r, received_at, accepted) for r in answers.responses])
         except Conflict as conflict:
             if before:
@@ -112,16 +112,15 @@ def _accept(
     accepted: list[tuple[Any, ...]],
 ) -> bool:
     """Add the row of a new answer to those accepted, or find that it is stored already."""
-    # Participants read these.
     if response.trial_index < state.n_answered:
         _check_is_retry(db, session, response, accepted)
         return False
     if state.status != Status.ACTIVE:
-        raise Conflict(f"This session is {state.status}; it takes no more answers.")
+        raise Refusal("session_over")
     if response.trial_index >= state.n_trials:
         raise Conflict(f"There is no trial {response.trial_index} in this session.")
     if response.trial_index > state.n_answered:
-        raise Conflict("The answer to an earlier question has not arrived.")
+        raise Refusal("answer_missing")
     if response.response_id in state.known_ids:
         raise Conflict(ID_IN_USE)
     state.known_ids.add(response.response_id)
@@ -143,7 +142,7 @@ def _check_is_retry(db: Database, session: str, response: Response, accepted: It
         return
     if stored[0] == response.response_id:
         raise Conflict(ID_IN_USE)
-    raise Conflict("This question has been answered already, perhaps in another window.")
+    raise Refusal("answered_already")
 
 
 def row(

@@ -79,8 +79,8 @@ def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
     )
 
 
-def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> str | None:
-    """Return the sentence for a person who came now and found no place, or None if there is one."""
+def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> StudyFull | None:
+    """Return what a person who came now would be told, or None if there is a place for them."""
     groups = read_places(db, study_digest, Kind.HUMAN)
     if choose_group(groups, recruitment) is not None:
         return None
@@ -106,7 +106,7 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str) -> tup
         groups = read_places(log.db, log.study_digest, kind)
         chosen = choose_group(groups, recruitment)
     if chosen is None:
-        raise StudyFull(_why_full(groups, recruitment))
+        raise _why_full(groups, recruitment)
     seed = groups[chosen - 1].n_begun + 1
     _count(log, kind, chosen, n_begun=1, n_reserved=1)
     log.write("reserved", session, kind=kind, group=chosen, seed=seed, **_numbers(groups, recruitment))
@@ -183,10 +183,7 @@ def regain(log: Log, held: HeldPlace, recruitment: Recruitment) -> None:
     """
     if held.place is Place.RELEASED:
         if held.release_reason != Release.TIME_OUT or not _has_room_now(log, held, recruitment):
-            raise StudyFull(
-                "You were away for a while, and your place in this study was given to somebody else. "
-                "Your answers so far are safe, but you cannot go on. Thank you for taking part!"
-            )
+            raise StudyFull("place_given_away")
         _count(log, held.kind, held.group, n_reserved=1)
         log.write("regained", held.session, group=held.group)
     log.db.execute(
@@ -252,11 +249,8 @@ def _numbers(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> dict[st
     }
 
 
-def _why_full(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> str:
-    """Return the sentence for somebody who comes too late: for good, or until somebody under way leaves."""
+def _why_full(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> StudyFull:
+    """Return what to tell somebody who comes too late: for good, or until somebody under way leaves."""
     if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
-        return "This study has all the participants it needs. Thank you for your interest!"
-    return (
-        "All places in this study are taken just now. If somebody leaves, one becomes free: "
-        f"please try again in about {recruitment.time_out_min:.0f} minutes."
-    )
+        return StudyFull("study_full")
+    return StudyFull("places_taken", minutes=round(recruitment.time_out_min))

@@ -11,6 +11,7 @@ from batteries.items import Item
 from experiment.plan import Phase
 from experiment.records import Kind, Response, Run, Session, Source
 from experiment.study import Study, StudyDefinition
+from experiment.texts import ENGLISH
 from server.store.database import Database
 
 
@@ -18,11 +19,28 @@ class Conflict(Exception):
     """A request that contradicts what is stored, such as an answer out of order; the message is for the client."""
 
 
-class StudyFull(Conflict):
-    """There is no free place for another participant; the message is for them."""
+class Refusal(Conflict):
+    """A conflict of which a participant hears, in their language.
+
+    Parameters
+    ----------
+    text
+        Name of the sentence in the catalogues of `experiment.texts`.
+    values
+        What stands in the sentence's places.
+    """
+
+    def __init__(self, text: str, **values: object) -> None:
+        super().__init__(ENGLISH.say(text, **values))
+        self.text = text
+        self.values = values
 
 
-class NotYourSession(Conflict):
+class StudyFull(Refusal):
+    """There is no free place for another participant."""
+
+
+class NotYourSession(Refusal):
     """The token is not, or no longer, the one by which the session is known."""
 
 
@@ -215,8 +233,8 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def why_full(self, study: Study) -> str | None:
-        """Return the sentence for a person who came now and found no place, or None if there is one."""
+    def why_full(self, study: Study) -> StudyFull | None:
+        """Return what a person who came now would be told, or None if there is a place for them."""
 
     @abstractmethod
     def find_session(self, token_digest: str) -> StoredSession | None:

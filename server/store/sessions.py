@@ -11,7 +11,7 @@ from experiment.study import Study
 from server.store import assignment, identities
 from server.store.assignment import HeldPlace
 from server.store.checksums import FIXED, SESSIONS, beginning_of_session
-from server.store.contract import Conflict, Release, SessionStart, StudyFull
+from server.store.contract import Refusal, Release, SessionStart, StudyFull
 from server.store.database import Database, insert_sql
 from server.store.log import Log, lock_log
 from server.store.times import as_text, now
@@ -50,7 +50,7 @@ def _known_session(db: Database, study: Study, start: SessionStart) -> str | Non
     same_start = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
     known = same_start if start.identity is None else identities.session_of(db, study.name, start.identity)
     if same_start is not None and known is None:
-        raise Conflict("This start belongs to somebody else; please reload the page.")
+        raise Refusal("start_of_another")
     return known[0] if known else None
 
 
@@ -59,7 +59,7 @@ def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionSt
     log = _lock(db, session)
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
-        raise Conflict("You have left this study, and your answers were deleted; you cannot begin it again.")
+        raise Refusal("cannot_begin_again")
     if held.status is Status.ACTIVE:
         _regain(log, held, study)
     db.execute(
@@ -165,7 +165,7 @@ def complete(db: Database, study: Study, session: str, passed_checks: bool) -> N
     log = _lock(db, session)
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
-        raise Conflict("You have left this study; your answers were deleted.")
+        raise Refusal("answers_deleted")
     if held.status is Status.COMPLETED:
         return
     n_trials, n_answered = db.execute(
@@ -173,7 +173,7 @@ def complete(db: Database, study: Study, session: str, passed_checks: bool) -> N
         (session,),
     ).fetchone()
     if n_answered < n_trials:
-        raise Conflict(f"{n_trials - n_answered} answers have not arrived yet.")
+        raise Refusal("answers_missing", number=n_trials - n_answered)
     completed_at = now()
     db.execute("UPDATE sessions SET status = 'completed', completed_at = ? WHERE session = ?", (completed_at, session))
     # A simulated participant is never replaced: a simulation is to have as many as were asked for.

@@ -26,6 +26,7 @@ from server.store.contract import (
     Store,
     StoredSession,
     StoredTrial,
+    StudyFull,
 )
 from server.store.database import Database
 from server.store.log import lock_log, read_log
@@ -67,10 +68,10 @@ class SqlStore(Store):
         self._write(lambda db: sessions.start(db, study, start))
         stored = self.find_session(start.token_digest)
         if stored is None:
-            raise NotYourSession("This study was opened in another window at the same time; go on there.")
+            raise NotYourSession("opened_at_once")
         return stored
 
-    def why_full(self, study: Study) -> str | None:
+    def why_full(self, study: Study) -> StudyFull | None:
         with self._reading() as db:
             return assignment.why_full(db, study.digest, study.definition.recruitment)
 

@@ -3,10 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batteries.errors import InputError
-from batteries.tasks import TASKS, task_named
+from batteries.tasks import TASKS, Feedback, task_named
+from experiment.texts import ENGLISH, languages, texts_in
 
 BOARD = {"size": 8, "atoms": [[1, 3]], "entry": "north-2"}  # reflected at entry
 CHOICE = {"text": "", "prompt": "Which?", "options": ["a", "b", "c"]}
+OPPOSITE = {"north-2": "south-2", "south-2": "north-2", "west-2": "east-2", "east-2": "west-2"}
 EXAMPLES = {"blackbox_predict": (BOARD, "reflected"), "multiple_choice": (CHOICE, 2)}
 
 
@@ -34,14 +36,38 @@ def test_leaving_by_the_entry_port_is_being_reflected() -> None:
     assert not task.score(BOARD, "reflected", "north-3").correct
 
 
+def said(feedback: Feedback) -> str:
+    return ENGLISH.say(feedback.text, **feedback.values)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_whatever_is_answered_there_are_words_for_the_feedback(language: str) -> None:
+    words = texts_in(language, {})
+    boards = [({"size": 8, "atoms": [], "entry": entry}, key) for entry, key in OPPOSITE.items()]
+    struck = ({"size": 8, "atoms": [[4, 3]], "entry": "north-3"}, "absorbed")
+    for name, examples in {
+        "blackbox_predict": [(BOARD, "reflected"), struck, *boards],
+        "multiple_choice": [(CHOICE, 2)],
+    }.items():
+        task = task_named(name)
+        said = {
+            (feedback.correct, words.say(feedback.text, **feedback.values))
+            for content, key in examples
+            for response in task.responses(content)
+            for feedback in [task.feedback(content, key, response)]
+        }
+        assert len(said) == 2 * len(examples), "two outcomes are told in the same words"
+        assert not any("{" in sentence for _, sentence in said)
+
+
 def test_feedback_tells_the_right_answer() -> None:
     wrong = task_named("blackbox_predict").feedback(BOARD, "reflected", "absorbed")
     assert not wrong.correct
-    assert "reflected" in wrong.message
+    assert "reflected" in said(wrong)
     assert wrong.solution == {"outcome": "reflected", "path": []}
     right = task_named("multiple_choice").feedback(CHOICE, 2, 2)
     assert right.correct
-    assert "“b”" in right.message
+    assert "“b”" in said(right)
 
 
 @given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.lists(st.integers())))
@@ -67,5 +93,4 @@ def test_an_unknown_task_is_named_with_those_there_are() -> None:
 def test_feedback_ends_in_one_full_stop() -> None:
     content = {"text": "", "prompt": "Which?", "options": ["It rolled.", "It stayed."]}
     for response in (1, 2):
-        message = task_named("multiple_choice").feedback(content, 1, response).message
-        assert message.endswith("“It rolled”.")
+        assert said(task_named("multiple_choice").feedback(content, 1, response)).endswith("“It rolled”.")

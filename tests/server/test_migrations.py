@@ -242,7 +242,7 @@ def test_sessions_of_before_can_be_withdrawn_and_stay_withdrawn(
     with closing(SqliteStore(old.path)) as store:
         for name in ("completed", "under way", "withdrawn"):
             store.withdraw_session(sessions[name]["session"])
-        with pytest.raises(Conflict, match="withdrawn"):
+        with pytest.raises(Conflict, match="is over"):
             store.add_responses(sessions["withdrawn"]["session"], sessions["withdrawn"]["token"], [response(0)])
         assert store.sessions_with_code(small_study, "00000001") == [sessions["completed"]["session"]]
         assert problems(store) == []

@@ -201,10 +201,10 @@ def test_a_refusal_says_what_is_wrong(store: Store, small_study: Study) -> None:
     with pytest.raises(Conflict, match="id belongs to another answer"):
         person.send(response(0, response_id=person.sent[0].response_id, response="reflected"))
     person.complete()
-    with pytest.raises(Conflict, match="is completed; it takes no more"):
+    with pytest.raises(Conflict, match="is over; it takes no more"):
         person.send(response(3))
     person.withdraw()
-    with pytest.raises(Conflict, match="is withdrawn; it takes no more answers"):
+    with pytest.raises(Conflict, match="is over; it takes no more answers"):
         person.send(response(0))
 
 
@@ -701,7 +701,7 @@ def test_the_researcher_can_release_a_place_whether_or_not_the_session_is_over(
 def test_a_session_is_complete_when_all_answers_are_in(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     for n_missing in (3, 2, 1):
-        with pytest.raises(Conflict, match=f"^{n_missing} answers have not arrived yet"):
+        with pytest.raises(Conflict, match=f"^Some answers have not arrived yet: {n_missing}"):
             store.complete_session(small_study, person.session, passed_checks=True)
         assert person.now.session.status is Status.ACTIVE
         person.answer()
@@ -831,7 +831,7 @@ def test_nothing_comes_back_after_a_withdrawal(store: Store, small_study: Study)
     person.withdraw()
     with pytest.raises(Conflict, match="You have left this study"):
         store.complete_session(small_study, person.session, passed_checks=True)
-    with pytest.raises(Conflict, match="is withdrawn"):
+    with pytest.raises(Conflict, match="is over"):
         person.send(person.sent[0])
     with pytest.raises(Conflict, match=r"You have left this study.*cannot begin it again"):
         person.begin()

@@ -3,9 +3,10 @@
  * Marks tell themselves apart by word and shape, never by colour alone; colours are in style.css.
  */
 import type { BlackboxContent, BlackboxSolution } from "./api";
+import { atomsInWords, portSpoken, rayEnters } from "./board-words";
 import { html, svg } from "./dom";
 import { type ArrowKey, type Cell, isPort, parsePort, type Port, portCell, portsOf, portTowards } from "./ports";
-import { texts } from "./texts";
+import { say } from "./texts";
 
 /** A cell's side in SVG units. Whole numbers well above 1 keep text sharp in every browser. */
 const CELL = 40;
@@ -101,14 +102,14 @@ export class Board {
 
   private markWhileAnswering(port: Port): string {
     const { entry } = this.content;
-    if (port === entry) return port === this.chosen ? texts.markBack : texts.markIn;
-    return port === this.chosen ? texts.markOut : "";
+    if (port === entry) return port === this.chosen ? say("mark_back") : say("mark_in");
+    return port === this.chosen ? say("mark_out") : "";
   }
 
   private markInFeedback(port: Port, exit: Port | null): string {
-    if (port === exit) return port === this.chosen ? texts.markRight : texts.markRay;
-    if (port === this.chosen) return texts.markYou;
-    return port === this.content.entry ? texts.markIn : "";
+    if (port === exit) return port === this.chosen ? "✓" : say("mark_ray");
+    if (port === this.chosen) return say("mark_you");
+    return port === this.content.entry ? say("mark_in") : "";
   }
 
   private grid(): SVGGElement {
@@ -147,7 +148,7 @@ export class Board {
       {
         class: isEntry ? "port entry" : "port",
         role: "radio",
-        "aria-label": isEntry ? texts.portSpokenEntry(port) : texts.portSpoken(port),
+        "aria-label": isEntry ? say("port_spoken_entry", { port: portSpoken(port) }) : portSpoken(port),
         "data-port": port,
       },
       svg("rect", box),
@@ -194,5 +195,5 @@ export class Board {
 /** The board in words, for everybody: where the atoms are and where the ray enters. */
 export function describeBoard({ atoms, entry }: BlackboxContent): HTMLElement {
   const inReadingOrder = [...atoms].sort(([row, column], [otherRow, otherColumn]) => row - otherRow || column - otherColumn);
-  return html("div", { class: "board-in-words" }, html("p", {}, texts.rayEnters(entry)), html("p", {}, texts.atoms(inReadingOrder)));
+  return html("div", { class: "board-in-words" }, html("p", {}, rayEnters(entry)), html("p", {}, atomsInWords(inReadingOrder)));
 }

@@ -31,7 +31,7 @@ import { retrying } from "./retry";
 import { ignoreHeldKeysOnButtons } from "./rt";
 import type { TrialData } from "./run-trial";
 import { createLeaveDialog, StudyBar } from "./study-bar";
-import { texts } from "./texts";
+import { say } from "./texts";
 import { uuid4 } from "./uuid";
 
 type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
@@ -68,14 +68,14 @@ ignoreHeldKeysOnButtons();
 start().catch(showFailure);
 
 async function start(): Promise<void> {
-  showWaiting(main, texts.connecting);
+  showWaiting(main, say("connecting"));
   const study = await reach(api.study);
   document.title = study.title;
   document.documentElement.lang = study.language;
 
   const session = await savedSession();
   if (session?.status === "completed") return showCompletion(main, session);
-  if (session?.status === "withdrawn") return showEnd(main, texts.withdrawnTitle, texts.withdrawn);
+  if (session?.status === "withdrawn") return showEnd(main, say("withdrawn_title"), say("withdrawn"));
   // The notice is for people: a simulation takes nobody's place.
   if (!session && study.notice !== null && !askedSimulation) return showNotice(main, study.title, study.notice);
 
@@ -93,9 +93,9 @@ async function start(): Promise<void> {
 
   bar.hide();
   if (outbox.rejection !== null) throw outbox.rejection;
-  if (left === "declined") return showEnd(main, texts.declinedTitle, texts.declined);
-  if (left === "withdrawn") return showEnd(main, texts.withdrawnTitle, texts.withdrawn);
-  showWaiting(main, texts.sendingLast);
+  if (left === "declined") return showEnd(main, say("declined_title"), say("declined"));
+  if (left === "withdrawn") return showEnd(main, say("withdrawn_title"), say("withdrawn"));
+  showWaiting(main, say("sending_last"));
   await outbox.drain();
   showCompletion(main, await reach(api.complete));
 }
@@ -128,7 +128,7 @@ async function caughtUp(session: Session): Promise<Session> {
   const { session: name, status, next_trial_index } = session;
   outbox.drop((response) => status !== "active" || response.session !== name || response.trial_index < next_trial_index);
   if (outbox.unsent === 0) return session;
-  showWaiting(place(), texts.sendingEarlier);
+  showWaiting(place(), say("sending_earlier"));
   await outbox.drain();
   return reach(api.session);
 }
@@ -140,15 +140,15 @@ function consent(study: Study, kind: SessionKind, onBegun: (timeline: Timeline) 
     type: PagePlugin,
     pages: [study.consent_html],
     buttons: [
-      { id: "consent-agree", label: texts.agree },
-      { id: "consent-decline", label: texts.decline },
+      { id: "consent-agree", label: say("agree") },
+      { id: "consent-decline", label: say("decline") },
     ],
     on_finish: async ({ button }: PageData) => {
       if (button === "consent-decline") {
         left = "declined";
         return;
       }
-      showWaiting(place(), texts.connecting);
+      showWaiting(place(), say("connecting"));
       const session = await reach(() => api.startSession(start_id, study.consent_digest, kind));
       onBegun(await sessionTimeline(study, await caughtUp(session)));
     },
@@ -165,11 +165,11 @@ async function sessionTimeline(study: Study, session: Session): Promise<Timeline
 }
 
 function instructions(pages: string[]): Timeline {
-  return pages.length > 0 ? [{ type: PagePlugin, pages, buttons: [{ id: "page-next", label: texts.begin }] }] : [];
+  return pages.length > 0 ? [{ type: PagePlugin, pages, buttons: [{ id: "page-next", label: say("begin") }] }] : [];
 }
 
 function welcomeBack(answered: number, total: number): TrialDescription {
-  return { type: PagePlugin, pages: [`<h1>${texts.welcomeBackTitle}</h1><p>${texts.welcomeBack(answered, total)}</p>`] };
+  return { type: PagePlugin, pages: [`<h1>${say("welcome_back_title")}</h1><p>${say("welcome_back", { answered, total })}</p>`] };
 }
 
 function sessionTrial(trial: SessionTrial, { session, trials, fixation_ms }: Session, frame_ms: number): TrialDescription {
@@ -179,7 +179,7 @@ function sessionTrial(trial: SessionTrial, { session, trials, fixation_ms }: Ses
     ...trial.content,
     fixation_ms,
     frame_ms,
-    feedback_note: practiceEnds ? texts.lastPractice : "",
+    feedback_note: practiceEnds ? say("last_practice") : "",
     on_start: () => bar.showTrial(trial, trials),
     on_response: (data: TrialData<number | string>): Promise<Feedback | null> => {
       const { response, rt_ms, fixation_ms, fixation_frames, shown_at, frames_dropped, focus_lost } = data;
@@ -200,7 +200,7 @@ async function withdraw(): Promise<void> {
 
 /** A request to the server, repeated until it is reached and answers. */
 function reach<T>(request: () => Promise<T>): Promise<T> {
-  return retrying(request, (error) => showWaiting(place(), error instanceof ApiError ? texts.busy : texts.unreachable));
+  return retrying(request, (error) => showWaiting(place(), error instanceof ApiError ? say("busy") : say("unreachable")));
 }
 
 /** Where the participant looks: jsPsych's display while its timeline runs. */

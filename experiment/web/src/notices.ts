@@ -1,7 +1,7 @@
 /** Pages of our own, outside the jsPsych timeline: waiting, errors, the end. */
 import type { Completion } from "./api";
 import { html, serverHtml } from "./dom";
-import { TEXTS_LANGUAGE, texts } from "./texts";
+import { say, TEXTS_LANGUAGE } from "./texts";
 
 export function showWaiting(place: HTMLElement, message: string): void {
   place.replaceChildren(html("p", { class: "waiting", role: "status", lang: TEXTS_LANGUAGE }, message));
@@ -30,17 +30,17 @@ export function showNotice(place: HTMLElement, title: string, notice: string): v
 
 /** Tells that the session goes on in another window or browser. */
 export function showElsewhere(place: HTMLElement, reason: string, unsent: number): void {
-  showProblem(place, texts.elsewhereTitle, reason, ...(unsent > 0 ? [texts.elsewhereKept] : []));
+  showProblem(place, say("elsewhere_title"), reason, ...(unsent > 0 ? [say("elsewhere_kept")] : []));
 }
 
 /** An error that the client cannot mend, in the server's own words, with a way to try again. */
 export function showError(place: HTMLElement, message: string): void {
-  showProblem(place, texts.errorTitle, message);
+  showProblem(place, say("error_title"), message);
 }
 
 /** Tells that the server refused a response, and that the ones before it are safe. */
 export function showNotSaved(place: HTMLElement, reason: string): void {
-  showProblem(place, texts.notSavedTitle, reason, texts.notSaved);
+  showProblem(place, say("not_saved_title"), reason, say("not_saved"));
 }
 
 function showProblem(place: HTMLElement, title: string, ...paragraphs: string[]): void {
@@ -57,15 +57,15 @@ function showProblem(place: HTMLElement, title: string, ...paragraphs: string[])
 export function showCompletion(place: HTMLElement, { completion_code, debrief_html }: Completion): void {
   const code = html("output", { id: "completion-code", tabindex: -1 });
   const copied = html("span", { role: "status" });
-  const copy = html("button", { id: "copy-code", type: "button", class: "secondary" }, texts.copyCode);
+  const copy = html("button", { id: "copy-code", type: "button", class: "secondary" }, say("copy_code"));
   copy.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(completion_code);
-      copied.textContent = texts.codeCopied;
+      copied.textContent = say("code_copied");
     } catch {
       // No clipboard over plain HTTP, or not allowed: leave the code selected.
       window.getSelection()?.selectAllChildren(code);
-      copied.textContent = texts.codeNotCopied;
+      copied.textContent = say("code_not_copied");
     }
   });
   const page = html(
@@ -74,9 +74,9 @@ export function showCompletion(place: HTMLElement, { completion_code, debrief_ht
     html(
       "div",
       { lang: TEXTS_LANGUAGE },
-      html("h1", {}, texts.completedTitle),
-      html("p", {}, texts.completed),
-      html("p", { class: "code-label" }, texts.completionCode),
+      html("h1", {}, say("completed_title")),
+      html("p", {}, say("completed")),
+      html("p", { class: "code-label" }, say("completion_code")),
       html("div", { class: "code-row" }, code, copy, copied),
     ),
     serverHtml(debrief_html),
@@ -86,7 +86,7 @@ export function showCompletion(place: HTMLElement, { completion_code, debrief_ht
 }
 
 function reloadButton(): HTMLButtonElement {
-  const button = html("button", { type: "button", class: "primary" }, texts.reload);
+  const button = html("button", { type: "button", class: "primary" }, say("reload"));
   button.addEventListener("click", () => location.reload());
   return button;
 }

@@ -4,7 +4,7 @@ import type { Answer, Feedback, TrialTiming } from "./api";
 import { html } from "./dom";
 import { showAfterFixation } from "./fixation";
 import { countFocusLosses } from "./focus-lost";
-import { TEXTS_LANGUAGE, texts } from "./texts";
+import { say, TEXTS_LANGUAGE } from "./texts";
 
 /** What a plugin puts on the screen. It is built whole before the fixation, so that showing it takes one frame. */
 export interface Stimulus<A extends Answer> {
@@ -49,7 +49,7 @@ export async function runTrial<A extends Answer>(
 
   const { response, rt_ms } = await answered;
   const data = { response, rt_ms, ...shown, focus_lost: focusLosses() };
-  const panel = html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, texts.checking));
+  const panel = html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, say("checking")));
   // Only a practice trial waits for the server, and only then is there something to say.
   const waiting = setTimeout(() => stimulus.element.append(panel), 150);
   const feedback = await trial.on_response(data);

@@ -2,7 +2,7 @@
 import { isTemporary, type SessionTrial } from "./api";
 import { html } from "./dom";
 import type { SaveStatus } from "./outbox";
-import { TEXTS_LANGUAGE, texts } from "./texts";
+import { say, TEXTS_LANGUAGE } from "./texts";
 
 /** A save that is quicker than this is not worth a word. */
 const QUIET_SAVE_MS = 1_500;
@@ -18,7 +18,7 @@ export class StudyBar {
   private status: SaveStatus = "saved";
 
   constructor(main: HTMLElement, leaveDialog: HTMLDialogElement) {
-    const leave = html("button", { id: "leave-study", type: "button", class: "quiet" }, texts.leave);
+    const leave = html("button", { id: "leave-study", type: "button", class: "quiet" }, say("leave"));
     leave.addEventListener("click", () => leaveDialog.showModal());
     this.header = html(
       "header",
@@ -44,7 +44,8 @@ export class StudyBar {
   showTrial(trial: SessionTrial, trials: SessionTrial[]): void {
     const practice = trial.phase === "practice";
     const alike = trials.filter((other) => (other.phase === "practice") === practice);
-    const words = (practice ? texts.practiceOf : texts.questionOf)(alike.indexOf(trial) + 1, alike.length);
+    const place = { number: alike.indexOf(trial) + 1, total: alike.length };
+    const words = practice ? say(alike.length > 1 ? "practice_of" : "practice", place) : say("question_of", place);
     this.show(words);
     this.progress.max = trials.length;
     this.progress.value = trial.trial_index;
@@ -58,10 +59,10 @@ export class StudyBar {
     const worried = this.status !== "saved" && this.saveStatus.textContent !== "";
     this.status = status;
     if (status === "saved") {
-      this.say(worried ? texts.saved : "");
+      this.say(worried ? say("saved") : "");
       this.statusTimer = window.setTimeout(() => this.say(""), SAVED_SHOWN_MS);
-    } else if (worried || status === "offline") this.say(texts[status]);
-    else this.statusTimer = window.setTimeout(() => this.say(texts[status]), QUIET_SAVE_MS);
+    } else if (worried || status === "offline") this.say(say(status));
+    else this.statusTimer = window.setTimeout(() => this.say(say(status)), QUIET_SAVE_MS);
   }
 
   /** Says nothing about saving any more: what is to be said is on the page. */
@@ -79,13 +80,13 @@ export class StudyBar {
 /** Asks whether to leave and delete the answers; `withdraw` does it and may fail. */
 export function createLeaveDialog(withdraw: () => Promise<void>): HTMLDialogElement {
   const problem = html("p", { role: "alert", class: "problem" });
-  const stay = html("button", { type: "button", class: "primary" }, texts.leaveStay);
-  const confirm = html("button", { id: "leave-confirm", type: "button", class: "danger" }, texts.leaveConfirm);
+  const stay = html("button", { type: "button", class: "primary" }, say("leave_stay"));
+  const confirm = html("button", { id: "leave-confirm", type: "button", class: "danger" }, say("leave_confirm"));
   const dialog = html(
     "dialog",
     { id: "leave-dialog", "aria-labelledby": "leave-title", lang: TEXTS_LANGUAGE },
-    html("h2", { id: "leave-title" }, texts.leaveTitle),
-    html("p", {}, texts.leaveExplained),
+    html("h2", { id: "leave-title" }, say("leave_title")),
+    html("p", {}, say("leave_explained")),
     problem,
     html("div", { class: "buttons" }, stay, confirm),
   );
@@ -97,7 +98,7 @@ export function createLeaveDialog(withdraw: () => Promise<void>): HTMLDialogElem
       await withdraw();
       dialog.close();
     } catch (error) {
-      problem.textContent = isTemporary(error) ? texts.leaveFailed : (error as Error).message;
+      problem.textContent = isTemporary(error) ? say("leave_failed") : (error as Error).message;
     }
     confirm.disabled = false;
   });

@@ -1,11 +1,12 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
 import type { BlackboxContent, BlackboxSolution } from "../api";
 import { Board, describeBoard } from "../board";
+import { portName, rayPath } from "../board-words";
 import { html } from "../dom";
 import { type ArrowKey, isPort, type Port, port, portsOf, type Side } from "../ports";
 import { responseTime_ms } from "../rt";
 import { runTrial, type SimulatedParticipant, simulatedTiming, type Stimulus, type TrialData, type TrialParameters } from "../run-trial";
-import { TEXTS_LANGUAGE, texts } from "../texts";
+import { say, TEXTS_LANGUAGE } from "../texts";
 import { trialParameters, trialTimingData } from "./shared-info";
 
 const info = {
@@ -87,8 +88,8 @@ class BlackboxStimulus implements Stimulus<string> {
   private board: Board;
   private words: HTMLElement;
   private answerButtons: HTMLButtonElement[];
-  private answerText = html("p", { id: "answer-text", role: "status" }, texts.noAnswerYet);
-  private submitButton = html("button", { id: "submit-answer", class: "primary", type: "button", disabled: true }, texts.submit);
+  private answerText = html("p", { id: "answer-text", role: "status" }, say("blackbox_no_answer"));
+  private submitButton = html("button", { id: "submit-answer", class: "primary", type: "button", disabled: true }, say("blackbox_submit"));
   private choice: Prediction | null = null;
   /** A side letter that was typed and waits for its digit. */
   private typedSide: Side | null = null;
@@ -100,8 +101,8 @@ class BlackboxStimulus implements Stimulus<string> {
   ) {
     this.board = new Board(content, "prompt", (chosen) => this.choose(chosen));
     this.answerButtons = [
-      this.answerButton("absorbed", texts.absorbed, texts.absorbedHint),
-      this.answerButton("reflected", texts.reflected, texts.reflectedHint),
+      this.answerButton("absorbed", say("absorbed"), say("absorbed_hint")),
+      this.answerButton("reflected", say("reflected"), say("reflected_hint")),
     ];
     this.words = describeBoard(content);
     this.words.id = "board-in-words";
@@ -116,7 +117,7 @@ class BlackboxStimulus implements Stimulus<string> {
         "aria-labelledby": "prompt",
         "aria-describedby": this.words.id,
       },
-      html("h1", { id: "prompt" }, texts.blackboxQuestion),
+      html("h1", { id: "prompt" }, say("blackbox_question")),
       this.words,
       this.board.element,
       html(
@@ -125,7 +126,7 @@ class BlackboxStimulus implements Stimulus<string> {
         html("div", { class: "answer-buttons" }, ...this.answerButtons),
         this.answerText,
         this.submitButton,
-        keyboardHelp(),
+        keyboardHelp(content.size),
       ),
     );
   }
@@ -152,7 +153,7 @@ class BlackboxStimulus implements Stimulus<string> {
   showSolution(solution: unknown): void {
     const { outcome, path } = solution as BlackboxSolution;
     this.board.showSolution({ outcome, path });
-    this.words.append(html("p", { class: "visually-hidden" }, texts.rayPath(path)));
+    this.words.append(html("p", { class: "visually-hidden" }, rayPath(path)));
     this.answerButtons.find((button) => button.dataset.answer === outcome)?.classList.add("right");
   }
 
@@ -162,14 +163,14 @@ class BlackboxStimulus implements Stimulus<string> {
     this.choice = choice;
     this.board.choose(choice && isPort(choice) ? choice : null);
     for (const button of this.answerButtons) button.setAttribute("aria-pressed", String(button.dataset.answer === choice));
-    if (choice) this.answerText.replaceChildren(html("strong", {}, texts.yourAnswerIs(this.choiceInWords(choice))));
+    if (choice) this.answerText.replaceChildren(html("strong", {}, say("your_answer_is", { answer: this.choiceInWords(choice) })));
     this.submitButton.disabled = choice === null;
   }
 
   private choiceInWords(choice: Prediction): string {
-    if (!isPort(choice)) return texts[choice as "absorbed" | "reflected"];
-    const name = texts.portName(choice);
-    return choice === this.content.entry ? texts.leavesAtEntry(name) : name;
+    if (!isPort(choice)) return say(choice as "absorbed" | "reflected");
+    const name = portName(choice);
+    return choice === this.content.entry ? say("leaves_at_entry", { port: name }) : name;
   }
 
   private onEnter(event: KeyboardEvent, submit: (event: Event) => void): void {
@@ -195,7 +196,7 @@ class BlackboxStimulus implements Stimulus<string> {
     else if (SIDE_OF_KEY[key]) {
       this.choose(null); // so that Enter cannot submit an answer that is being changed
       this.typedSide = SIDE_OF_KEY[key];
-      this.answerText.textContent = texts.yourAnswerIs(`${this.typedSide.toUpperCase()} …`);
+      this.answerText.textContent = say("your_answer_is", { answer: `${say(`side_${this.typedSide}`)} …` });
     } else if (this.typedSide && /^[1-9]$/.test(key) && Number(key) <= this.content.size) {
       this.choose(port(this.typedSide, Number(key)));
     }
@@ -219,8 +220,15 @@ class BlackboxStimulus implements Stimulus<string> {
   }
 }
 
-function keyboardHelp(): HTMLElement {
-  const rows = texts.keyboardHelp.flatMap(([keys, meaning]) => [html("dt", {}, keys), html("dd", {}, meaning)]);
+function keyboardHelp(size: number): HTMLElement {
+  const help = [
+    [say("keyboard_places_keys", { size }), say("keyboard_places")],
+    [say("keyboard_arrows_keys"), say("keyboard_arrows")],
+    ["A", say("keyboard_absorbed")],
+    ["R", say("keyboard_reflected")],
+    ["Enter", say("keyboard_submit")],
+  ];
+  const rows = help.flatMap(([keys, meaning]) => [html("dt", {}, keys!), html("dd", {}, meaning!)]);
   const open = matchMedia("(hover: hover) and (min-width: 50rem)").matches; // a telephone has no keys and no room
-  return html("details", { class: "keyboard-help", open }, html("summary", {}, texts.keyboardTitle), html("dl", {}, ...rows));
+  return html("details", { class: "keyboard-help", open }, html("summary", {}, say("keyboard_title")), html("dl", {}, ...rows));
 }

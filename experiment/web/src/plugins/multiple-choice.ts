@@ -3,7 +3,7 @@ import type { MultipleChoiceContent } from "../api";
 import { html } from "../dom";
 import { responseTime_ms } from "../rt";
 import { runTrial, type SimulatedParticipant, simulatedTiming, type Stimulus, type TrialData, type TrialParameters } from "../run-trial";
-import { TEXTS_LANGUAGE, texts } from "../texts";
+import { say, TEXTS_LANGUAGE } from "../texts";
 import { trialParameters, trialTimingData } from "./shared-info";
 
 const info = {
@@ -91,7 +91,7 @@ class MultipleChoiceStimulus implements Stimulus<number> {
       html("div", { id: "text" }, ...paragraphs.map((paragraph) => html("p", {}, paragraph))),
       html("h1", { id: "prompt" }, content.prompt),
       html("ol", { class: "options" }, ...this.buttons.map((button) => html("li", {}, button))),
-      html("p", { class: "hint", lang: TEXTS_LANGUAGE }, texts.multipleChoiceHelp),
+      html("p", { class: "hint", lang: TEXTS_LANGUAGE }, say("multiple_choice_help")),
     );
   }
 
@@ -115,8 +115,8 @@ class MultipleChoiceStimulus implements Stimulus<number> {
 
   showSolution(solution: unknown): void {
     const right = solution as number;
-    this.mark(right, "right", `✓ ${texts.rightAnswer}`);
-    if (this.chosen !== right) this.mark(this.chosen, "wrong", `✗ ${texts.yourAnswer}`);
+    this.mark(right, "right", `✓ ${say("right_answer")}`);
+    if (this.chosen !== right) this.mark(this.chosen, "wrong", `✗ ${say("your_answer")}`);
   }
 
   private mark(option: number, name: "right" | "wrong", words: string): void {

@@ -1,6 +1,6 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
 import { html, serverHtml } from "../dom";
-import { TEXTS_LANGUAGE, texts } from "../texts";
+import { say, TEXTS_LANGUAGE } from "../texts";
 
 const info = {
   name: "page",
@@ -12,7 +12,7 @@ const info = {
     buttons: {
       type: ParameterType.COMPLEX,
       array: true,
-      default: [{ id: "page-next", label: texts.continue }],
+      default: [{ id: "page-next", label: say("continue") }],
       nested: {
         /** Element id of the button, recorded when it is pressed. */
         id: { type: ParameterType.STRING, default: undefined },
@@ -75,11 +75,11 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
       const show = (page: number) => {
         current = page;
         const last = page === pages.length - 1;
-        const buttons = last ? [...answers] : [{ id: "page-next", label: texts.next }];
+        const buttons = last ? [...answers] : [{ id: "page-next", label: say("next") }];
         const row = html("div", { class: "buttons", lang: TEXTS_LANGUAGE }, ...buttons.map(({ id, label }, index) => button(id, label, index === 0)));
-        if (page > 0) row.prepend(button("page-back", texts.back, false));
+        if (page > 0) row.prepend(button("page-back", say("back"), false));
         const article = html("article", { class: "page", tabindex: -1 }, serverHtml(pages[page]!), row);
-        if (pages.length > 1) row.append(html("span", { class: "hint" }, texts.pageOf(page + 1, pages.length)));
+        if (pages.length > 1) row.append(html("span", { class: "hint" }, say("page_of", { page: page + 1, pages: pages.length })));
         display.replaceChildren(article);
         window.scrollTo(0, 0);
         article.focus({ preventScroll: true });

@@ -1,6 +1,6 @@
 /** Parameters and data that our trial plugins have in common, in jsPsych's form. */
 import { ParameterType } from "jspsych";
-import { texts } from "../texts";
+import { say } from "../texts";
 
 export const trialParameters = {
   /** For how long the fixation cross is shown, in ms; rounded to whole frames of the display. */
@@ -12,7 +12,7 @@ export const trialParameters = {
   /** A remark below the feedback. */
   feedback_note: { type: ParameterType.STRING, default: "" },
   /** The label of the button that ends the feedback. */
-  continue_label: { type: ParameterType.STRING, default: texts.continue },
+  continue_label: { type: ParameterType.STRING, default: say("continue") },
 } as const;
 
 export const trialTimingData = {

@@ -1,0 +1,105 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from batteries.errors import InputError
+from experiment.loading import load_study
+from experiment.texts import PLACE, catalogue, check_own, languages, texts_in
+
+
+def with_lines(study_folder: Path, *lines: str) -> Path:
+    with (study_folder / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write("\n" + "\n".join(lines) + "\n")
+    return study_folder
+
+
+def in_language(study_folder: Path, language: str) -> Path:
+    path = study_folder / "study.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r"^language: .*$", f"language: {language}", text, flags=re.MULTILINE), encoding="utf-8")
+    assert f"language: {language}\n" in path.read_text(encoding="utf-8")
+    return study_folder
+
+
+def test_there_are_the_four_languages() -> None:
+    assert set(languages()) >= {"ar", "de", "en", "es"}
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_catalogue_says_everything_with_the_same_values(language: str) -> None:
+    english, other = catalogue("en"), catalogue(language)
+    assert other.keys() == english.keys()
+    for name, text in other.items():
+        assert text.strip(), name
+        assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(english[name])), name
+    assert texts_in(language, {}).direction == ("rtl" if language == "ar" else "ltr")
+
+
+@pytest.mark.parametrize("language", sorted(set(languages()) - {"en"}))
+def test_a_catalogue_is_translated(language: str) -> None:
+    """Nothing was left in English, but for what is the same word in both languages."""
+    english = catalogue("en")
+    same = {name for name, text in catalogue(language).items() if text == english[name]}
+    assert same <= {"between_cells", "side_west", "mark_in"}
+
+
+def test_the_language_is_found_whatever_the_country() -> None:
+    assert texts_in("de-AT", {}).by_name == catalogue("de")
+    assert texts_in("de-AT", {}).language == "de"
+
+
+def test_a_language_without_a_catalogue_is_told_in_english_and_says_so() -> None:
+    words = texts_in("fr", {"agree": "J'accepte"})
+    assert words.language == "en"
+    assert words.say("agree") == "J'accepte"
+    assert words.say("decline") == catalogue("en")["decline"]
+
+
+def test_who_puts_everything_into_another_language_has_a_study_in_that_language() -> None:
+    assert texts_in("he", dict.fromkeys(catalogue("en"), "..")).language == "he"
+
+
+def test_a_study_is_read_from_right_to_left_where_its_language_is() -> None:
+    assert texts_in("he-IL", {}).direction == "rtl"
+    assert texts_in("he-IL", {}).language == "en"
+
+
+def test_values_stand_in_their_places_as_they_are() -> None:
+    words = texts_in("en", {"question_of": "{number}/{total} {number}"})
+    assert words.say("question_of", number="{total}", total=3) == "{total}/3 {total}"
+
+
+@pytest.mark.parametrize(
+    ("own", "sentence"),
+    [
+        ({"agre": "x"}, "did you mean `agree`?"),
+        ({"zzzzzz": "x"}, "texts.md"),
+        ({"question_of": "{nummer}"}, "a place {nummer}, for which there is nothing; this text has {number}, {total}."),
+        ({"agree": "{x}"}, "this text has no places."),
+    ],
+)
+def test_own_words_that_cannot_be_shown_are_refused(own: dict[str, str], sentence: str) -> None:
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        check_own(own)
+
+
+def test_own_words_may_leave_a_value_out() -> None:
+    check_own({"question_of": "Question {number}"})
+
+
+def test_a_study_says_its_own_words(study_folder: Path) -> None:
+    before = load_study(study_folder)
+    study = load_study(with_lines(study_folder, "texts:", "  agree: Yes, I will"))
+    assert study.words.say("agree") == "Yes, I will"
+    assert study.words.say("decline") == catalogue("en")["decline"]
+    assert study.digest != before.digest  # participants read something else
+
+
+def test_a_mistake_in_own_words_names_the_file(study_folder: Path) -> None:
+    with pytest.raises(InputError, match=r"study\.yaml: `texts` names `agre`"):
+        load_study(with_lines(study_folder, "texts:", "  agre: Yes"))
+
+
+def test_a_study_speaks_its_language(study_folder: Path) -> None:
+    assert load_study(in_language(study_folder, "de")).words.say("next") == "Weiter"
