@@ -6,10 +6,11 @@ from collections.abc import Hashable
 import pandas as pd
 
 TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "started_at",
-        "completed_at", "phase", "item_id", "task", "shown_at", "received_at", "model", "model_version", "run",
-        "prompt_digest")  # fmt: skip
-WHOLE = ("group", "seed", "trial_index", "fixation_frames", "frames_dropped", "focus_lost", "attempt")
-DECIMAL = ("rt_ms", "fixation_ms", "temperature")
+        "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",
+        "model_version", "run", "prompt_digest")  # fmt: skip
+WHOLE = ("group", "seed", "trial_index", "fixation_frames", "fixation_frames_intended", "frames_dropped", "focus_lost",
+         "attempt")  # fmt: skip
+DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature")
 YES_NO = ("valid", "imported_correct")
 JSON = ("factors", "content", "key", "response")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
@@ -20,8 +21,9 @@ NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "k
 BEFORE_FACTORS = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "group",
                   "seed", "started_at", "completed_at", "trial_index", "phase", "item_id", "task")  # fmt: skip
 AFTER_FACTORS = ("content", "key", "response", "correct", "score", "chance", "rt_ms", "fixation_ms", "fixation_frames",
-                 "shown_at", "received_at", "frames_dropped", "focus_lost", "attempt", "model", "model_version",
-                 "temperature", "run", "prompt_digest", "valid", "imported_correct")  # fmt: skip
+                 "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at", "frames_dropped",
+                 "focus_lost", "attempt", "model", "model_version", "temperature", "run", "prompt_digest", "valid",
+                 "imported_correct")  # fmt: skip
 DERIVED = ("correct", "score", "chance", "excluded_by")
 """Columns that are made from the raw data, and so are no part of the data digest."""
 

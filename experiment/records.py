@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, field_validator
 
@@ -74,7 +75,18 @@ class Response(BaseModel):
     )
     fixation_ms: float | None = Field(default=None, ge=0, le=86_400_000, description="Fixation as shown, in ms.")
     fixation_frames: int | None = Field(default=None, ge=0, le=1_000_000, description="Fixation as shown, in frames.")
+    fixation_frames_intended: int | None = Field(
+        default=None, ge=0, le=1_000_000, description="Fixation as it should have been shown, in frames."
+    )
+    frame_ms: float | None = Field(
+        default=None, gt=0, le=10_000, description="The display's frame interval, as measured, in ms."
+    )
     shown_at: AwareDatetime | None = Field(default=None, description="Stimulus onset by the client's clock, UTC.")
+    onset_source: Literal["presented", "painted"] | None = Field(
+        default=None,
+        description="Where the onset comes from: `presented`, the browser's stamp of the frame on the screen; "
+        "`painted`, the moment after it was painted, where the browser has no such stamp.",
+    )
     frames_dropped: int | None = Field(
         default=None, ge=0, le=1_000_000, description="Frames missed during the fixation."
     )

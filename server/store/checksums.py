@@ -13,7 +13,8 @@ from typing import Any
 
 RESPONSE_COLUMNS = (
     "session", "trial_index", "attempt", "response_id", "response", "rt_ms", "fixation_ms", "fixation_frames",
-    "shown_at", "received_at", "frames_dropped", "focus_lost", "valid", "text", "imported_correct",
+    "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at", "frames_dropped", "focus_lost",
+    "valid", "text", "imported_correct",
 )  # fmt: skip
 """What is stored of an answer and covered by its checksum, in this order."""
 

@@ -51,8 +51,9 @@ STATEMENTS = (
     CREATE TABLE IF NOT EXISTS responses (
       session TEXT REFERENCES sessions (session), trial_index INTEGER, attempt INTEGER, response_id TEXT NOT NULL,
       response TEXT NOT NULL, rt_ms DOUBLE PRECISION, fixation_ms DOUBLE PRECISION, fixation_frames INTEGER,
-      shown_at TEXT, received_at TEXT NOT NULL, frames_dropped INTEGER, focus_lost INTEGER, valid INTEGER NOT NULL,
-      text TEXT, imported_correct INTEGER, checksum TEXT NOT NULL, PRIMARY KEY (session, trial_index, attempt)
+      fixation_frames_intended INTEGER, frame_ms DOUBLE PRECISION, shown_at TEXT, onset_source TEXT,
+      received_at TEXT NOT NULL, frames_dropped INTEGER, focus_lost INTEGER, valid INTEGER NOT NULL, text TEXT,
+      imported_correct INTEGER, checksum TEXT NOT NULL, PRIMARY KEY (session, trial_index, attempt)
     )
     """,
     """

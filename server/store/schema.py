@@ -64,7 +64,6 @@ def m001_studies_sessions_responses(db: Database) -> None:
         foreign_keys=[("session", "sessions", "session")], strict=True,
     )  # fmt: skip
     db.table("responses").create_index(["session", "trial_index", "attempt"], unique=True)
-    db.create_view("trials", TRIALS)
 
 
 @migrations()
@@ -104,19 +103,21 @@ def m002_places_and_checksums(db: Database) -> None:
 
 def _keep_responses_by_session(db: Database) -> None:
     """Make the answers one tree in the order of sessions: a new one touches one page, however many there are."""
-    db.execute("DROP VIEW trials")
+    db.execute("DROP VIEW IF EXISTS trials")
     db.execute(
         """
         CREATE TABLE responses_by_session (
           session TEXT NOT NULL REFERENCES sessions(session), trial_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
           response_id TEXT NOT NULL, response TEXT NOT NULL, rt_ms REAL, fixation_ms REAL, fixation_frames INTEGER,
-          shown_at TEXT, received_at TEXT NOT NULL, frames_dropped INTEGER, focus_lost INTEGER, valid INTEGER NOT NULL,
-          text TEXT, imported_correct INTEGER, checksum TEXT NOT NULL,
+          fixation_frames_intended INTEGER, frame_ms REAL, shown_at TEXT, onset_source TEXT, received_at TEXT NOT NULL,
+          frames_dropped INTEGER, focus_lost INTEGER, valid INTEGER NOT NULL, text TEXT,
+          imported_correct INTEGER, checksum TEXT NOT NULL,
           PRIMARY KEY (session, trial_index, attempt)
         ) STRICT, WITHOUT ROWID
         """
     )
-    columns = ", ".join(RESPONSE_COLUMNS)
+    before = {column.name for column in db.table("responses").columns}
+    columns = ", ".join(column for column in RESPONSE_COLUMNS if column in before)
     db.execute(f"INSERT INTO responses_by_session ({columns}, checksum) SELECT {columns}, '' FROM responses")
     db.execute("DROP TABLE responses")
     db.execute("ALTER TABLE responses_by_session RENAME TO responses")

@@ -660,7 +660,7 @@ SHOWN: dict[str, str] = {
         for name, value in {
             "response": "'1'", "rt_ms": "7", "fixation_ms": "7", "fixation_frames": "7", "shown_at": "'1'",
             "received_at": "'1'", "frames_dropped": "7", "focus_lost": "7", "attempt": "7", "valid": "0",
-            "imported_correct": "1",
+            "imported_correct": "1", "fixation_frames_intended": "7", "frame_ms": "7", "onset_source": "'painted'",
         }.items()
     },
     **{

@@ -48,6 +48,9 @@ export type Session = {
 
 export type SessionKind = "human" | "simulated";
 
+/** `presented`: the browser's stamp of the frame on the screen. `painted`: the moment after it was painted. */
+export type OnsetSource = "presented" | "painted";
+
 /** What is recorded of a trial's timing; all times in milliseconds of one clock. */
 export interface TrialTiming {
   /** From stimulus onset to the input event. */
@@ -56,10 +59,15 @@ export interface TrialTiming {
   fixation_ms: number;
   /** For how many frames of the display the fixation was shown. */
   fixation_frames: number;
+  /** How many frames it should have been. */
+  fixation_frames_intended: number;
+  /** The display's frame interval, as measured. */
+  frame_ms: number;
   /** Frames missed during the fixation. */
   frames_dropped: number;
   /** Stimulus onset, ISO 8601, UTC. */
   shown_at: string;
+  onset_source: OnsetSource;
   /** How often the page lost focus or was hidden during the trial. */
   focus_lost: number;
 }

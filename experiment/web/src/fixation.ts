@@ -31,12 +31,12 @@ export async function measureFrameInterval_ms(): Promise<number> {
   return single_ms.reduce((sum, interval_ms) => sum + interval_ms, 0) / single_ms.length;
 }
 
-export interface Onset {
+export interface Fixation {
   /** Time stamp of the frame that carries the stimulus; same clock as `event.timeStamp`. */
-  onset_ms: number;
-  shown_at: string;
+  end_ms: number;
   fixation_ms: number;
   fixation_frames: number;
+  fixation_frames_intended: number;
   frames_dropped: number;
 }
 
@@ -46,7 +46,7 @@ export async function showAfterFixation(
   stimulus: HTMLElement,
   fixation_ms: number,
   frame_ms: number,
-): Promise<Onset> {
+): Promise<Fixation> {
   const target_frames = Math.round(fixation_ms / frame_ms);
   const cross = html("div", { id: "fixation", "aria-hidden": "true" }, "+");
   window.scrollTo(0, 0);
@@ -67,10 +67,10 @@ export async function showAfterFixation(
   const shown_ms = stamp_ms - start_ms;
   const fixation_frames = Math.round(shown_ms / frame_ms);
   return {
-    onset_ms: stamp_ms,
-    shown_at: new Date(Date.now() - (performance.now() - stamp_ms)).toISOString(),
+    end_ms: stamp_ms,
     fixation_ms: shown_ms,
     fixation_frames,
+    fixation_frames_intended: target_frames,
     frames_dropped: Math.max(0, fixation_frames - frames_seen),
   };
 }

@@ -182,9 +182,7 @@ function sessionTrial(trial: SessionTrial, { session, trials, fixation_ms }: Ses
     feedback_note: practiceEnds ? say("last_practice") : "",
     on_start: () => bar.showTrial(trial, trials),
     on_response: (data: TrialData<number | string>): Promise<Feedback | null> => {
-      const { response, rt_ms, fixation_ms, fixation_frames, shown_at, frames_dropped, focus_lost } = data;
-      const timing = { rt_ms, fixation_ms, fixation_frames, shown_at, frames_dropped, focus_lost };
-      const feedback = outbox.add({ response_id: uuid4(), session, trial_index: trial.trial_index, response, ...timing });
+      const feedback = outbox.add({ response_id: uuid4(), session, trial_index: trial.trial_index, ...data });
       return trial.phase === "practice" ? feedback : Promise.resolve(null);
     },
   };

@@ -1,13 +1,13 @@
-/** Which input events count as an answer, and their response time. */
+/** Which input events count as an answer, and when they were made. */
 
 /**
- * Milliseconds from stimulus onset to the event itself (not to its handler), or null when the event is no answer to this
- * stimulus: made before its onset, a key held down, a key with a modifier, or typed while a dialog is open.
+ * The time of the event itself (not of its handler), or null when the event is no answer to this stimulus: made before
+ * `open_ms`, a key held down, a key with a modifier, or typed while a dialog is open.
  */
-export function responseTime_ms(event: Event, onset_ms: number): number | null {
+export function answerTime_ms(event: Event, open_ms: number): number | null {
   if (event instanceof KeyboardEvent && (event.repeat || event.ctrlKey || event.altKey || event.metaKey)) return null;
   if (document.querySelector("dialog[open]")) return null;
-  return event.timeStamp < onset_ms ? null : event.timeStamp - onset_ms;
+  return event.timeStamp < open_ms ? null : event.timeStamp;
 }
 
 /** A key held down on one page must not press the button of the next. */

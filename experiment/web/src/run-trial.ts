@@ -4,13 +4,14 @@ import type { Answer, Feedback, TrialTiming } from "./api";
 import { html } from "./dom";
 import { showAfterFixation } from "./fixation";
 import { countFocusLosses } from "./focus-lost";
+import { firstText, watchOnset } from "./onset";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
 /** What a plugin puts on the screen. It is built whole before the fixation, so that showing it takes one frame. */
 export interface Stimulus<A extends Answer> {
   element: HTMLElement;
-  /** Resolves with the participant's answer; called in the frame of the onset. */
-  answered(onset_ms: number): Promise<{ response: A; rt_ms: number }>;
+  /** Resolves with the participant's answer; called in the frame of the onset. What was pressed before `open_ms` is none. */
+  answered(open_ms: number): Promise<{ response: A; answered_ms: number }>;
   /** Marks the right answer on the stimulus, which is still on the screen and takes no answers any more. */
   showSolution(solution: unknown): void;
 }
@@ -41,14 +42,25 @@ export async function runTrial<A extends Answer>(
 ): Promise<TrialData<A>> {
   const focusLosses = countFocusLosses();
   on_load();
-  const { onset_ms, ...shown } = await showAfterFixation(display, stimulus.element, trial.fixation_ms, trial.frame_ms);
+  firstText(stimulus.element).setAttribute("elementtiming", "stimulus");
+  const { end_ms, ...fixation } = await showAfterFixation(display, stimulus.element, trial.fixation_ms, trial.frame_ms);
+  const onset = watchOnset(stimulus.element, end_ms);
   // Screen readers begin to read here; after the paint, to keep the frame of the onset short.
   setTimeout(() => stimulus.element.focus({ preventScroll: true }));
-  const answered = stimulus.answered(onset_ms);
+  const answered = stimulus.answered(end_ms + trial.frame_ms); // nobody has seen anything before the frame is over
   simulated?.answer();
 
-  const { response, rt_ms } = await answered;
-  const data = { response, rt_ms, ...shown, focus_lost: focusLosses() };
+  const { response, answered_ms } = await answered;
+  const { onset_ms, onset_source } = await onset();
+  const data = {
+    response,
+    rt_ms: Math.max(0, answered_ms - onset_ms),
+    ...fixation,
+    frame_ms: trial.frame_ms,
+    shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
+    onset_source,
+    focus_lost: focusLosses(),
+  };
   const panel = html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, say("checking")));
   // Only a practice trial waits for the server, and only then is there something to say.
   const waiting = setTimeout(() => stimulus.element.append(panel), 150);
@@ -88,8 +100,11 @@ export function simulatedTiming(jsPsych: JsPsych, { fixation_ms, frame_ms }: Tri
     rt_ms: jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true),
     fixation_ms: fixation_frames * frame_ms,
     fixation_frames,
+    fixation_frames_intended: fixation_frames,
+    frame_ms,
     frames_dropped: 0,
     shown_at: new Date().toISOString(),
+    onset_source: "presented",
     focus_lost: 0,
   };
 }

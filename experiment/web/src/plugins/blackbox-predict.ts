@@ -4,7 +4,7 @@ import { Board, describeBoard } from "../board";
 import { portName, rayPath } from "../board-words";
 import { html } from "../dom";
 import { type ArrowKey, isPort, type Port, port, portsOf, type Side } from "../ports";
-import { responseTime_ms } from "../rt";
+import { answerTime_ms } from "../rt";
 import { runTrial, type SimulatedParticipant, simulatedTiming, type Stimulus, type TrialData, type TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../texts";
 import { trialParameters, trialTimingData } from "./shared-info";
@@ -131,17 +131,17 @@ class BlackboxStimulus implements Stimulus<string> {
     );
   }
 
-  answered(onset_ms: number): Promise<{ response: string; rt_ms: number }> {
+  answered(open_ms: number): Promise<{ response: string; answered_ms: number }> {
     return new Promise((resolve) => {
       const submit = (event: Event) => {
-        const rt_ms = responseTime_ms(event, onset_ms);
-        if (rt_ms === null || this.choice === null) return;
+        const answered_ms = answerTime_ms(event, open_ms);
+        if (answered_ms === null || this.choice === null) return;
         this.keyboard.removeEventListener("keydown", onKey);
         this.close();
-        resolve({ response: this.choice, rt_ms });
+        resolve({ response: this.choice, answered_ms });
       };
       const onKey = (event: KeyboardEvent) => {
-        if (responseTime_ms(event, onset_ms) === null || !this.element.isConnected) return;
+        if (answerTime_ms(event, open_ms) === null || !this.element.isConnected) return;
         if (event.key === "Enter") this.onEnter(event, submit);
         else this.onChoiceKey(event);
       };

@@ -1,7 +1,7 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
 import type { MultipleChoiceContent } from "../api";
 import { html } from "../dom";
-import { responseTime_ms } from "../rt";
+import { answerTime_ms } from "../rt";
 import { runTrial, type SimulatedParticipant, simulatedTiming, type Stimulus, type TrialData, type TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../texts";
 import { trialParameters, trialTimingData } from "./shared-info";
@@ -95,15 +95,15 @@ class MultipleChoiceStimulus implements Stimulus<number> {
     );
   }
 
-  answered(onset_ms: number): Promise<{ response: number; rt_ms: number }> {
+  answered(open_ms: number): Promise<{ response: number; answered_ms: number }> {
     return new Promise((resolve) => {
       const answer = (event: Event, option: number) => {
-        const rt_ms = responseTime_ms(event, onset_ms);
-        if (rt_ms === null || !this.buttons[option - 1] || !this.element.isConnected) return;
+        const answered_ms = answerTime_ms(event, open_ms);
+        if (answered_ms === null || !this.buttons[option - 1] || !this.element.isConnected) return;
         this.keyboard.removeEventListener("keydown", onKey);
         this.chosen = option;
         for (const button of this.buttons) button.disabled = true;
-        resolve({ response: option, rt_ms });
+        resolve({ response: option, answered_ms });
       };
       const onKey = (event: KeyboardEvent) => {
         if (/^[1-9]$/.test(event.key)) answer(event, Number(event.key));

@@ -16,16 +16,22 @@ export const trialParameters = {
 } as const;
 
 export const trialTimingData = {
-  /** Response time in ms, from stimulus onset (stamp of the frame that shows it) to the input event's own time stamp. */
+  /** Response time in ms, from stimulus onset to the input event's own time stamp. */
   rt_ms: { type: ParameterType.FLOAT },
   /** For how long the fixation was really shown, in ms, from frame stamp to frame stamp. */
   fixation_ms: { type: ParameterType.FLOAT },
   /** For how many frames of the display the fixation was shown. */
   fixation_frames: { type: ParameterType.INT },
+  /** For how many frames it should have been shown. */
+  fixation_frames_intended: { type: ParameterType.INT },
+  /** The display's frame interval in ms. */
+  frame_ms: { type: ParameterType.FLOAT },
   /** How many frames the browser missed while the fixation was shown. */
   frames_dropped: { type: ParameterType.INT },
   /** Stimulus onset, UTC, ISO 8601 with ms. */
   shown_at: { type: ParameterType.STRING },
+  /** `presented`: the onset is the browser's stamp of the frame on the screen; `painted`: the moment after painting it. */
+  onset_source: { type: ParameterType.STRING },
   /** How often the page lost focus or was hidden between the trial's begin and the answer. */
   focus_lost: { type: ParameterType.INT },
 } as const;

@@ -1,0 +1,72 @@
+/**
+ * When a stimulus was really on the screen.
+ *
+ * The stamp of the frame in which it was put on the page is up to 20 ms too early. Chromium tells afterwards when the frame
+ * was presented (Element Timing); other browsers do not, and there the moment after the painting is the nearest we get.
+ */
+import type { OnsetSource } from "./api";
+
+/** How long to wait, once the answer is there, for a presentation stamp that is still on its way. */
+const PATIENCE_MS = 100;
+
+export interface Onset {
+  /** Same clock as `event.timeStamp`. */
+  onset_ms: number;
+  onset_source: OnsetSource;
+}
+
+const watched = new WeakMap<Element, (presented_ms: number) => void>();
+
+const tellsPresentation = PerformanceObserver.supportedEntryTypes.includes("element");
+
+if (tellsPresentation) {
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries() as (PerformanceEntry & { element: Element | null; renderTime: number })[]) {
+      if (entry.element && entry.renderTime > 0) watched.get(entry.element)?.(entry.renderTime);
+    }
+  }).observe({ type: "element" });
+}
+
+/**
+ * Watches a stimulus that was put on the page in this very frame; the function returned tells when it was seen, as well
+ * as it is known.
+ */
+export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promise<Onset> {
+  let presented_ms: number | null = null;
+  let painted_ms = frame_ms;
+  const presented = new Promise<void>((resolve) => {
+    watched.set(firstText(stimulus), (seen_ms) => {
+      presented_ms = seen_ms;
+      resolve();
+    });
+  });
+  afterPainting((now_ms) => (painted_ms = now_ms));
+  return async () => {
+    if (presented_ms === null && tellsPresentation) await Promise.race([presented, wait(PATIENCE_MS)]);
+    return presented_ms === null
+      ? { onset_ms: painted_ms, onset_source: "painted" }
+      : { onset_ms: presented_ms, onset_source: "presented" };
+  };
+}
+
+/** The element that holds the first words: it is at the top, and so on the screen, and the whole stimulus comes with it. */
+export function firstText(stimulus: HTMLElement): Element {
+  const walker = document.createTreeWalker(stimulus, NodeFilter.SHOW_TEXT, (text) =>
+    text.nodeValue!.trim() === "" ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
+  );
+  return walker.nextNode()?.parentElement ?? stimulus;
+}
+
+/** Calls back in the first task after this frame was painted. */
+function afterPainting(callback: (now_ms: number) => void): void {
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => {
+    callback(performance.now());
+    channel.port1.close();
+  };
+  channel.port2.postMessage(null);
+}
+
+function wait(duration_ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, duration_ms));
+}

@@ -1,0 +1,94 @@
+"""What is recorded of a trial's timing, beside what the browser itself tells of it."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from equipoise.processes import running_server
+from equipoise.studies import copy_sample_study
+
+WATCH = """
+window.seen = [];
+window.pressed = [];
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (entry.identifier === "stimulus") window.seen.push(entry.renderTime);
+}).observe({ type: "element" });
+addEventListener("keydown", (event) => window.pressed.push(event.timeStamp), true);
+"""
+TELLS_NOTHING = "Object.defineProperty(PerformanceObserver, 'supportedEntryTypes', { get: () => [] });"
+
+
+def answer_some(visitor: Any, n: int) -> None:
+    visitor.begin()
+    visitor.answer_practice()
+    visitor.wait_for_trial()
+    visitor.answer_questions(n)
+
+
+def test_a_response_time_counts_from_the_moment_the_stimulus_was_presented(
+    visit: Any, server: str, study_folder: Path, rows: Any
+) -> None:
+    visitor = visit("about:blank")
+    visitor.page.add_init_script(WATCH)
+    visitor.page.goto(server)
+    answer_some(visitor, 4)
+    presented, pressed = visitor.page.evaluate("[window.seen, window.pressed]")
+    answered = [row for row in rows(study_folder) if row["response"] is not None]
+    assert len(answered) == 5
+    for row, onset_ms in zip(answered, presented, strict=False):
+        assert row["onset_source"] == "presented"
+        assert min(abs(onset_ms + row["rt_ms"] - at_ms) for at_ms in pressed) < 0.01
+        assert row["fixation_frames_intended"] == round(row["fixation_ms"] / row["frame_ms"])
+        assert 4 < row["frame_ms"] < 60
+    onsets = [row["shown_at"] for row in answered]
+    assert all(one < other for one, other in pairwise(onsets))
+
+
+def test_where_the_browser_does_not_tell_the_onset_is_the_moment_after_painting(
+    visit: Any, server: str, study_folder: Path, rows: Any
+) -> None:
+    visitor = visit("about:blank")
+    visitor.page.add_init_script(WATCH)
+    visitor.page.add_init_script(TELLS_NOTHING)
+    visitor.page.goto(server)
+    answer_some(visitor, 2)
+    presented, pressed = visitor.page.evaluate("[window.seen, window.pressed]")
+    answered = [row for row in rows(study_folder) if row["response"] is not None]
+    assert len(answered) == 3
+    for row, onset_ms in zip(answered, presented, strict=False):
+        assert row["onset_source"] == "painted"
+        # The browser of these tests does tell, if not our page: the two differ by some milliseconds.
+        assert min(abs(onset_ms + row["rt_ms"] - at_ms) for at_ms in pressed) < 50
+
+
+PRESS_TOO_EARLY = """
+window.early = 0;
+const press = () => {
+  if (performance.now() > document.timeline.currentTime + 15) return;  // the frame of the onset is nearly over
+  window.early++;
+  document.querySelector("#jspsych").dispatchEvent(new KeyboardEvent("keydown", { key: "2", bubbles: true }));
+};
+const shown = () => {
+  if (document.querySelector("#fixation")) press();
+  if (!document.querySelector("#stimulus")) return;
+  for (const wait_ms of [0, 1, 2, 4]) setTimeout(press, wait_ms);
+};
+addEventListener("DOMContentLoaded", () =>
+  new MutationObserver(shown).observe(document.querySelector("#jspsych"), { childList: true, subtree: true }));
+"""
+
+
+def test_a_key_pressed_before_the_stimulus_can_be_seen_is_no_answer(visit: Any, tmp_path: Path, rows: Any) -> None:
+    folder = tmp_path / "study"
+    copy_sample_study("intuition-single", folder)
+    with running_server(folder) as url:
+        visitor = visit("about:blank")
+        visitor.page.add_init_script(PRESS_TOO_EARLY)
+        visitor.page.goto(url)
+        visitor.page.locator("#consent-agree").click()
+        visitor.page.locator("#page-next", has_text="Begin").click()
+        assert visitor.wait_for_trial() == "multiple_choice"
+        visitor.page.wait_for_timeout(500)
+        assert visitor.page.evaluate("window.early") > 0
+        assert visitor.page.locator(".feedback").count() == 0
+        assert [row for row in rows(folder) if row["response"] is not None] == []
