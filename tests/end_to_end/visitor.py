@@ -69,6 +69,7 @@ class Visitor:
         """Wait for the next stimulus and return its task."""
         stimulus = self.page.locator("#stimulus:not(.answered)")
         stimulus.wait_for()
+        self.page.wait_for_timeout(50)  # nobody answers in the frame of the onset, and no such answer is taken
         return "multiple_choice" if "multiple-choice" in (stimulus.get_attribute("class") or "") else "blackbox_predict"
 
     def next_question(self, before: str) -> None:

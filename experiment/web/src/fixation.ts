@@ -9,6 +9,42 @@ import { html } from "./dom";
 /** One animation frame later; resolves with its time stamp, before the frame is painted. */
 const nextFrame = () => new Promise<number>(requestAnimationFrame);
 
+/** Stamp of the frame that is being made in this very moment, for whoever follows a trial that ended in it. */
+let frameBeingMade_ms: number | null = null;
+
+/**
+ * Waits for a frame with a fresh stamp, in which one screen can take the place of another; resolves before it is painted.
+ * Whatever jsPsych does between two trials happens within that frame, so that no blank one comes between them.
+ */
+export async function untilFrameBetweenTrials(): Promise<void> {
+  await nextFrame(); // warm-up, see below
+  await new Promise<void>((resolve) => {
+    requestAnimationFrame((stamp_ms) => {
+      frameBeingMade_ms = stamp_ms;
+      resolve();
+    });
+    // The next callback of the same frame: all that follows from the first one has happened by then.
+    requestAnimationFrame(() => (frameBeingMade_ms = null));
+  });
+}
+
+async function freshFrame(): Promise<number> {
+  await nextFrame(); // warm-up: the first frame after idle carries a stamp up to a frame in the past
+  return nextFrame();
+}
+
+/** Resolves in the first task after this frame was painted, with the time. */
+export function painted(): Promise<number> {
+  return new Promise((resolve) => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      channel.port1.close();
+      resolve(performance.now());
+    };
+    channel.port2.postMessage(null);
+  });
+}
+
 /** What we assume where the browser's clock is too coarse to tell frames apart. */
 const COMMON_FRAME_MS = 1000 / 60;
 
@@ -40,20 +76,26 @@ export interface Fixation {
   frames_dropped: number;
 }
 
-/** Shows the fixation for the frames nearest to `fixation_ms`, then `stimulus` in the very frame in which the cross goes. */
+/**
+ * Shows the fixation for the frames nearest to `fixation_ms`, then the stimulus in the very frame in which the cross goes.
+ * The stimulus is built whole while the cross is on the screen, so that neither waits for it.
+ */
 export async function showAfterFixation(
   display: HTMLElement,
-  stimulus: HTMLElement,
+  build: () => HTMLElement,
   fixation_ms: number,
   frame_ms: number,
 ): Promise<Fixation> {
   const target_frames = Math.round(fixation_ms / frame_ms);
   const cross = html("div", { id: "fixation", "aria-hidden": "true" }, "+");
-  window.scrollTo(0, 0);
 
-  await nextFrame(); // warm-up: the first frame after idle carries a stamp up to a frame in the past
-  const start_ms = await nextFrame();
-  if (target_frames > 0) display.replaceChildren(cross);
+  const start_ms = frameBeingMade_ms ?? (await freshFrame());
+  if (target_frames > 0) {
+    display.replaceChildren(cross);
+    window.scrollTo(0, 0);
+    await painted();
+  }
+  const stimulus = build();
 
   let stamp_ms = start_ms;
   let frames_seen = 0;
@@ -63,6 +105,7 @@ export async function showAfterFixation(
     frames_seen++;
   }
   display.replaceChildren(stimulus);
+  if (target_frames === 0) window.scrollTo(0, 0);
 
   const shown_ms = stamp_ms - start_ms;
   const fixation_frames = Math.round(shown_ms / frame_ms);

@@ -180,7 +180,7 @@ function sessionTrial(trial: SessionTrial, { session, trials, fixation_ms }: Ses
     fixation_ms,
     frame_ms,
     feedback_note: practiceEnds ? say("last_practice") : "",
-    on_start: () => bar.showTrial(trial, trials),
+    on_load: () => bar.showTrial(trial, trials),
     on_response: (data: TrialData<number | string>): Promise<Feedback | null> => {
       const feedback = outbox.add({ response_id: uuid4(), session, trial_index: trial.trial_index, ...data });
       return trial.phase === "practice" ? feedback : Promise.resolve(null);

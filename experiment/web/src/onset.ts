@@ -5,6 +5,7 @@
  * was presented (Element Timing); other browsers do not, and there the moment after the painting is the nearest we get.
  */
 import type { OnsetSource } from "./api";
+import { painted } from "./fixation";
 
 /** How long to wait, once the answer is there, for a presentation stamp that is still on its way. */
 const PATIENCE_MS = 100;
@@ -40,7 +41,7 @@ export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promi
       resolve();
     });
   });
-  afterPainting((now_ms) => (painted_ms = now_ms));
+  void painted().then((now_ms) => (painted_ms = now_ms));
   return async () => {
     if (presented_ms === null && tellsPresentation) await Promise.race([presented, wait(PATIENCE_MS)]);
     return presented_ms === null
@@ -55,16 +56,6 @@ export function firstText(stimulus: HTMLElement): Element {
     text.nodeValue!.trim() === "" ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
   );
   return walker.nextNode()?.parentElement ?? stimulus;
-}
-
-/** Calls back in the first task after this frame was painted. */
-function afterPainting(callback: (now_ms: number) => void): void {
-  const channel = new MessageChannel();
-  channel.port1.onmessage = () => {
-    callback(performance.now());
-    channel.port1.close();
-  };
-  channel.port2.postMessage(null);
 }
 
 function wait(duration_ms: number): Promise<void> {

@@ -2,12 +2,12 @@
 import type { JsPsych } from "jspsych";
 import type { Answer, Feedback, TrialTiming } from "./api";
 import { html } from "./dom";
-import { showAfterFixation } from "./fixation";
+import { showAfterFixation, untilFrameBetweenTrials } from "./fixation";
 import { countFocusLosses } from "./focus-lost";
 import { firstText, watchOnset } from "./onset";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
-/** What a plugin puts on the screen. It is built whole before the fixation, so that showing it takes one frame. */
+/** What a plugin puts on the screen. It is built whole beforehand, so that showing it takes one frame. */
 export interface Stimulus<A extends Answer> {
   element: HTMLElement;
   /** Resolves with the participant's answer; called in the frame of the onset. What was pressed before `open_ms` is none. */
@@ -35,15 +35,24 @@ export interface SimulatedParticipant {
 
 export async function runTrial<A extends Answer>(
   display: HTMLElement,
-  stimulus: Stimulus<A>,
+  build: () => Stimulus<A>,
   trial: TrialParameters,
   on_load: () => void,
   simulated?: SimulatedParticipant,
 ): Promise<TrialData<A>> {
   const focusLosses = countFocusLosses();
-  on_load();
-  firstText(stimulus.element).setAttribute("elementtiming", "stimulus");
-  const { end_ms, ...fixation } = await showAfterFixation(display, stimulus.element, trial.fixation_ms, trial.frame_ms);
+  let stimulus!: Stimulus<A>;
+  const { end_ms, ...fixation } = await showAfterFixation(
+    display,
+    () => {
+      stimulus = build();
+      firstText(stimulus.element).setAttribute("elementtiming", "stimulus");
+      on_load(); // with the cross on the screen there is time for what else a page does for each trial
+      return stimulus.element;
+    },
+    trial.fixation_ms,
+    trial.frame_ms,
+  );
   const onset = watchOnset(stimulus.element, end_ms);
   // Screen readers begin to read here; after the paint, to keep the frame of the onset short.
   setTimeout(() => stimulus.element.focus({ preventScroll: true }));
@@ -71,6 +80,7 @@ export async function runTrial<A extends Answer>(
     stimulus.showSolution(feedback.solution);
     await untilContinued(panel, feedback, trial, simulated);
   }
+  await untilFrameBetweenTrials(); // what was answered stays on the screen until the next fixation takes its place
   return data;
 }
 

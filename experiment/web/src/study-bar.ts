@@ -40,7 +40,7 @@ export class StudyBar {
     this.header.hidden = true;
   }
 
-  /** Shows and announces which trial comes; called before its fixation, so that nothing of it falls into the timing. */
+  /** Shows and announces which trial comes; called during its fixation, so that nothing of it falls into the timing. */
   showTrial(trial: SessionTrial, trials: SessionTrial[]): void {
     const practice = trial.phase === "practice";
     const alike = trials.filter((other) => (other.phase === "practice") === practice);

@@ -71,8 +71,8 @@ export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
   }
 
   private run(display: HTMLElement, trial: Trial, on_load: () => void, simulated?: SimulatedParticipant) {
-    const stimulus = new BlackboxStimulus(trial, this.jsPsych.getDisplayContainerElement());
-    return runTrial(display, stimulus, trial, on_load, simulated);
+    const build = () => new BlackboxStimulus(trial, this.jsPsych.getDisplayContainerElement());
+    return runTrial(display, build, trial, on_load, simulated);
   }
 }
 

@@ -62,8 +62,8 @@ export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
   }
 
   private run(display: HTMLElement, trial: Trial, on_load: () => void, simulated?: SimulatedParticipant) {
-    const stimulus = new MultipleChoiceStimulus(trial, this.jsPsych.getDisplayContainerElement());
-    return runTrial(display, stimulus, trial, on_load, simulated);
+    const build = () => new MultipleChoiceStimulus(trial, this.jsPsych.getDisplayContainerElement());
+    return runTrial(display, build, trial, on_load, simulated);
   }
 }
 
@@ -102,6 +102,7 @@ class MultipleChoiceStimulus implements Stimulus<number> {
         if (answered_ms === null || !this.buttons[option - 1] || !this.element.isConnected) return;
         this.keyboard.removeEventListener("keydown", onKey);
         this.chosen = option;
+        this.element.classList.add("answered");
         for (const button of this.buttons) button.disabled = true;
         resolve({ response: option, answered_ms });
       };
