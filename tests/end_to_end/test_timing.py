@@ -58,20 +58,23 @@ def test_where_the_browser_does_not_tell_the_onset_is_the_moment_after_painting(
     assert len(answered) == 3
     for row, onset_ms in zip(answered, presented, strict=False):
         assert row["onset_source"] == "painted"
-        # The browser of these tests does tell, if not our page: the two differ by some milliseconds.
-        assert min(abs(onset_ms + row["rt_ms"] - at_ms) for at_ms in pressed) < 50
+        # The browser of these tests does tell, if not our page: the two differ by some milliseconds, or a late frame.
+        assert min(abs(onset_ms + row["rt_ms"] - at_ms) for at_ms in pressed) < 200
 
 
 PRESS_TOO_EARLY = """
 window.early = 0;
+let onsetFrame_ms = null;
 const press = () => {
-  if (performance.now() > document.timeline.currentTime + 15) return;  // the frame of the onset is nearly over
+  const frameIsNearlyOver = onsetFrame_ms !== null && performance.now() > onsetFrame_ms + 15;
+  if (frameIsNearlyOver) return;
   window.early++;
   document.querySelector("#jspsych").dispatchEvent(new KeyboardEvent("keydown", { key: "2", bubbles: true }));
 };
 const shown = () => {
   if (document.querySelector("#fixation")) press();
-  if (!document.querySelector("#stimulus")) return;
+  if (!document.querySelector("#stimulus") || onsetFrame_ms !== null) return;
+  onsetFrame_ms = document.timeline.currentTime;
   for (const wait_ms of [0, 1, 2, 4]) setTimeout(press, wait_ms);
 };
 addEventListener("DOMContentLoaded", () =>
