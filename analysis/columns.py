@@ -7,24 +7,33 @@ import pandas as pd
 
 TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "started_at",
         "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",
-        "model_version", "run", "prompt_digest")  # fmt: skip
+        "model_version", "run", "prompt_digest", "input", "missing")  # fmt: skip
 WHOLE = ("group", "seed", "trial_index", "fixation_frames", "fixation_frames_intended", "frames_dropped", "focus_lost",
-         "attempt")  # fmt: skip
+         "attempt", "visit")  # fmt: skip
 DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature")
 YES_NO = ("valid", "imported_correct")
-JSON = ("factors", "content", "key", "response")
+JSON = ("factors", "content", "key", "response", "signals", "jspsych")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
+LATER_COLUMNS = ("visit", "input", "missing", "signals", "jspsych")
+"""Columns that stores and exports of an earlier Equipoise lack; they are read as missing."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",
                "trial_index", "phase", "item_id", "task", "factors", "content", "key")  # fmt: skip
 
 BEFORE_FACTORS = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "group",
                   "seed", "started_at", "completed_at", "trial_index", "phase", "item_id", "task")  # fmt: skip
-AFTER_FACTORS = ("content", "key", "response", "correct", "score", "chance", "rt_ms", "fixation_ms", "fixation_frames",
-                 "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at", "frames_dropped",
-                 "focus_lost", "attempt", "model", "model_version", "temperature", "run", "prompt_digest", "valid",
-                 "imported_correct")  # fmt: skip
-DERIVED = ("correct", "score", "chance", "excluded_by")
+SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
+           "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
+"""What a browser told of a trial beside its answer, each a whole number; missing where no browser answered."""
+PATTERNS = ("implausibly_fast", "same_response_run")
+"""What the answers themselves tell of how they came about; see `analysis.patterns`."""
+JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
+"""jsPsych's own columns: `rt` is `rt_ms`, rounded as jsPsych rounds it."""
+AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "chance", "rt_ms", "input", "fixation_ms",
+                 "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at",
+                 "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH, "model",
+                 "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct")  # fmt: skip
+DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
 """Columns that are made from the raw data, and so are no part of the data digest."""
 
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))

@@ -16,10 +16,12 @@ from analysis.columns import (
     FIXED_COLUMNS,
     JSON,
     NEVER_EMPTY,
+    SIGNALS,
     TEXT,
     WHOLE,
     YES_NO,
 )
+from analysis.patterns import patterns
 from analysis.raw_rows import read_raw_rows
 from batteries.errors import InputError
 from batteries.tasks import task_named
@@ -76,7 +78,7 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
     _refuse_unbalanced_books(table, where)
     factors = _factors(table["factors"], table["item_id"], where)
     scores = _scores(rows, table, where)
-    table = pd.concat([table, scores], axis=1)
+    table = pd.concat([table, scores, _signals(table), _jspsych(table), patterns(table)], axis=1)
     return pd.concat([table[list(BEFORE_FACTORS)], factors, table[list(AFTER_FACTORS)]], axis=1)
 
 
@@ -209,6 +211,29 @@ def _one_type(levels: list[Any], name: str, where: str) -> pd.Series:
                 f"{where}: the factor `{name}` has a level {text} as text and as number; write it in one way."
             )
     return pd.Series([None if v is None else v if isinstance(v, str) else json.dumps(v) for v in levels], dtype="str")
+
+
+def _signals(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a column a signal: zero where a browser answered and told of none, missing where none answered."""
+    from_browser = (table["source"] == "web") & table["received_at"].notna()
+    told = [signals or {} for signals in table["signals"].where(table["signals"].notna(), None)]
+    columns = {
+        column: pd.Series([signals.get(column.removeprefix("signal_"), 0) for signals in told], dtype="Int64")
+        for column in SIGNALS
+    }
+    return pd.DataFrame({column: values.where(from_browser) for column, values in columns.items()})
+
+
+def _jspsych(table: pd.DataFrame) -> pd.DataFrame:
+    told = [noted or {} for noted in table["jspsych"].where(table["jspsych"].notna(), None)]
+    return pd.DataFrame(
+        {
+            "trial_type": pd.Series([noted.get("trial_type") for noted in told], dtype="str"),
+            "plugin_version": pd.Series([noted.get("plugin_version") for noted in told], dtype="str"),
+            "time_elapsed": pd.Series([noted.get("time_elapsed_ms") for noted in told], dtype="float64"),
+            "rt": table["rt_ms"].where(table["jspsych"].notna()).round(),
+        }
+    )
 
 
 def _scores(rows: pd.DataFrame, table: pd.DataFrame, where: str) -> pd.DataFrame:

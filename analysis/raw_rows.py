@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.columns import VIEW_COLUMNS
+from analysis.columns import LATER_COLUMNS, VIEW_COLUMNS
 from analysis.csv_text import unguarded
 from batteries.errors import InputError
 from batteries.store_format import KNOWN_MIGRATIONS
@@ -85,7 +85,7 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
         if not present:
             raise InputError(f"{path}: this database has no view `trials`; name a store made by Equipoise.")
         _refuse_missing_columns(path, present)
-        columns = ", ".join(f'"{column}"' for column in VIEW_COLUMNS)
+        columns = ", ".join(f'"{column}"' if column in present else "NULL" for column in VIEW_COLUMNS)
         rows = store.execute(f"SELECT {columns} FROM trials").fetchall()  # noqa: S608 - our own column names
     return pd.DataFrame.from_records(rows, columns=list(VIEW_COLUMNS)).astype(object)
 
@@ -125,11 +125,12 @@ def _rows_of_csv(path: Path) -> pd.DataFrame:
         raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}); export it again.") from error
     finally:
         csv.field_size_limit(limit)
-    return pd.DataFrame(rows, columns=header, dtype=object)[list(VIEW_COLUMNS)]
+    found = pd.DataFrame(rows, columns=header, dtype=object)
+    return found.reindex(columns=list(VIEW_COLUMNS)).where(lambda cells: cells.notna(), None)
 
 
 def _refuse_missing_columns(path: Path, present: list[str]) -> None:
-    missing = [column for column in VIEW_COLUMNS if column not in present]
+    missing = [column for column in VIEW_COLUMNS if column not in (*present, *LATER_COLUMNS)]
     if missing:
         names = ", ".join(f"`{column}`" for column in missing)
         raise InputError(

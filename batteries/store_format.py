@@ -1,6 +1,10 @@
 """What rooms on both sides of the store must agree on: its schema versions, and the names of its columns."""
 
-KNOWN_MIGRATIONS: tuple[str, ...] = ("m001_studies_sessions_responses", "m002_places_and_checksums")
+KNOWN_MIGRATIONS: tuple[str, ...] = (
+    "m001_studies_sessions_responses",
+    "m002_places_and_checksums",
+    "m003_visits_signals_demographics",
+)
 """Names of the schema's versions: the server applies them, the analysis refuses what it does not know."""
 
 RESERVED_FACTOR_NAMES = frozenset(
@@ -34,6 +38,25 @@ RESERVED_FACTOR_NAMES = frozenset(
         "frames_dropped",
         "focus_lost",
         "attempt",
+        "visit",
+        "input",
+        "missing",
+        "signals",
+        "jspsych",
+        "signal_hidden",
+        "signal_away_ms",
+        "signal_fullscreen_left",
+        "signal_pasted",
+        "signal_copied",
+        "signal_resized",
+        "signal_too_early",
+        "signal_untrusted",
+        "implausibly_fast",
+        "same_response_run",
+        "trial_type",
+        "plugin_version",
+        "time_elapsed",
+        "rt",
         "rt_ms",
         "fixation_ms",
         "temperature",

@@ -12,7 +12,8 @@ from batteries.vignettes.preview import write_preview
 from batteries.vignettes.published_csv import battery_dimensions, read_published_csv
 from equipoise.progress import spinner
 from experiment.loading import load_study
-from experiment.study import Study, Timing
+from experiment.study import Study
+from experiment.timeline import Timing
 
 
 def import_battery(source: Path, output: Path) -> Battery:

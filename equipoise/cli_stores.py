@@ -66,6 +66,18 @@ def _tell_problems(found: "Verified", advice: str) -> None:
         raise click.ClickException(f"{len(found.problems):,} problems in {found.n_sessions:,} sessions; {advice}.")
 
 
+@store.command("sessions", epilog="Example: equipoise store sessions my-study -o sessions.csv")
+@STUDY
+@STORE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+def list_sessions(study: Path, store: str | None, output: Path) -> None:
+    """Write a row for each session: how far it came, consent, device, and what people said about themselves."""
+    from equipoise.stores import write_sessions
+    from experiment.loading import load_study
+
+    click.echo(f"Made {output} with {write_sessions(load_study(study), output, store):,} sessions.")
+
+
 @store.command("copy", epilog="Example: equipoise store copy my-study/data/equipoise.db postgresql://me@db/my-study")
 @click.argument("source")
 @click.argument("target")

@@ -23,6 +23,7 @@ from server.store.contract import SessionFound
 from server.store.copying import back_up, copy_store
 from server.store.identities import IDENTITY_COLUMNS
 from server.store.opened import is_address, opened_store
+from server.store.sessions import LISTED as SESSION_COLUMNS
 from server.store.verifying import Verified, verify
 
 
@@ -156,6 +157,21 @@ def write_log(study: Study, path: Path, location: str | None = None) -> int:
     rows = [(event.event_index, event.at, event.event, event.session, json.dumps(event.details)) for event in events]
     _write_csv(path, ("event_index", "at", "event", "session", "details"), rows)
     return len(rows)
+
+
+def write_sessions(study: Study, path: Path, location: str | None = None) -> int:
+    """Write a row for each session to a CSV file, and return how many: how it went, on what, and who by their own word.
+
+    Raises
+    ------
+    InputError
+        If the store or the file cannot be used.
+    """
+    with store_of(study, location, must_exist=True) as store:
+        sessions = store.sessions(study)
+    columns = list(dict.fromkeys([*SESSION_COLUMNS, *(name for session in sessions for name in session)]))
+    _write_csv(path, columns, [[session.get(name, "") for name in columns] for session in sessions])
+    return len(sessions)
 
 
 def write_identities(study: Study, path: Path, location: str | None = None) -> int:

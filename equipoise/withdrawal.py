@@ -14,7 +14,7 @@ def withdraw_by_code(study: Study, completion_code: str, location: str | None = 
         If no session has this code as its own, as where the study fixes one code for everyone.
     """
     with store_of(study, location, must_exist=True) as store:
-        sessions = store.sessions_with_code(study, completion_code.strip().upper())
+        sessions = store.sessions_with_code(study, "".join(completion_code.split()).upper())
         if not sessions:
             raise InputError(
                 f"no session of this study has {completion_code} as its own code, so nothing was deleted; check the "

@@ -7,6 +7,7 @@ from batteries.design import LatinSquare, assign_groups
 from batteries.errors import InputError
 from batteries.items import Battery, Item, load_battery
 from batteries.reading import read_text, read_yaml
+from experiment.demographics import Question, Questionnaire
 from experiment.plan import plan_session
 from experiment.study import Study, StudyDefinition
 from experiment.texts import check_own
@@ -35,13 +36,20 @@ def load_study(folder: Path) -> Study:
             f"{path}: the battery `{definition.battery}` is not in the folder; add the file or mend `battery`."
         )
     battery = load_battery(battery_path)
-    texts = {name: read_text(folder / name) for name in definition.timeline.files}
+    timeline = definition.timeline
+    texts = {name: read_text(folder / name) for name in timeline.texts}
+    demographics: tuple[Question, ...] = ()
+    if timeline.demographics is not None:
+        texts[timeline.demographics] = read_text(folder / timeline.demographics)
+        demographics = read_yaml(folder / timeline.demographics, Questionnaire).questions
     try:
         check_own(definition.texts)
         test_items = _test_items(definition, battery)
         for field, factors in _named_factors(definition).items():
             _check_factors(field, factors, test_items)
-        study = Study(folder, definition, battery, assign_groups(test_items, definition.design), texts)
+        _check_practice(definition)
+        groups = assign_groups(test_items, definition.design)
+        study = Study(folder, definition, battery, groups, texts, demographics)
         for group in range(1, definition.design.groups + 1):
             plan_session(study, group, seed=0)
         study.digest  # noqa: B018 - a definition without a digest could be served but not registered
@@ -61,6 +69,15 @@ def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
         if apart.count(item_id) > 1:
             raise InputError(f"the item `{item_id}` stands twice under practice and attention_checks; name it once.")
     return [item for item in battery.items if item.item_id not in apart]
+
+
+def _check_practice(definition: StudyDefinition) -> None:
+    criterion, n_practice = definition.practice_criterion, len(definition.practice)
+    if criterion and criterion.correct > n_practice:
+        raise InputError(
+            f"`practice_criterion` asks for {criterion.correct} right answers, and there are {n_practice} practice "
+            "trials; lower `correct` or name more items under `practice`."
+        )
 
 
 def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:

@@ -41,6 +41,8 @@ class Plan(BaseModel):
 def plan_session(study: Study, group: int, seed: int) -> Plan:
     """Make the plan of one session: practice, then the group's test items in random order with the attention checks.
 
+    With a practice criterion all rounds of the practice are planned; those that are not needed are passed over.
+
     A pure function: the same study, group and seed give the same trials on any machine and in any version of Python
     or its libraries.
 
@@ -71,7 +73,8 @@ def plan_session(study: Study, group: int, seed: int) -> Plan:
     checks = shuffle_with_max_run(definition.attention_checks, definition.attention_checks, None, rng)
     slots = spread_slots(len(checks), len(test), definition.order.attention_check_spacing, rng)
 
-    sequence = [(Phase.PRACTICE, item_id) for item_id in definition.practice]
+    rounds = definition.practice_criterion.rounds if definition.practice_criterion else 1
+    sequence = [(Phase.PRACTICE, item_id) for item_id in definition.practice * rounds]
     start = 0
     for check, slot in zip(checks, slots, strict=True):
         sequence += [(Phase.TEST, item.item_id) for item in test[start:slot]]

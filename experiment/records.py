@@ -60,6 +60,54 @@ class Session(BaseModel):
     completed_at: AwareDatetime | None = Field(default=None, description="When the last answer was in, UTC.")
 
 
+class FoundDevice(BaseModel):
+    """What a participant's browser told of its device when the session was opened; nothing that names the browser."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    width_px: int = Field(ge=0, le=100_000, description="Width of the window, in CSS pixels.")
+    height_px: int = Field(ge=0, le=100_000, description="Height of the window, in CSS pixels.")
+    screen_width_px: int = Field(ge=0, le=100_000, description="Width of the screen, in CSS pixels.")
+    screen_height_px: int = Field(ge=0, le=100_000, description="Height of the screen, in CSS pixels.")
+    pixel_ratio: float = Field(gt=0, le=100, description="Pixels of the screen in one CSS pixel, zoom included.")
+    frame_ms: float | None = Field(default=None, gt=0, le=10_000, description="Frame interval, as measured, in ms.")
+    touch: bool = Field(description="Whether the screen takes touch.")
+    phone: bool = Field(description="Whether it is a phone, by its size and its touch screen.")
+    keyboard: bool | None = Field(default=None, description="Whether a keyboard was seen; None if not asked for.")
+    automation: bool = Field(description="Whether the browser says that a program drives it.")
+
+
+class Signals(BaseModel):
+    """What happened beside the answer between a trial's begin and its answer. Recorded, never acted upon."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    hidden: int = Field(default=0, ge=0, le=1_000_000, description="Times the page was hidden, as by another tab.")
+    away_ms: int = Field(
+        default=0, ge=0, le=2_000_000_000, description="How long the page was hidden or without focus, in ms."
+    )
+    fullscreen_left: int = Field(default=0, ge=0, le=1_000_000, description="Times the full screen was left.")
+    pasted: int = Field(default=0, ge=0, le=1_000_000, description="Times something was pasted.")
+    copied: int = Field(default=0, ge=0, le=1_000_000, description="Times something was copied or cut.")
+    resized: int = Field(default=0, ge=0, le=1_000_000, description="Times the window changed its size.")
+    too_early: int = Field(
+        default=0, ge=0, le=1_000_000, description="Answers before the stimulus was seen, or within `reading_ms`."
+    )
+    untrusted: int = Field(
+        default=0, ge=0, le=1_000_000, description="Input events that were made by a program, not by a device."
+    )
+
+
+class JsPsychData(BaseModel):
+    """What jsPsych itself notes of a trial."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    trial_type: str = Field(max_length=200, description="Name of the plugin.")
+    plugin_version: str | None = Field(default=None, max_length=100, description="Version of the plugin.")
+    time_elapsed_ms: float = Field(ge=0, description="Since the page's timeline began, by jsPsych's clock, in ms.")
+
+
 class Response(BaseModel):
     """What was answered on a trial, with its timings. Append-only."""
 
@@ -69,7 +117,19 @@ class Response(BaseModel):
         pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one response."
     )
     trial_index: int = Field(ge=0, le=1_000_000, description="The trial that is answered, from 0.")
-    response: JsonValue = Field(description="The answer, in the form of the item's task.")
+    response: JsonValue = Field(description="The answer, in the form of the item's task; null if `missing`.")
+    missing: Literal["deadline", "interrupted"] | None = Field(
+        default=None,
+        description="Why there is no answer: the deadline passed, or the page was closed meanwhile and the study "
+        "passes such trials over.",
+    )
+    attempt: int = Field(
+        default=1, ge=1, le=1_000_000, description="How often the trial had been begun, this time included."
+    )
+    visit: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="The opening of the session in which it was answered, from 1."
+    )
+    input: Literal["key", "mouse", "touch", "pen"] | None = Field(default=None, description="What it was made with.")
     rt_ms: float | None = Field(
         default=None, ge=0, le=86_400_000, description="From stimulus onset to the answer, in ms."
     )
@@ -93,6 +153,8 @@ class Response(BaseModel):
     focus_lost: int | None = Field(
         default=None, ge=0, le=1_000_000, description="Times the page lost focus during the trial."
     )
+    signals: Signals | None = Field(default=None, description="What else happened during the trial; None if nothing.")
+    jspsych: JsPsychData | None = Field(default=None, description="What jsPsych itself notes of the trial.")
 
     @field_validator("shown_at")
     @classmethod

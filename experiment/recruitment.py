@@ -10,6 +10,36 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 PARAMETER_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 
 
+class Exit(BaseModel):
+    """What a participant takes back to whoever sent them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    code: str | None = Field(
+        default=None, min_length=4, max_length=64, description="Code to show, the same for all who leave this way."
+    )
+    link: str | None = Field(
+        default=None,
+        pattern=r"^https://[^\s{}/]+(/([^\s{}]|\{code\}|\{id\})*)?$",
+        description="Address to return to, with https; `{code}` stands for the code and `{id}` for the panel's id.",
+    )
+
+
+class Exits(BaseModel):
+    """Codes and return links by outcome, such as a panel wants them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    completed: Exit = Field(default_factory=Exit, description="All questions answered.")
+    failed_checks: Exit | None = Field(
+        default=None,
+        description="All answered, and the preregistered attention checks failed, or the practice not passed; "
+        "if left out, the first have the exit of `completed`, the others none.",
+    )
+    no_consent: Exit = Field(default_factory=Exit, description="Not agreed to take part.")
+    incompatible_device: Exit = Field(default_factory=Exit, description="A device that the study does not work on.")
+
+
 class Recruitment(BaseModel):
     """How people come in, and how many are wanted; it may change while data come in, and holds from the next start."""
 
@@ -41,6 +71,8 @@ class Recruitment(BaseModel):
         allow_inf_nan=False,
         description="Minutes without an answer after which a place is given to somebody else.",
     )
+
+    exits: Exits = Field(default_factory=Exits, description="Codes and return links, by outcome.")
 
     @model_validator(mode="after")
     def _parameters_are_distinct(self) -> "Recruitment":

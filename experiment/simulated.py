@@ -22,6 +22,7 @@ from batteries.canonical import digest
 from batteries.errors import InputError
 from batteries.items import Battery, Item
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
+from experiment.demographics import Question
 from experiment.plan import Phase
 from experiment.records import Kind
 
@@ -91,6 +92,13 @@ def draw_response(person: Person, item: Item, phase: Phase, rng: np.random.Gener
         if not task.score(item.content, item.key, response).correct
     ]
     return wrong[int(rng.integers(len(wrong)))]
+
+
+def draw_about_person(question: Question, rng: np.random.Generator) -> str | int | None:
+    """Draw an answer to a question about the person; a text is left out."""
+    if question.answer == "number":
+        return int(rng.integers(question.low, question.high, endpoint=True))
+    return str(rng.choice(question.options)) if question.answer == "choice" else None
 
 
 def difficulty(item: Item) -> float:
@@ -173,7 +181,14 @@ def _take_session(
     rng: np.random.Generator,
 ) -> None:
     person = draw_person(rng)
+    if session["demographics"]:
+        said = {one["name"]: draw_about_person(Question.model_validate(one), rng) for one in session["demographics"]}
+        about = {"session": session["session"], "answers": said}
+        client.post("/api/demographics", json=about, headers=cookie).raise_for_status()
+    next_trial_index = 0
     for trial in session["trials"]:
+        if trial["trial_index"] < next_trial_index:  # a round of practice that is not needed
+            continue
         item = items[_shown(trial["task"], trial["content"])]
         response = {
             "response_id": str(uuid.uuid4()),
@@ -186,7 +201,12 @@ def _take_session(
             "focus_lost": 0,
         }
         body = {"session": session["session"], "responses": [response]}
-        client.post("/api/responses", json=body, headers=cookie).raise_for_status()
+        stored = client.post("/api/responses", json=body, headers=cookie).raise_for_status().json()["responses"][0]
+        practice = (stored["feedback"] or {}).get("practice")
+        if practice:
+            if practice["ended"]:
+                return
+            next_trial_index = practice["next_trial_index"]
     client.post("/api/complete", json={}, headers=cookie).raise_for_status()
 
 

@@ -10,9 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from batteries.canonical import digest
 from batteries.design import Design
 from batteries.items import Battery, Item
+from experiment.demographics import Question
 from experiment.preregistration import AnalysisPlan
 from experiment.recruitment import Recruitment
 from experiment.texts import Texts, texts_in
+from experiment.timeline import Device, PracticeCriterion, Resume, Timeline, Timing
 
 
 class MaxRun(BaseModel):
@@ -37,29 +39,6 @@ class Order(BaseModel):
     max_run: MaxRun | None = Field(default=None, description="Longest run of equal conditions; any if left out.")
 
 
-class Timeline(BaseModel):
-    """The participants' texts: Markdown files in the study's folder."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    consent: str = Field(description="File with the information and consent; nothing is stored before it is given.")
-    instructions: tuple[str, ...] = Field(min_length=1, description="Files with the instructions, a page each.")
-    debrief: str = Field(description="File shown at the end.")
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The names of all text files."""
-        return (self.consent, *self.instructions, self.debrief)
-
-
-class Timing(BaseModel):
-    """Durations of a trial."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    fixation_ms: int = Field(default=200, ge=0, le=10_000, description="Fixation cross before each trial, in ms.")
-
-
 class StudyDefinition(BaseModel):
     """What `study.yaml` says. File names are relative to its folder."""
 
@@ -71,11 +50,16 @@ class StudyDefinition(BaseModel):
     language: str = Field(default="en", pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$", description="Language of the texts.")
     battery: str = Field(description="File with the battery, .jsonl or .yaml.")
     practice: tuple[str, ...] = Field(default=(), description="Item ids of the practice trials, in order.")
+    practice_criterion: PracticeCriterion | None = Field(
+        default=None, description="Practice until enough is right; one round for everyone if left out."
+    )
     attention_checks: tuple[str, ...] = Field(default=(), description="Item ids of the attention checks.")
     design: Design = Field(description="How the test items are divided over counterbalance groups.")
     order: Order = Field(default_factory=Order, description="Constraints on the order of trials.")
     timing: Timing = Field(default_factory=Timing, description="Durations of a trial.")
-    timeline: Timeline = Field(description="The participants' texts.")
+    timeline: Timeline = Field(default_factory=Timeline, description="The participants' pages.")
+    device: Device = Field(default_factory=Device, description="What a participant's device must have.")
+    resume: Resume = Field(default_factory=Resume, description="What becomes of somebody who comes back.")
     texts: dict[str, str] = Field(
         default_factory=dict, description="Own words in place of ours, by name; `{...}` in a text stands for a value."
     )
@@ -101,7 +85,9 @@ class Study:
     groups: Mapping[str, int]
     """Counterbalance group (from 1) of every test item, by item id."""
     texts: Mapping[str, str]
-    """The participants' texts (Markdown), by file name."""
+    """The participants' pages (Markdown) and the questions about them (YAML), by file name."""
+    demographics: tuple[Question, ...] = ()
+    """Questions about the person."""
 
     @property
     def name(self) -> str:

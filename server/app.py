@@ -15,6 +15,7 @@ from server.researchers import researchers
 from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import Conflict, NotYourSession, Refusal, Store, StoreUnavailable
+from server.withdrawal import withdrawal
 
 LONGEST_MESSAGE = 500
 
@@ -44,6 +45,7 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     measure(app)
     app.before_request(_read_body)
     app.register_blueprint(participants)
+    app.register_blueprint(withdrawal)
     app.register_blueprint(researchers, url_prefix="/researcher")
     app.register_blueprint(operations)
     app.register_error_handler(HTTPException, _http_error)

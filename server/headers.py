@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 )
 ALWAYS = [
     ("Content-Security-Policy", CONTENT_SECURITY_POLICY),

@@ -17,6 +17,8 @@ from server.settings import Settings
 
 KEYS_TRIED_PER_MINUTE = 10
 """Wrong researcher's links from one address."""
+CODES_TRIED_PER_MINUTE = 20
+"""Wrong codes for a withdrawal from one address; a code has 40 bits."""
 
 
 class FixedWindow:
@@ -74,6 +76,7 @@ class RateLimits:
         self._starts = FixedWindow(settings.starts_per_minute, 60)
         self._requests = FixedWindow(settings.requests_per_second, 1)
         self._keys_tried = FixedWindow(KEYS_TRIED_PER_MINUTE, 60)
+        self._codes_tried = FixedWindow(CODES_TRIED_PER_MINUTE, 60)
 
     def count_start(self) -> None:
         """Count a session that is begun from this request's address."""
@@ -90,3 +93,11 @@ class RateLimits:
     def count_wrong_key(self) -> None:
         """Count a wrong researcher's link from this request's address."""
         self._keys_tried.count(request.remote_addr or "")
+
+    def refuse_guessing_codes(self) -> None:
+        """Refuse a withdrawal from an address that has tried too many wrong codes."""
+        self._codes_tried.refuse_if_reached(request.remote_addr or "")
+
+    def count_wrong_code(self) -> None:
+        """Count a wrong code from this request's address."""
+        self._codes_tried.count(request.remote_addr or "")

@@ -6,12 +6,11 @@ anything that is sent, practice feedback apart, which comes after the answer.
 
 import hashlib
 import secrets
-from functools import lru_cache
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
 from flask import Blueprint, Response, jsonify, render_template, request, send_from_directory
-from markdown_it import MarkdownIt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from werkzeug.exceptions import HTTPException
 
@@ -21,21 +20,27 @@ from batteries.tasks import task_named
 from experiment import records
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
-from experiment.study import Study
-from server import entry
+from server import entry, practice, sent
 from server.attention import has_passed_checks
 from server.context import context
 from server.logs import logger
 from server.metrics import figures
-from server.store import Identity, Refusal, SessionPlan, SessionStart, StoredSession
+from server.store import (
+    NOTHING_PASSED_OVER,
+    Identity,
+    Refusal,
+    Release,
+    SessionPlan,
+    SessionStart,
+    StoredSession,
+    Visit,
+)
 
 participants = Blueprint("participants", __name__, template_folder="templates")
 
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_RESPONSES_AT_ONCE = 100
-
-_markdown = MarkdownIt("commonmark", {"html": False})
 
 
 class BadRequest(HTTPException):
@@ -66,8 +71,33 @@ class Start(BaseModel):
     start_id: str = Field(
         pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
     )
-    consent_digest: str = Field(description="Digest of the consent that was shown, as `GET /api/study` gives it.")
+    consent_digest: str | None = Field(
+        description="Digest of the consent that was shown, as `GET /api/study` gives it."
+    )
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated.")
+    device: records.FoundDevice | None = Field(default=None, description="What the session is taken on.")
+
+
+class Opening(BaseModel):
+    """Body of `POST /api/visit`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    visit_id: str = Field(
+        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
+    )
+    device: records.FoundDevice | None = Field(default=None, description="What the session is opened on.")
+
+
+class AboutPerson(BaseModel):
+    """Body of `POST /api/demographics`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    session: str = Field(description="The session that the answers belong to.")
+    answers: dict[str, str | int | None] = Field(
+        max_length=30, description="Answers by the questions' names; null for one left out."
+    )
 
 
 class Answers(BaseModel):
@@ -104,17 +134,7 @@ def static(name: str) -> Response:
 @participants.get("/api/study")
 def study_texts() -> Response:
     """What is shown before the session; nothing is stored."""
-    study = context().study
-    timeline = study.definition.timeline
-    return jsonify(
-        title=study.definition.title,
-        language=study.definition.language,
-        consent_html=_html(study.texts[timeline.consent]),
-        consent_digest=_consent_digest(study),
-        instructions_html=[_html(study.texts[name]) for name in timeline.instructions],
-        fixation_ms=study.definition.timing.fixation_ms,
-        notice=_why_closed(),
-    )
+    return jsonify(sent.study_json(context().study, _why_closed()))
 
 
 @participants.post("/api/session")
@@ -122,18 +142,23 @@ def start() -> tuple[Response, int]:
     """Begin a session, after consent; somebody who has one gets that one."""
     body = _body(Start)
     study, store = context().study, context().store
-    if body.consent_digest != _consent_digest(study):
+    if body.consent_digest != sent.consent_digest(study):
         raise BadRequest(study.words.say("consent_changed"))
     under_way = _find_session()
     if under_way and under_way.session.status is Status.ACTIVE and under_way.plan.kind is body.kind:
-        store.resume_session(study, under_way.plan.session)
-        return _session_json(under_way), 200
+        return _session_json(store.open_session(study, _digest(_token()), Visit(body.start_id, body.device))), 200
     context().limits.count_start()
     token = secrets.token_urlsafe(32)
     stored = store.start_session(
         study,
         SessionStart(
-            body.start_id, body.kind, Source.WEB, _digest(token), body.consent_digest, _required_identity(body.kind)
+            body.start_id,
+            body.kind,
+            Source.WEB,
+            _digest(token),
+            body.consent_digest,
+            _required_identity(body.kind),
+            body.device,
         ),
     )
     logger.info("session begun", extra={"session": stored.plan.session, "group": stored.session.group})
@@ -146,9 +171,39 @@ def start() -> tuple[Response, int]:
 def session() -> Response:
     """The session's plan and how far it has come."""
     stored = _session()
-    if stored.session.status is Status.ACTIVE:
+    if stored.session.status is Status.ACTIVE and stored.ended_for is None:
         context().store.resume_session(context().study, stored.plan.session)
     return _session_json(stored)
+
+
+@participants.post("/api/visit")
+def visit() -> Response:
+    """Note that the session was opened again, and say how it goes on by the study's rules."""
+    before = _session()
+    body = _body(Opening)
+    stored = context().store.open_session(context().study, _digest(_token()), Visit(body.visit_id, body.device))
+    if stored.plan.session != before.plan.session:
+        logger.info("session begun again", extra={"session": stored.plan.session, "group": stored.session.group})
+    return _session_json(stored)
+
+
+@participants.post("/api/demographics")
+def demographics() -> Response:
+    """Store what somebody says about themselves, once."""
+    plan = _session().plan
+    body = _body(AboutPerson)
+    if body.session != plan.session:
+        raise Refusal("other_session")
+    questions = {question.name: question for question in context().study.demographics}
+    for name, answer in body.answers.items():
+        if name not in questions:
+            raise BadRequest(f"There is no question `{name}` about the person.")
+        try:
+            questions[name].check(answer)
+        except InputError as error:
+            raise BadRequest(str(error)) from None
+    context().store.add_demographics(plan.session, body.answers)
+    return jsonify({})
 
 
 @participants.post("/api/responses")
@@ -161,12 +216,14 @@ def respond() -> tuple[Response, int]:
     parts.limits.count_request(plan.session)
     body = _body(Answers)
     if body.session != plan.session:
-        _session()  # whoever is known no longer hears that first
+        plan = _session().plan  # whoever is known no longer hears that first; somebody may have begun again
+    if body.session != plan.session:
         # A page that waited offline while another session began in the same browser.
         raise Refusal("other_session")
     for response in body.responses:
         _check_response(plan, response)
-    is_new = parts.store.add_responses(plan.session, token_digest, body.responses)
+    passed_over = _passed_over(plan, body.responses)
+    is_new = parts.store.add_responses(plan.session, token_digest, body.responses, passed_over)
     figures().stored.inc(sum(is_new))
     stored = [
         {"response_id": response.response_id, "feedback": _feedback(plan, response)} for response in body.responses
@@ -180,10 +237,11 @@ def complete() -> Response:
     _body(Nothing)
     stored = _session()
     plan, store = stored.plan, context().store
+    answers = store.answers(plan.session)
     if stored.session.status is not Status.COMPLETED:
-        store.complete_session(context().study, plan.session, has_passed_checks(plan, store.answers(plan.session)))
+        store.complete_session(context().study, plan.session, has_passed_checks(plan, answers))
         logger.info("session completed", extra={"session": plan.session})
-    return jsonify(_completion(plan))
+    return jsonify(sent.completion_json(plan, answers))
 
 
 @participants.post("/api/withdraw")
@@ -248,11 +306,34 @@ def _session() -> StoredSession:
 def _check_response(plan: SessionPlan, response: records.Response) -> None:
     if response.trial_index >= len(plan.trials):
         raise BadRequest(f"There is no trial {response.trial_index} in this session.")
-    item = plan.trials[response.trial_index].item
+    trial = plan.trials[response.trial_index]
     try:
-        task_named(item.task).check_response(item.content, response.response)
+        if response.missing is not None:
+            _check_missing(plan, trial.phase, response)
+        else:
+            task_named(trial.item.task).check_response(trial.item.content, response.response)
     except InputError as error:
         raise BadRequest(f"Trial {response.trial_index}: {error}") from None
+
+
+def _check_missing(plan: SessionPlan, phase: Phase, response: records.Response) -> None:
+    timing, resume = plan.definition.timing, plan.definition.resume
+    may_be = {"deadline": timing.deadline_ms is not None, "interrupted": resume.interrupted_trial == "skip"}
+    if response.response is not None or phase is Phase.PRACTICE or not may_be[response.missing or ""]:
+        raise InputError(f"an answer cannot be missing here as `{response.missing}`.")
+
+
+def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> range:
+    """Return the rounds of practice that these answers may pass over; refuse what the practice does not lead to."""
+    n_practice = practice.n_planned(plan)
+    first_question = next((response for response in responses if response.trial_index == n_practice), None)
+    if plan.definition.practice_criterion is None or first_question is None:
+        return NOTHING_PASSED_OVER
+    answers = context().store.answers(plan.session) | {r.trial_index: r.response for r in responses}
+    judged = practice.judged_so_far(plan, answers, n_practice) if n_practice - 1 in answers else None
+    if judged and judged.has_ended:
+        raise Refusal("session_over")
+    return practice.passed_over(plan, answers)
 
 
 def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] | None:
@@ -260,39 +341,22 @@ def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] |
     if trial.phase is not Phase.PRACTICE:
         return None
     feedback = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
-    return {
+    said = {
         "correct": feedback.correct,
         "message": context().study.words.say(feedback.text, **feedback.values),
         "solution": feedback.solution,
     }
+    if practice.ends_round(plan, response.trial_index):
+        judged = practice.judge(plan, context().store.answers(plan.session), response.trial_index)
+        if judged.has_ended and _session().ended_for is None:
+            context().store.release_place(plan.session, Release.PRACTICE)
+        said["practice"] = sent.practice_json(plan, judged)
+    return said
 
 
 def _session_json(stored: StoredSession) -> Response:
-    plan = stored.plan
-    body: dict[str, Any] = {
-        "session": plan.session,
-        "kind": plan.kind,
-        "status": stored.session.status,
-        "fixation_ms": plan.definition.timing.fixation_ms,
-        "next_trial_index": stored.n_answered,
-        # Neither key, factors nor item id: a factor such as `outcome` may tell the answer.
-        "trials": [
-            {
-                "trial_index": trial.trial_index,
-                "phase": trial.phase,
-                "task": trial.item.task,
-                "content": trial.item.content,
-            }
-            for trial in plan.trials
-        ],
-    }
-    if stored.session.status is Status.COMPLETED:
-        body |= _completion(plan)
-    return jsonify(body)
-
-
-def _completion(plan: SessionPlan) -> dict[str, str]:
-    return {"completion_code": plan.completion_code, "debrief_html": _html(plan.debrief)}
+    answers = context().store.answers(stored.plan.session) if sent.needs_answers(stored) else None
+    return jsonify(sent.session_json(stored, answers))
 
 
 def _body(model: type[Model]) -> Model:
@@ -307,17 +371,6 @@ def _require_json() -> None:
     # A form on another site can post to us with the participant's cookie, but not with this content type.
     if request.mimetype != "application/json":
         raise BadRequest("The request must be application/json.")
-
-
-@lru_cache(maxsize=256)
-def _html(markdown: str) -> str:
-    rendered: str = _markdown.render(markdown)
-    return rendered
-
-
-def _consent_digest(study: Study) -> str:
-    text = study.texts[study.definition.timeline.consent]
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _digest(token: str) -> str:

@@ -6,6 +6,7 @@ its `log`, `identities`, `registry`; `checksums` chains what is kept, so that `v
 """
 
 from server.store.contract import (
+    NOTHING_PASSED_OVER,
     AddedRun,
     Conflict,
     Identity,
@@ -19,10 +20,12 @@ from server.store.contract import (
     StoredSession,
     StoreUnavailable,
     StudyFull,
+    Visit,
 )
 from server.store.sqlite import SqliteStore
 
 __all__ = [
+    "NOTHING_PASSED_OVER",
     "AddedRun",
     "Conflict",
     "Identity",
@@ -37,4 +40,5 @@ __all__ = [
     "StoreUnavailable",
     "StoredSession",
     "StudyFull",
+    "Visit",
 ]

@@ -6,8 +6,8 @@ from itertools import chain
 from typing import Any
 
 from experiment.records import Response, Status
-from server.store.checksums import RESPONSE_COLUMNS, link
-from server.store.contract import Conflict, NotYourSession, Refusal
+from server.store.checksums import RESPONSE_COLUMNS, link_answer
+from server.store.contract import NOTHING_PASSED_OVER, Conflict, NotYourSession, Refusal
 from server.store.database import Database, marks
 from server.store.registry import as_json
 from server.store.times import as_text, now
@@ -25,6 +25,8 @@ class Answers:
     session: str
     token_digest: str
     responses: Sequence[Response]
+    passed_over: range = NOTHING_PASSED_OVER
+    """Practice trials that the session need not answer."""
 
 
 @dataclass
@@ -57,7 +59,7 @@ def add(db: Database, batch: Sequence[Answers]) -> list[list[bool] | Conflict]:
         try:
             if state is None or state.token_digest != answers.token_digest:
                 raise NotYourSession("opened_elsewhere")
-            outcomes.append([_accept(db, answers.session, state, r, received_at, accepted) for r in answers.responses])
+            outcomes.append([_accept(db, answers, state, one, received_at, accepted) for one in answers.responses])
         except Conflict as conflict:
             if before:
                 states[answers.session] = before
@@ -105,7 +107,7 @@ def _note_known_ids(db: Database, batch: Sequence[Answers], states: dict[str, _S
 
 def _accept(
     db: Database,
-    session: str,
+    answers: Answers,
     state: _State,
     response: Response,
     received_at: str,
@@ -113,19 +115,21 @@ def _accept(
 ) -> bool:
     """Add the row of a new answer to those accepted, or find that it is stored already."""
     if response.trial_index < state.n_answered:
-        _check_is_retry(db, session, response, accepted)
+        _check_is_retry(db, answers.session, response, accepted)
         return False
     if state.status != Status.ACTIVE:
         raise Refusal("session_over")
     if response.trial_index >= state.n_trials:
         raise Conflict(f"There is no trial {response.trial_index} in this session.")
+    if state.n_answered in answers.passed_over:
+        state.n_answered = answers.passed_over.stop
     if response.trial_index > state.n_answered:
         raise Refusal("answer_missing")
     if response.response_id in state.known_ids:
         raise Conflict(ID_IN_USE)
     state.known_ids.add(response.response_id)
-    values = row(session, response, received_at)
-    state.n_answered, state.checksum = state.n_answered + 1, link(state.checksum, values)
+    values = row(answers.session, response, received_at)
+    state.n_answered, state.checksum = state.n_answered + 1, link_answer(state.checksum, values)
     accepted.append((*values, state.checksum))
     return True
 
@@ -133,11 +137,13 @@ def _accept(
 def _check_is_retry(db: Database, session: str, response: Response, accepted: Iterable[tuple[Any, ...]]) -> None:
     sent = (response.response_id, as_json(response.response))
     stored = db.execute(
-        "SELECT response_id, response FROM responses WHERE session = ? AND trial_index = ? AND attempt = 1",
+        "SELECT response_id, response FROM responses WHERE session = ? AND trial_index = ?",
         (session, response.trial_index),
     ).fetchone()
     if stored is None:  # accepted in this very batch, and not yet written
-        stored = next((row[3], row[4]) for row in accepted if row[:2] == (session, response.trial_index))
+        stored = next(((row[3], row[4]) for row in accepted if row[:2] == (session, response.trial_index)), None)
+    if stored is None:  # passed over, and so never answered
+        raise Refusal("answered_already")
     if stored == sent:
         return
     if stored[0] == response.response_id:
@@ -157,7 +163,7 @@ def row(
     return (
         session,
         response.trial_index,
-        1,
+        response.attempt,
         response.response_id,
         as_json(response.response),
         _plain(response.rt_ms),
@@ -173,6 +179,11 @@ def row(
         int(valid),
         text,
         None if imported_correct is None else int(imported_correct),
+        response.visit,
+        response.input,
+        response.missing,
+        as_json(response.signals.model_dump(exclude_defaults=True)) if response.signals else None,
+        as_json(response.jspsych.model_dump()) if response.jspsych else None,
     )
 
 

@@ -113,6 +113,24 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str) -> tup
     return chosen, seed
 
 
+def reserve_in(log: Log, held: "HeldPlace", recruitment: Recruitment, session: str) -> int:
+    """Reserve a place for another session of somebody, in the group where theirs was released; return its seed.
+
+    Raises
+    ------
+    StudyFull
+        If there is no room in it.
+    """
+    if not _has_room_now(log, held, recruitment):
+        raise StudyFull("place_given_away")
+    groups = read_places(log.db, log.study_digest, held.kind)
+    seed = groups[held.group - 1].n_begun + 1
+    _count(log, held.kind, held.group, n_begun=1, n_reserved=1)
+    numbers = _numbers(groups, recruitment)
+    log.write("reserved", session, kind=held.kind, group=held.group, seed=seed, instead_of=held.session, **numbers)
+    return seed
+
+
 def release_expired(log: Log, recruitment: Recruitment) -> None:
     """Release the places of people who have not answered for the study's time-out."""
     for session, group, seen_at in _expired(log.db, log.study_digest, recruitment):

@@ -14,9 +14,12 @@ from typing import Any
 RESPONSE_COLUMNS = (
     "session", "trial_index", "attempt", "response_id", "response", "rt_ms", "fixation_ms", "fixation_frames",
     "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at", "frames_dropped", "focus_lost",
-    "valid", "text", "imported_correct",
+    "valid", "text", "imported_correct", "visit", "input", "missing", "signals", "jspsych",
 )  # fmt: skip
 """What is stored of an answer and covered by its checksum, in this order."""
+
+N_FIRST_COLUMNS = 18
+"""How many of them there were before `m003`; answers of that time have their checksums over these alone."""
 
 FIXED = """
     session, participant, kind, study_digest, battery_digest, "group", seed, source, started_at, consent_digest,
@@ -40,6 +43,25 @@ def link(previous: str, values: Sequence[Any]) -> str:
     """
     # A plain and fast form, not the canonical one: the same Python types come from every store, in fixed order.
     return hashlib.sha256(json.dumps([previous, *values], separators=(",", ":")).encode()).hexdigest()
+
+
+def link_answer(previous: str, values: Sequence[Any]) -> str:
+    """Return the checksum of an answer after the one before it.
+
+    Later columns without a value are left out at the end, so that answers stored before there were these columns keep
+    their checksums.
+
+    Parameters
+    ----------
+    previous
+        The checksum before.
+    values
+        The answer, in the order of `RESPONSE_COLUMNS`.
+    """
+    n_covered = len(values)
+    while n_covered > N_FIRST_COLUMNS and values[n_covered - 1] is None:
+        n_covered -= 1
+    return link(previous, values[:n_covered])
 
 
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:

@@ -1,7 +1,7 @@
 """What every store promises."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,7 +9,7 @@ from typing import Any
 
 from batteries.items import Item
 from experiment.plan import Phase
-from experiment.records import Kind, Response, Run, Session, Source
+from experiment.records import FoundDevice, Kind, Response, Run, Session, Source, Status
 from experiment.study import Study, StudyDefinition
 from experiment.texts import ENGLISH
 from server.store.database import Database
@@ -48,6 +48,9 @@ class StoreUnavailable(Exception):
     """The store cannot be used now (full disk, locked file, no connection); nothing was acknowledged, so try again."""
 
 
+NOTHING_PASSED_OVER = range(0)
+
+
 class Place(StrEnum):
     """What has become of the place that a session was given in its group."""
 
@@ -64,6 +67,14 @@ class Release(StrEnum):
     ATTENTION_CHECK = "attention check"
     RETURN = "return"
     EXCLUSION = "exclusion"
+    PRACTICE = "practice not passed"
+    TOO_OLD = "too old to go on"
+    RELOADED = "reloaded too often"
+    RESTARTED = "begun again"
+
+
+ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED)
+"""Reasons after which a session that was not completed cannot be gone on with, by the study's own rules."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +95,11 @@ class SessionPlan:
     kind: Kind
     definition: StudyDefinition
     """As the study said when the session began, whatever has changed in the folder since."""
-    debrief: str
-    """Markdown, from the same time."""
+    texts: Mapping[str, str]
+    """The participants' pages by file name, from the same time."""
     trials: tuple[StoredTrial, ...]
-    completion_code: str
+    own_code: str
+    """By which the participant can have the answers deleted; also the completion code, where the study fixes none."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,19 @@ class StoredSession:
     session: Session
     plan: SessionPlan
     n_answered: int
+    """Trials that are answered, or were passed over."""
     place: Place
+    release_reason: str | None
+    n_visits: int
+    has_demographics: bool
+    """Whether the questions about the person have been answered."""
+
+    @property
+    def ended_for(self) -> Release | None:
+        """Why the session cannot be gone on with by the study's rules, or None."""
+        if self.session.status is not Status.ACTIVE or self.release_reason not in ENDED_FOR:
+            return None
+        return Release(self.release_reason)
 
 
 @dataclass(frozen=True)
@@ -121,10 +145,27 @@ class SessionStart:
     source: Source
     token_digest: str
     """SHA-256 of the secret by which the client will be known."""
-    consent_digest: str
-    """SHA-256 of the text that was agreed to."""
+    consent_digest: str | None
+    """SHA-256 of the text that was agreed to; None where the study asks for no consent on the page."""
     identity: Identity | None = None
     """Who it is, where people do not come by an open link."""
+    device: FoundDevice | None = None
+    """What the session is taken on."""
+
+    @property
+    def visit(self) -> "Visit":
+        """The session's first opening, or, by somebody known, another one."""
+        return Visit(self.start_id, self.device)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One opening of a session: its start, a reload, another browser."""
+
+    visit_id: str
+    """UUID made by the client; a retry with the same id is one visit."""
+    device: FoundDevice | None = None
+    """What it was opened on."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +263,7 @@ class Store(ABC):
 
         The seed is the session's number within its kind and group, so that the plans of a whole study can be made
         again without its data. The same start given twice begins one session, and so does the same identity; the
-        later token is then the valid one.
+        later token is then the valid one, and the study's rules for coming back hold (`open_session`).
 
         Raises
         ------
@@ -252,8 +293,21 @@ class Store(ABC):
         """Return a session's answers by trial index."""
 
     @abstractmethod
-    def add_responses(self, session: str, token_digest: str, responses: Sequence[Response]) -> list[bool]:
+    def add_responses(
+        self, session: str, token_digest: str, responses: Sequence[Response], passed_over: range = NOTHING_PASSED_OVER
+    ) -> list[bool]:
         """Store answers to the next trials of a session, all of them or none.
+
+        Parameters
+        ----------
+        session
+            Its name.
+        token_digest
+            By which it is known.
+        responses
+            The answers, in the order of their trials.
+        passed_over
+            Trials that need no answer, up to the first of `responses`: rounds of practice, once one was passed.
 
         Returns
         -------
@@ -267,6 +321,10 @@ class Store(ABC):
         Conflict
             If a trial is not the next one, the session is over, or an id belongs to another answer.
         """
+
+    @abstractmethod
+    def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
+        """Store what somebody said about themselves; return whether it is the first time, as only that counts."""
 
     @abstractmethod
     def complete_session(self, study: Study, session: str, passed_checks: bool) -> None:
@@ -283,7 +341,26 @@ class Store(ABC):
 
     @abstractmethod
     def withdraw_session(self, session: str) -> None:
-        """Delete a session's answers, release its place and close it; again is the same as once."""
+        """Delete a session's answers, release its place and close it; again is the same as once.
+
+        What the same person answered in an earlier session, before they began again, goes too.
+        """
+
+    @abstractmethod
+    def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
+        """Note that a session was opened again, and apply the study's rules for that (`resume` in `study.yaml`).
+
+        Beyond the rules' bounds the session ends (`StoredSession.ended_for`), or another one is begun by the same
+        person in the same group, to which the token then belongs. Otherwise as `resume_session`. A session that is
+        over, or of which all is answered, is left as it is.
+
+        Raises
+        ------
+        NotYourSession
+            If no session belongs to the token.
+        StudyFull
+            If the place was given to somebody else.
+        """
 
     @abstractmethod
     def resume_session(self, study: Study, session: str) -> None:
@@ -349,6 +426,10 @@ class Store(ABC):
     @abstractmethod
     def registered_definitions(self, study: Study) -> list[RegisteredDefinition]:
         """Return what `study.yaml` said for the sessions of people and simulated participants in this study."""
+
+    @abstractmethod
+    def sessions(self, study: Study) -> list[dict[str, Any]]:
+        """Return a row for each session of people and simulated participants in this study, without identities."""
 
     @abstractmethod
     def trials(self, study: Study | None = None) -> list[dict[str, Any]]:

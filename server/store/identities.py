@@ -23,7 +23,7 @@ def session_of(db: Database, study: str, identity: Identity) -> tuple[str] | Non
     """Return the session that this person has begun, in any version of the study."""
     row: tuple[str] | None = db.execute(
         "SELECT session FROM identities JOIN sessions USING (participant) "
-        "WHERE study = ? AND identities.source = ? AND external_id = ?",
+        "WHERE study = ? AND identities.source = ? AND external_id = ? ORDER BY started_at DESC LIMIT 1",
         (study, identity.source, identity.external_id),
     ).fetchone()
     return row

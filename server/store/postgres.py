@@ -223,7 +223,8 @@ def _prepare(url: str) -> None:
                     "switch it on in postgresql.conf."
                 )
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
-            _refuse_strange_tables(connection)
+            if postgres_schema.VERSION in _applied(connection):
+                return  # not again: a change of tables would wait for whoever reads them, and all writers behind it
             for statement in postgres_schema.STATEMENTS:
                 connection.execute(statement.encode())
             connection.execute(
@@ -237,19 +238,23 @@ def _prepare(url: str) -> None:
         ) from None
 
 
-def _refuse_strange_tables(connection: Connection) -> None:
+def _applied(connection: Connection) -> set[str]:
+    """Return the versions of our tables that a database has had; refuse one that is another program's, or newer."""
+
     def is_there(table: str) -> bool:
         return bool(_one(connection, "SELECT to_regclass(%s) IS NOT NULL", (table,))[0])
 
     if is_there("_migrations"):
-        applied = connection.execute("SELECT name FROM _migrations").fetchall()
-        unknown = sorted({name for (name,) in applied} - set(KNOWN_MIGRATIONS))
+        applied = {name for (name,) in connection.execute("SELECT name FROM _migrations")}
+        unknown = sorted(applied - set(KNOWN_MIGRATIONS))
         if unknown:
             raise InputError(
                 f"this store was written by a newer Equipoise (it has {', '.join(unknown)}); update Equipoise."
             )
-    elif any(map(is_there, [*TABLES, "trials"])):
+        return applied
+    if any(map(is_there, [*TABLES, "trials"])):
         raise InputError("this database holds tables of another program; make a database for Equipoise alone.")
+    return set()
 
 
 def _one(connection: Connection, query: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...]:

@@ -1,12 +1,13 @@
 """Tables of the PostgreSQL store: the same as SQLite's, by name and column.
 
-`CREATE ... IF NOT EXISTS` alone, under a lock, so that servers that start together do not hinder each other. Double
-precision, as everywhere in Equipoise; flags are integers, and times and JSON are texts, as in SQLite.
+Made once, under a lock, so that servers that start together do not hinder each other; a database of an earlier version
+gets what it lacks. Double precision, as everywhere in Equipoise; flags are integers, and times and JSON are texts, as
+in SQLite.
 """
 
 from server.store.view import TRIALS
 
-VERSION = "m002_places_and_checksums"
+VERSION = "m003_visits_signals_demographics"
 """Of SQLite's migrations, the one that these tables are equal to."""
 
 STATEMENTS = (
@@ -57,6 +58,13 @@ STATEMENTS = (
     )
     """,
     """
+    ALTER TABLE responses
+      ADD COLUMN IF NOT EXISTS visit INTEGER, ADD COLUMN IF NOT EXISTS input TEXT,
+      ADD COLUMN IF NOT EXISTS missing TEXT, ADD COLUMN IF NOT EXISTS signals TEXT,
+      ADD COLUMN IF NOT EXISTS jspsych TEXT
+    """,
+    "ALTER TABLE sessions ADD COLUMN IF NOT EXISTS demographics TEXT",
+    """
     CREATE TABLE IF NOT EXISTS places (
       study_digest TEXT REFERENCES studies (study_digest), kind TEXT, "group" INTEGER, n_begun INTEGER NOT NULL,
       n_reserved INTEGER NOT NULL, n_confirmed INTEGER NOT NULL, is_open INTEGER NOT NULL,
@@ -81,5 +89,11 @@ STATEMENTS = (
     )
     """,
     "CREATE INDEX IF NOT EXISTS identities_participant ON identities (participant)",
+    """
+    CREATE TABLE IF NOT EXISTS visits (
+      session TEXT REFERENCES sessions (session), visit INTEGER, visit_id TEXT NOT NULL, at TEXT NOT NULL,
+      next_trial_index INTEGER NOT NULL, device TEXT, PRIMARY KEY (session, visit)
+    )
+    """,
     f"CREATE OR REPLACE VIEW trials AS {TRIALS}",
 )

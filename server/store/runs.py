@@ -6,7 +6,7 @@ from experiment.plan import Phase, Plan, Trial
 from experiment.records import Kind, Participant, Run, Session, Status
 from experiment.study import Study
 from server.store import answers, sessions
-from server.store.checksums import link
+from server.store.checksums import link_answer
 from server.store.contract import AddedRun, Conflict
 from server.store.database import Database, insert_sql
 from server.store.log import Log
@@ -58,6 +58,7 @@ def _insert(db: Database, study: Study, run: Run, session: str, label: str) -> N
         Trial(trial_index=index, phase=Phase.TEST, item_id=item_id) for index, item_id in enumerate(run.item_ids)
     )
     described = (label, run.model, run.model_version, run.temperature, run.prompt_digest, as_json(run.parameters))
+    db.execute("INSERT INTO participants (participant, kind) VALUES (?, ?)", (session, Kind.MODEL.value))
     checksum = sessions.insert(
         db,
         Session(
@@ -83,7 +84,7 @@ def _insert(db: Database, study: Study, run: Run, session: str, label: str) -> N
     rows = []
     for response in sorted(run.responses, key=lambda response: response.trial_index):
         values = answers.row(session, response, received_at, response.valid, response.text, response.imported_correct)
-        checksum = link(checksum, values)
+        checksum = link_answer(checksum, values)
         rows.append((*values, checksum))
     answers.write(db, rows)
     db.execute("UPDATE sessions SET n_answered = ?, checksum = ? WHERE session = ?", (len(rows), checksum, session))

@@ -11,7 +11,7 @@ from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
 from batteries.store_format import KNOWN_MIGRATIONS
-from server.store.checksums import RESPONSE_COLUMNS, link
+from server.store.checksums import N_FIRST_COLUMNS, RESPONSE_COLUMNS, link
 from server.store.database import SqliteDatabase, insert_sql
 from server.store.log import lock_log
 from server.store.registry import content_checksum
@@ -19,6 +19,8 @@ from server.store.sessions import beginning
 from server.store.view import TRIALS
 
 migrations = Migrations("equipoise")
+
+COLUMNS_OF_M002 = RESPONSE_COLUMNS[:N_FIRST_COLUMNS]
 
 
 @migrations()
@@ -117,11 +119,10 @@ def _keep_responses_by_session(db: Database) -> None:
         """
     )
     before = {column.name for column in db.table("responses").columns}
-    columns = ", ".join(column for column in RESPONSE_COLUMNS if column in before)
+    columns = ", ".join(column for column in COLUMNS_OF_M002 if column in before)
     db.execute(f"INSERT INTO responses_by_session ({columns}, checksum) SELECT {columns}, '' FROM responses")
     db.execute("DROP TABLE responses")
     db.execute("ALTER TABLE responses_by_session RENAME TO responses")
-    db.create_view("trials", TRIALS)
 
 
 def _chain_what_is_there(db: SqliteDatabase) -> None:
@@ -173,7 +174,7 @@ def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
     """Write the checksums of a session's answers; return how many there are, and the last."""
     checksum = beginning(db, session)
     rows = db.execute(
-        f"SELECT {', '.join(RESPONSE_COLUMNS)} FROM responses WHERE session = ? ORDER BY trial_index, attempt",
+        f"SELECT {', '.join(COLUMNS_OF_M002)} FROM responses WHERE session = ? ORDER BY trial_index, attempt",
         (session,),
     ).fetchall()
     for row in rows:
@@ -183,6 +184,21 @@ def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
             (checksum, *row[:3]),
         )
     return len(rows), checksum
+
+
+@migrations()
+def m003_visits_signals_demographics(db: Database) -> None:
+    """Each opening of a session, questions about the person, and how an answer came about."""
+    for column, kind in {"visit": int, "input": str, "missing": str, "signals": str, "jspsych": str}.items():
+        db.table("responses").add_column(column, kind)
+    db.table("sessions").add_column("demographics", str)
+    db.table("visits").create(
+        {"session": str, "visit": int, "visit_id": str, "at": str, "next_trial_index": int, "device": str},
+        pk=("session", "visit"), not_null={"visit_id", "at", "next_trial_index"},
+        foreign_keys=[("session", "sessions", "session")], strict=True,
+    )  # fmt: skip
+    db.execute("DROP VIEW IF EXISTS trials")
+    db.create_view("trials", TRIALS)
 
 
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

@@ -1,19 +1,22 @@
 """Sessions from their start to their end, as statements inside a transaction: each does all or raises."""
 
+import json
 import secrets
-from collections.abc import Sequence
-from datetime import UTC, datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from experiment.plan import Plan, plan_session
-from experiment.records import Kind, Participant, Session, Status
-from experiment.study import Study
+from experiment.records import Kind, Participant, Session, Source, Status
+from experiment.study import Study, StudyDefinition
 from server.store import assignment, identities
 from server.store.assignment import HeldPlace
 from server.store.checksums import FIXED, SESSIONS, beginning_of_session
-from server.store.contract import Refusal, Release, SessionStart, StudyFull
+from server.store.contract import ENDED_FOR, NotYourSession, Place, Refusal, Release, SessionStart, StudyFull, Visit
 from server.store.database import Database, insert_sql
 from server.store.log import Log, lock_log
+from server.store.registry import as_json
 from server.store.times import as_text, now
 
 
@@ -27,11 +30,29 @@ def start(db: Database, study: Study, start: SessionStart) -> None:
     if known is not None:
         _resume_elsewhere(db, study, known, start)
         return
-    name, participant = secrets.token_hex(8), f"p-{secrets.token_hex(6)}"
+    name, participant = secrets.token_hex(8), Participant(participant=f"p-{secrets.token_hex(6)}", kind=start.kind)
     group, seed = assignment.reserve(log, start.kind, study.definition.recruitment, name)
+    db.execute(
+        "INSERT INTO participants (participant, kind) VALUES (?, ?)", (participant.participant, participant.kind.value)
+    )
+    _begin(db, study, name, participant, group, seed, start, start.visit)
+    if start.identity is not None:
+        identities.insert(db, study.name, start.identity, participant.participant)
+
+
+def _begin(
+    db: Database,
+    study: Study,
+    name: str,
+    participant: Participant,
+    group: int,
+    seed: int,
+    start: SessionStart,
+    visit: Visit,
+) -> None:
     session = Session(
         session=name,
-        participant=Participant(participant=participant, kind=start.kind),
+        participant=participant,
         study_digest=study.digest,
         battery_digest=study.battery.digest,
         group=group,
@@ -40,9 +61,8 @@ def start(db: Database, study: Study, start: SessionStart) -> None:
         status=Status.ACTIVE,
         started_at=datetime.now(UTC),
     )
-    insert(db, session, plan_session(study, group, seed), start, completion_code(study, start.kind))
-    if start.identity is not None:
-        identities.insert(db, study.name, start.identity, participant)
+    insert(db, session, plan_session(study, group, seed), start, secrets.token_hex(5).upper())
+    _note_visit(db, name, visit)
 
 
 def _known_session(db: Database, study: Study, start: SessionStart) -> str | None:
@@ -60,18 +80,98 @@ def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionSt
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
         raise Refusal("cannot_begin_again")
-    if held.status is Status.ACTIVE:
-        _regain(log, held, study)
     db.execute(
         "UPDATE sessions SET token_digest = ?, start_id = ? WHERE session = ?",
         (start.token_digest, start.start_id, session),
     )
+    _come_back(log, held, study, start.visit)
 
 
-def completion_code(study: Study, kind: Kind) -> str:
-    """Return the study's fixed code, or one of the session's own; a simulated participant never gets the fixed one."""
-    fixed = study.definition.completion_code
-    return fixed if fixed and kind is Kind.HUMAN else secrets.token_hex(4).upper()
+def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> None:
+    """See `Store.open_session`."""
+    found = db.execute("SELECT session FROM sessions WHERE token_digest = ?", (token_digest,)).fetchone()
+    if found is None:
+        raise NotYourSession("opened_elsewhere")
+    log = _lock(db, found[0])
+    _come_back(log, assignment.held_place(db, found[0]), study, visit)
+
+
+def _come_back(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
+    """Go on with a session, or do what the study's rules say of one that is opened too late or too often."""
+    db = log.db
+    if held.status is not Status.ACTIVE or held.release_reason in ENDED_FOR:
+        return
+    known = db.execute("SELECT 1 FROM visits WHERE session = ? AND visit_id = ?", (held.session, visit.visit_id))
+    if known.fetchone():
+        _regain(log, held, study)
+        return
+    reason = None if held.has_all_answers else _broken_rule(db, held.session)
+    if reason is None:
+        _regain(log, held, study)
+        _note_visit(db, held.session, visit)
+    elif _definition(db, held.session).resume.otherwise == "end" or log.study_digest != study.digest:
+        assignment.release(log, held, reason)  # also where the study has a new version since, with groups of its own
+    else:
+        _begin_again(log, held, study, visit)
+
+
+def _broken_rule(db: Database, session: str) -> Release | None:
+    rules = _definition(db, session).resume
+    started_at, n_visits = db.execute(
+        "SELECT started_at, (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session) "
+        "FROM sessions WHERE session = ?",
+        (session,),
+    ).fetchone()
+    age = datetime.now(UTC) - datetime.fromisoformat(started_at)
+    if rules.max_age_min is not None and age > timedelta(minutes=rules.max_age_min):
+        return Release.TOO_OLD
+    if rules.max_reloads is not None and n_visits > rules.max_reloads:
+        return Release.RELOADED
+    return None
+
+
+def _definition(db: Database, session: str) -> StudyDefinition:
+    """Return the study's definition as it was when the session began."""
+    (text,) = db.execute(
+        "SELECT definition FROM sessions JOIN studies USING (study_digest) WHERE session = ?", (session,)
+    ).fetchone()
+    return StudyDefinition.model_validate_json(text)
+
+
+def _begin_again(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
+    """Begin another session of the same person, in the same group; the first one's answers stay with it."""
+    db = log.db
+    participant, source, consent_digest, token_digest, demographics = db.execute(
+        "SELECT participant, source, consent_digest, token_digest, demographics FROM sessions WHERE session = ?",
+        (held.session,),
+    ).fetchone()
+    if held.place is Place.RESERVED:
+        assignment.release(log, held, Release.RESTARTED)
+    db.execute("UPDATE sessions SET token_digest = NULL WHERE session = ?", (held.session,))
+    name = secrets.token_hex(8)
+    seed = assignment.reserve_in(log, held, study.definition.recruitment, name)
+    start = SessionStart(str(uuid.uuid4()), held.kind, Source(source), token_digest, consent_digest)
+    _begin(db, study, name, Participant(participant=participant, kind=held.kind), held.group, seed, start, visit)
+    db.execute("UPDATE sessions SET demographics = ? WHERE session = ?", (demographics, name))
+
+
+def _note_visit(db: Database, session: str, visit: Visit) -> None:
+    device = as_json(visit.device.model_dump()) if visit.device else None
+    db.execute(
+        "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "
+        "SELECT session, (SELECT COUNT(*) + 1 FROM visits WHERE session = ?), ?, ?, n_answered, ? "
+        "FROM sessions WHERE session = ?",
+        (session, visit.visit_id, now(), device, session),
+    )
+
+
+def add_demographics(db: Database, session: str, answers: Mapping[str, Any]) -> bool:
+    """See `Store.add_demographics`."""
+    stored = db.execute(
+        "UPDATE sessions SET demographics = ? WHERE session = ? AND demographics IS NULL AND status = 'active'",
+        (as_json({"answers": dict(answers), "received_at": now()}), session),
+    )
+    return stored.rowcount > 0
 
 
 def insert(
@@ -82,7 +182,7 @@ def insert(
     completion_code: str | None = None,
     run: Sequence[Any] | None = None,
 ) -> str:
-    """Store a new session with its participant and its plan; return the checksum that its answers go on from.
+    """Store a new session of a participant, with its plan; return the checksum that its answers go on from.
 
     `run` is what is stored of a model's run: label, model, version, temperature, prompt digest, parameters.
     """
@@ -104,9 +204,6 @@ def insert(
         completed_at if run else None,
     )
     checksum = beginning_of_session(fixed, ((trial.phase, trial.item_id) for trial in plan.trials))
-    db.execute(
-        "INSERT INTO participants (participant, kind) VALUES (?, ?)", (participant.participant, participant.kind.value)
-    )
     row: dict[str, Any] = {
         "session": session.session,
         "participant": participant.participant,
@@ -185,16 +282,26 @@ def complete(db: Database, study: Study, session: str, passed_checks: bool) -> N
 
 def withdraw(db: Database, session: str) -> None:
     """See `Store.withdraw_session`."""
+    for (one,) in db.execute(
+        "SELECT session FROM sessions WHERE participant = (SELECT participant FROM sessions WHERE session = ?) "
+        "ORDER BY session",
+        (session,),
+    ).fetchall():
+        _withdraw_one(db, one)
+
+
+def _withdraw_one(db: Database, session: str) -> None:
     log = _lock(db, session)
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
         return
     # The session's row first: an answer that is on its way waits for it, and then finds the session closed.
     db.execute(
-        "UPDATE sessions SET status = 'withdrawn', n_answered = 0, checksum = ? WHERE session = ?",
+        "UPDATE sessions SET status = 'withdrawn', n_answered = 0, checksum = ?, demographics = NULL WHERE session = ?",
         (beginning(db, session), session),
     )
     deleted = db.execute("DELETE FROM responses WHERE session = ?", (session,))
+    db.execute("UPDATE visits SET device = NULL WHERE session = ?", (session,))
     log.write("withdrew", session, group=held.group, answers_deleted=deleted.rowcount)
     assignment.release(log, held, Release.WITHDRAWAL)
 
@@ -208,3 +315,36 @@ def release_place(db: Database, session: str, reason: Release) -> bool:
 def _lock(db: Database, session: str) -> Log:
     (study_digest,) = db.execute("SELECT study_digest FROM sessions WHERE session = ?", (session,)).fetchone()
     return lock_log(db, study_digest)
+
+
+LISTED = (
+    "session", "participant", "kind", "version", "group", "source", "status", "place", "release_reason", "started_at",
+    "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "n_visits",
+)  # fmt: skip
+"""What is listed of a session, beside its device and what the participant said about themselves."""
+
+
+def listed(db: Database, study: str) -> list[dict[str, Any]]:
+    """See `Store.sessions`."""
+    rows = db.execute(
+        """
+        SELECT session, participant, kind, version, "group", source, status, place, release_reason, started_at,
+               completed_at, n_trials, n_answered, definition, consent_digest,
+               (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session),
+               (SELECT device FROM visits WHERE visits.session = sessions.session AND visit = 1), demographics
+          FROM sessions JOIN participants USING (participant) JOIN studies USING (study_digest)
+         WHERE study = ? AND kind <> 'model' ORDER BY started_at, session
+        """,
+        (study,),
+    ).fetchall()
+    return [_listed(row) for row in rows]
+
+
+def _listed(row: Sequence[Any]) -> dict[str, Any]:
+    *fields, definition, consent_digest, n_visits, device, demographics = row
+    version = StudyDefinition.model_validate_json(definition).timeline.consent_version if consent_digest else None
+    found = dict(zip(LISTED, (*fields, version, consent_digest, n_visits), strict=True))
+    said = json.loads(demographics)["answers"] if demographics else {}
+    used = json.loads(device) if device else {}
+    device_columns = {f"device_{name}": value for name, value in used.items()}
+    return found | device_columns | {f"demographics_{name}": value for name, value in said.items()}

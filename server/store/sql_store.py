@@ -3,7 +3,7 @@
 import json
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from experiment.records import Participant, Response, Run, Session
 from experiment.study import Study, StudyDefinition
 from server.store import answers, assignment, identities, registry, runs, sessions
 from server.store.contract import (
+    NOTHING_PASSED_OVER,
     AddedRun,
     Event,
     GroupProgress,
@@ -27,6 +28,7 @@ from server.store.contract import (
     StoredSession,
     StoredTrial,
     StudyFull,
+    Visit,
 )
 from server.store.database import Database
 from server.store.log import lock_log, read_log
@@ -80,7 +82,8 @@ class SqlStore(Store):
             row = db.execute(
                 """
                 SELECT session, participant, kind, study_digest, battery_digest, "group", seed, source, status,
-                       started_at, completed_at, n_answered, place, completion_code
+                       started_at, completed_at, n_answered, place, completion_code, release_reason,
+                       (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session), demographics IS NOT NULL
                   FROM sessions JOIN participants USING (participant) WHERE token_digest = ?
                 """,
                 (token_digest,),
@@ -88,7 +91,7 @@ class SqlStore(Store):
             if row is None:
                 return None
             (name, participant, kind, study_digest, battery_digest, group, seed, source, status, started_at,
-             completed_at, n_answered, place, completion_code) = row  # fmt: skip
+             completed_at, n_answered, place, own_code, release_reason, n_visits, has_demographics) = row  # fmt: skip
             session = Session(
                 session=name,
                 participant=Participant(participant=participant, kind=kind),
@@ -101,12 +104,22 @@ class SqlStore(Store):
                 started_at=started_at,
                 completed_at=completed_at,
             )
-            plan = self._plans.get(token_digest) or self._read_plan(db, session, completion_code)
+            plan = self._plans.get(token_digest)
+            if plan is None or plan.session != name:  # a person who began again keeps their token
+                plan = self._read_plan(db, session, own_code)
         with self._lock:
             while len(self._plans) >= MAX_PLANS_IN_MEMORY:
                 del self._plans[next(iter(self._plans))]
             self._plans[token_digest] = plan
-        return StoredSession(session=session, plan=plan, n_answered=n_answered, place=Place(place))
+        return StoredSession(
+            session=session,
+            plan=plan,
+            n_answered=n_answered,
+            place=Place(place),
+            release_reason=release_reason,
+            n_visits=n_visits,
+            has_demographics=bool(has_demographics),
+        )
 
     def find_plan(self, token_digest: str) -> SessionPlan | None:
         plan = self._plans.get(token_digest)
@@ -115,7 +128,7 @@ class SqlStore(Store):
             plan = stored.plan if stored else None
         return plan
 
-    def _read_plan(self, db: Database, session: Session, completion_code: str) -> SessionPlan:
+    def _read_plan(self, db: Database, session: Session, own_code: str) -> SessionPlan:
         if session.study_digest not in self._definitions:
             self._definitions[session.study_digest] = registry.definition_and_texts(db, session.study_digest)
         if session.battery_digest not in self._items:
@@ -130,17 +143,22 @@ class SqlStore(Store):
             session=session.session,
             kind=session.participant.kind,
             definition=definition,
-            debrief=texts[definition.timeline.debrief],
+            texts=texts,
             trials=tuple(StoredTrial(index, Phase(phase), items[item_id]) for index, phase, item_id in planned),
-            completion_code=completion_code,
+            own_code=own_code,
         )
 
     def answers(self, session: str) -> dict[int, Any]:
         with self._reading() as db:
             return {trial_index: json.loads(response) for trial_index, response in answers.answers_of(db, session)}
 
-    def add_responses(self, session: str, token_digest: str, responses: Sequence[Response]) -> list[bool]:
-        return self._add_answers(answers.Answers(session, token_digest, responses))
+    def add_responses(
+        self, session: str, token_digest: str, responses: Sequence[Response], passed_over: range = NOTHING_PASSED_OVER
+    ) -> list[bool]:
+        return self._add_answers(answers.Answers(session, token_digest, responses, passed_over))
+
+    def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
+        return self._write(lambda db: sessions.add_demographics(db, session, answers))
 
     def complete_session(self, study: Study, session: str, passed_checks: bool) -> None:
         self._write(lambda db: sessions.complete(db, study, session, passed_checks))
@@ -150,6 +168,13 @@ class SqlStore(Store):
 
     def resume_session(self, study: Study, session: str) -> None:
         self._write(lambda db: sessions.resume(db, study, session))
+
+    def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
+        self._write(lambda db: sessions.open_again(db, study, token_digest, visit))
+        stored = self.find_session(token_digest)
+        if stored is None:
+            raise NotYourSession("opened_elsewhere")
+        return stored
 
     def release_place(self, session: str, reason: Release) -> bool:
         return self._write(lambda db: sessions.release_place(db, session, reason))
@@ -204,6 +229,10 @@ class SqlStore(Store):
     def check(self) -> None:
         # Changes nothing, but writes it: only that tells whether there is still room on the disk.
         self._write(lambda db: db.execute("UPDATE logs SET n_events = n_events").rowcount)
+
+    def sessions(self, study: Study) -> list[dict[str, Any]]:
+        with self._reading() as db:
+            return sessions.listed(db, study.name)
 
     def trials(self, study: Study | None = None) -> list[dict[str, Any]]:
         where, values = ("WHERE study = ?", [study.name]) if study else ("", [])

@@ -9,11 +9,12 @@ TABLES: dict[str, tuple[str, ...]] = {
     "sessions": (
         "session", "participant", "study_digest", "battery_digest", "group", "seed", "source", "status", "started_at",
         "completed_at", "consent_digest", "token_digest", "start_id", "completion_code", "n_trials", "place",
-        "release_reason", "seen_at", "n_answered", "checksum",
+        "release_reason", "seen_at", "n_answered", "checksum", "demographics",
     ),
     "runs": ("session", "run", "model", "model_version", "temperature", "prompt_digest", "parameters"),
     "planned_trials": ("session", "trial_index", "phase", "item_id"),
     "responses": (*RESPONSE_COLUMNS, "checksum"),
+    "visits": ("session", "visit", "visit_id", "at", "next_trial_index", "device"),
     "places": ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open"),
     "logs": ("study_digest", "n_events", "checksum"),
     "events": ("study_digest", "event_index", "at", "event", "session", "details", "checksum"),

@@ -12,8 +12,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from experiment.plan import Phase
 from experiment.records import Kind
-from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, link
+from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, link, link_answer
 from server.store.database import Database
 from server.store.registry import content_checksum
 
@@ -122,10 +123,10 @@ def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any])
 
 def _check_sessions(db: Database, found: Verified, logs: _Logs, on_rows: Callable[[int], None]) -> Iterator[str]:
     """Check each session's chain and what the log tells of it, and yield the chain's end."""
-    for table in ("planned_trials", "responses"):
+    for table in ("planned_trials", "responses", "visits"):
         strays = db.execute(f"SELECT DISTINCT session FROM {table} WHERE session NOT IN (SELECT session FROM sessions)")
         found.problems += [f"session {session}: it is missing, but its {table} are there." for (session,) in strays]
-    # Three passes in the same order, side by side: no more than a session is ever in memory.
+    # Four passes in the same order, side by side: no more than a session is ever in memory.
     plan_of = _BySession(
         db,
         "SELECT session, phase, item_id FROM planned_trials WHERE session IN (SELECT session FROM sessions) "
@@ -136,12 +137,17 @@ def _check_sessions(db: Database, found: Verified, logs: _Logs, on_rows: Callabl
         f"SELECT {', '.join(RESPONSE_COLUMNS)}, checksum FROM responses "
         "WHERE session IN (SELECT session FROM sessions) ORDER BY session, trial_index, attempt",
     )
+    visits_of = _BySession(
+        db,
+        "SELECT session, visit, visit_id, at, next_trial_index, device FROM visits "
+        "WHERE session IN (SELECT session FROM sessions) ORDER BY session, visit",
+    )
     seen = set()
     for row in db.stream(
-        "SELECT study_digest, status, completed_at, place, n_trials, n_answered, checksum, "
+        "SELECT study_digest, status, completed_at, place, n_trials, n_answered, checksum, demographics, "
         f"{FIXED} FROM {SESSIONS} ORDER BY session"
     ):
-        study_digest, status, completed_at, place, n_trials, n_answered, checksum, *fixed = row
+        study_digest, status, completed_at, place, n_trials, n_answered, checksum, demographics, *fixed = row
         session, is_model = fixed[0], fixed[2] == Kind.MODEL
         seen.add(session)
         plan, rows = [trial[1:] for trial in plan_of(session)], answers_of(session)
@@ -149,9 +155,10 @@ def _check_sessions(db: Database, found: Verified, logs: _Logs, on_rows: Callabl
         found.n_responses += len(rows)
         on_rows(len(rows))
         found.problems += _check_chain(session, plan, rows, fixed, (n_trials, n_answered, checksum))
-        if status == "completed" and not is_model and len(rows) < n_trials:
+        n_there = len(rows) + _n_passed_over(plan, rows, n_answered)
+        if status == "completed" and not is_model and n_there < n_trials:
             found.problems.append(
-                f"session {session}: it is completed, but only {len(rows)} of {n_trials} answers are there."
+                f"session {session}: it is completed, but only {n_there} of {n_trials} answers are there."
             )
         if study_digest in logs.whole:
             told = logs.told.get(session)
@@ -164,7 +171,8 @@ def _check_sessions(db: Database, found: Verified, logs: _Logs, on_rows: Callabl
                 )
         elif study_digest not in logs.broken:
             found.problems.append(f"session {session}: its study {study_digest[:12]}... is missing.")
-        yield f"{session} {status} {n_answered} {checksum}"
+        beside = [*visits_of(session), *([demographics] if demographics else [])]
+        yield f"{session} {status} {n_answered} {checksum}{' ' + link('', beside) if beside else ''}"
     found.problems += [
         f"session {session}: the log says it was begun, but it is missing." for session in logs.told.keys() - seen
     ]
@@ -176,16 +184,23 @@ def _check_chain(
     n_trials, n_answered, checksum = end
     if len(plan) != n_trials:
         yield f"session {session}: {len(plan)} planned trials are there of {n_trials}."
-    if len(rows) != n_answered:
+    if len(rows) + _n_passed_over(plan, rows, n_answered) != n_answered:
         yield f"session {session}: {len(rows)} answers are there of {n_answered} that were acknowledged."
     expected = beginning_of_session(fixed, plan)
     for *values, stored in rows:
-        expected = link(expected, values)
+        expected = link_answer(expected, values)
         if stored != expected:
             yield f"session {session}: the answer to trial {values[1]}, or what comes before it, was changed."
             return
     if expected != checksum:
         yield f"session {session}: its plan, or the end of its answers, is not as it was written."
+
+
+def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
+    """Return how many practice trials needed no answer, as a round before them was good enough."""
+    answered = {row[1] for row in rows}
+    unanswered = [phase for index, (phase, _) in enumerate(plan[:n_answered]) if index not in answered]
+    return unanswered.count(Phase.PRACTICE) if rows else 0
 
 
 class _BySession:

@@ -15,7 +15,9 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
        responses.focus_lost AS focus_lost, responses.attempt AS attempt,
        runs.model AS model, runs.model_version AS model_version, runs.temperature AS temperature,
        runs.run AS run, runs.prompt_digest AS prompt_digest,
-       responses.valid AS valid, responses.imported_correct AS imported_correct
+       responses.valid AS valid, responses.imported_correct AS imported_correct,
+       responses.visit AS visit, responses.input AS input, responses.missing AS missing,
+       responses.signals AS signals, responses.jspsych AS jspsych
   FROM planned_trials
   JOIN sessions USING (session)
   JOIN studies USING (study_digest)

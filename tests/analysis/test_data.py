@@ -173,7 +173,7 @@ def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_p
     good = view(row()).to_csv(index=False)
     (tmp_path / "short.csv").write_text(good.rstrip().rsplit(",", 1)[0])
     (tmp_path / "unclosed.csv").write_text(good[: good.rindex("prompt") + 3])
-    (tmp_path / "cut.csv").write_text(good[:-30])
+    (tmp_path / "cut.csv").write_text(good[:-3])
     (tmp_path / "twice.csv").write_text(good.replace("study,", "study,study,", 1))
     view(row()).drop(columns=["item_id", "key"]).to_csv(tmp_path / "columns.csv", index=False)
     (tmp_path / "nothing.csv").write_text("")
@@ -184,7 +184,7 @@ def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_p
         "empty.sqlite": "no store", "other.sqlite": "no view `trials`", "broken.sqlite": "is damaged .* use a backup",
         "no_rows.sqlite": "no trials yet",
         "short.csv": "line 2: .* cells where the header has", "unclosed.csv": "not CSV",
-        "cut.csv": "36 cells", "twice.csv": "stands twice",
+        "cut.csv": "cells where the header", "twice.csv": "stands twice",
         "columns.csv": "no column `item_id`, `key`", "nothing.csv": "no column", "latin.csv": "not UTF-8",
         "json.csv": "row 1: `content` is .* not JSON", ".": "is a folder",
     }  # fmt: skip

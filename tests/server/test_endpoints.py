@@ -59,6 +59,8 @@ ROUTES = [
     Route("GET", "/api/study", "/api/study"),
     Route("POST", "/api/session", "/api/session"),
     Route("GET", "/api/session", "/api/session", needs="session"),
+    Route("POST", "/api/visit", "/api/visit", needs="session"),
+    Route("POST", "/api/demographics", "/api/demographics", needs="session"),
     Route("POST", "/api/responses", "/api/responses", needs="session"),
     Route("POST", "/api/complete", "/api/complete", needs="session"),
     Route("POST", "/api/withdraw", "/api/withdraw", needs="session"),
@@ -69,6 +71,8 @@ ROUTES = [
     Route("GET", "/readyz", "/readyz"),
     Route("GET", "/metrics", "/metrics", needs="token"),
 ]
+PAGES_WITH_A_FORM = [Route("GET", "/withdraw", "/withdraw"), Route("POST", "/withdraw", "/withdraw")]
+"""What a person without JavaScript sees; they have tests of their own."""
 ADDRESSES = sorted({route.address for route in ROUTES})
 LOOKS = [route.address for route in ROUTES if route.method == "GET"]
 POSTS = [route.address for route in ROUTES if route.method == "POST"]
@@ -142,6 +146,10 @@ def right_body(http: FlaskClient, address: str) -> dict[str, Any]:
         session = http.get("/api/session").get_json().get("session", "unknown")
         answer = {"response_id": str(uuid.uuid4()), "trial_index": 0, "response": "absorbed"}
         return {"session": session, "responses": [answer]}
+    if address == "/api/visit":
+        return {"visit_id": str(uuid.uuid4())}
+    if address == "/api/demographics":
+        return {"session": http.get("/api/session").get_json().get("session", "unknown"), "answers": {}}
     return {}
 
 
@@ -159,7 +167,7 @@ def test_every_route_of_the_application_is_in_the_table(app: Flask) -> None:
         for rule in app.url_map.iter_rules()
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
     }
-    assert served == {route.name for route in ROUTES}
+    assert served == {route.name for route in [*ROUTES, *PAGES_WITH_A_FORM]}
 
 
 def test_a_right_request_is_answered_and_carries_the_strict_headers(participant: Any) -> None:

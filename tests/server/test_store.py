@@ -441,7 +441,7 @@ def test_a_session_keeps_its_items_and_its_debriefing_when_the_study_changes(
     (study_folder / "debrief.md").write_text("Something else.\n", encoding="utf-8")
     changed = load_study(study_folder)
     any_store.register_study(changed)
-    assert Person(any_store, changed).stored.plan.debrief == "Something else.\n"
+    assert Person(any_store, changed).stored.plan.texts["debrief.md"] == "Something else.\n"
     with closing(reopened(any_store)) as again:
         found = again.find_session(person.token)
         assert found is not None
@@ -866,7 +866,7 @@ def test_one_person_takes_part_once(store: Store, small_study: Study) -> None:
     store.complete_session(small_study, again.session, passed_checks=True)
     once_more = Person(store, small_study, identity=panel("anna"))
     assert once_more.stored.session.status is Status.COMPLETED
-    assert once_more.stored.plan.completion_code == anna.stored.plan.completion_code
+    assert once_more.stored.plan.own_code == anna.stored.plan.own_code
     assert rows(store, "SELECT COUNT(*) FROM sessions") == [(1,)]
     assert problems(store) == []
 
@@ -923,7 +923,7 @@ def test_who_a_panel_means_is_found_by_their_id(store: Store, small_study: Study
         "participant": anna.stored.session.participant.participant,
         "session": anna.session,
         "status": "completed",
-        "completion_code": anna.stored.plan.completion_code,
+        "completion_code": anna.stored.plan.own_code,
         "created_at": "",
         "STUDY_ID": "s1",
         "SESSION_ID": "x",
@@ -1017,16 +1017,16 @@ def test_what_the_study_said_is_kept_with_the_sessions_begun_by_it(store: Store,
 
 def test_a_code_finds_its_own_session_and_a_shared_one_finds_nobody(store: Store, small_study: Study) -> None:
     own, other = Person(store, small_study), Person(store, small_study)
-    assert own.stored.plan.completion_code != other.stored.plan.completion_code
-    assert store.sessions_with_code(small_study, own.stored.plan.completion_code) == [own.session]
+    assert own.stored.plan.own_code != other.stored.plan.own_code
+    assert store.sessions_with_code(small_study, own.stored.plan.own_code) == [own.session]
     definition = small_study.definition.model_copy(update={"completion_code": "SHARED", "version": "1.1"})
     shared = dataclasses.replace(small_study, definition=definition)
     store.register_study(shared)
-    assert Person(store, shared).stored.plan.completion_code == "SHARED"
+    person = Person(store, shared)
+    assert store.sessions_with_code(small_study, person.stored.plan.own_code) == [person.session]
     assert store.sessions_with_code(small_study, "SHARED") == []
     simulated = Person(store, shared, Kind.SIMULATED)
-    assert simulated.stored.plan.completion_code != "SHARED"
-    assert store.sessions_with_code(small_study, simulated.stored.plan.completion_code) == [simulated.session]
+    assert store.sessions_with_code(small_study, simulated.stored.plan.own_code) == [simulated.session]
 
 
 # Models.

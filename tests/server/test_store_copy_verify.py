@@ -17,7 +17,7 @@ from experiment.models.baselines import run_baseline
 from experiment.records import Kind
 from experiment.study import Study
 from server.store import Identity, Release, SqliteStore, Store
-from server.store.checksums import RESPONSE_COLUMNS, link
+from server.store.checksums import RESPONSE_COLUMNS, link_answer
 from server.store.copying import back_up, copy_store
 from server.store.database import Database, SqliteDatabase
 from server.store.postgres import PostgresDatabase, PostgresStore
@@ -661,6 +661,7 @@ SHOWN: dict[str, str] = {
             "response": "'1'", "rt_ms": "7", "fixation_ms": "7", "fixation_frames": "7", "shown_at": "'1'",
             "received_at": "'1'", "frames_dropped": "7", "focus_lost": "7", "attempt": "7", "valid": "0",
             "imported_correct": "1", "fixation_frames_intended": "7", "frame_ms": "7", "onset_source": "'painted'",
+            "visit": "7", "input": "'pen'", "missing": "'deadline'", "signals": "'1'", "jspsych": "'1'",
         }.items()
     },
     **{
@@ -757,7 +758,7 @@ def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, smal
         f"SELECT {', '.join(RESPONSE_COLUMNS)}, checksum FROM responses WHERE trial_index > 0 ORDER BY trial_index",
     ):
         values[RESPONSE_COLUMNS.index("response")] = json.dumps("reflected")
-        checksum = link(checksum, values)
+        checksum = link_answer(checksum, values)
         changed.append((values[1], checksum))
     by_hand(
         store,

@@ -1,0 +1,73 @@
+"""Questions about the person, asked once on one page, each of which may be left unanswered."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+
+from batteries.errors import InputError
+
+LONGEST_TEXT = 500
+
+
+class Question(BaseModel):
+    """One question."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(
+        pattern=r"^[a-z][a-z0-9_]{0,39}$", description="Name of its column: small letters, digits and underscores."
+    )
+    ask: str = Field(min_length=1, description="The question as the participant reads it.")
+    answer: Literal["number", "choice", "text"] = Field(
+        description="A whole number, one of `options`, or a line of text."
+    )
+    options: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = Field(
+        default=(), max_length=300, description="The options of a choice."
+    )
+    low: int = Field(default=0, description="Least number.")
+    high: int = Field(default=1_000_000, description="Greatest number.")
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "Question":
+        if (self.answer == "choice") != (len(self.options) >= 2):
+            raise ValueError("a choice has two or more `options`, and only a choice has them.")
+        if len(set(self.options)) < len(self.options):
+            raise ValueError("two options are the same; make each one different.")
+        if self.low > self.high:
+            raise ValueError("`low` is greater than `high`; exchange them.")
+        return self
+
+    def check(self, answer: JsonValue) -> None:
+        """Refuse what is no answer to this question.
+
+        Raises
+        ------
+        InputError
+            If it is none; None, for a question left unanswered, always is one.
+        """
+        if answer is None:
+            return
+        if self.answer == "number":
+            if isinstance(answer, bool) or not isinstance(answer, int) or not self.low <= answer <= self.high:
+                raise InputError(f"`{self.name}` takes a whole number from {self.low} to {self.high}, not {answer!r}.")
+        elif not isinstance(answer, str) or (self.options and answer not in self.options):
+            wanted = "one of its options" if self.options else "a text"
+            raise InputError(f"`{self.name}` takes {wanted}, not {answer!r}.")
+        elif len(answer) > LONGEST_TEXT:
+            raise InputError(f"`{self.name}` takes a text of at most {LONGEST_TEXT} characters.")
+
+
+class Questionnaire(BaseModel):
+    """A file with questions about the person."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    questions: tuple[Question, ...] = Field(min_length=1, max_length=30, description="The questions, in order.")
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> "Questionnaire":
+        names = [question.name for question in self.questions]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two questions have the name `{name}`; give each its own.")
+        return self

@@ -1,0 +1,81 @@
+"""Practice until enough is right: which round comes next, and whether the questions may begin."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from batteries.tasks import task_named
+from server.store import SessionPlan
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a finished round of practice leads to."""
+
+    passed: bool
+    n_correct: int
+    n_needed: int
+    next_trial_index: int
+    """The first trial of the next round, or the first after all practice."""
+    has_ended: bool
+    """Whether the study ends here, by its own rule."""
+
+
+def n_planned(plan: SessionPlan) -> int:
+    """Return how many practice trials are planned, in all rounds."""
+    criterion = plan.definition.practice_criterion
+    return len(plan.definition.practice) * (criterion.rounds if criterion else 1)
+
+
+def ends_round(plan: SessionPlan, trial_index: int) -> bool:
+    """Return whether a trial is the last of a round on which something hangs."""
+    n_in_round = len(plan.definition.practice)
+    if plan.definition.practice_criterion is None or trial_index >= n_planned(plan):
+        return False
+    return (trial_index + 1) % n_in_round == 0
+
+
+def judge(plan: SessionPlan, answers: Mapping[int, Any], last: int) -> Judged:
+    """Judge the round that ends with the trial `last`.
+
+    Parameters
+    ----------
+    plan
+        The session's plan, of a study with a practice criterion.
+    answers
+        The session's answers by trial index; all of the round are there.
+    last
+        A trial for which `ends_round` is true.
+    """
+    criterion, n_in_round = plan.definition.practice_criterion, len(plan.definition.practice)
+    assert criterion is not None
+    trials = plan.trials[last + 1 - n_in_round : last + 1]
+    n_correct = sum(
+        task_named(trial.item.task).score(trial.item.content, trial.item.key, answers[trial.trial_index]).correct
+        for trial in trials
+    )
+    passed, n_all = n_correct >= criterion.correct, n_planned(plan)
+    was_last = last + 1 == n_all
+    return Judged(
+        passed=passed,
+        n_correct=n_correct,
+        n_needed=criterion.correct,
+        next_trial_index=n_all if passed else last + 1,
+        has_ended=was_last and not passed and criterion.otherwise == "end",
+    )
+
+
+def judged_so_far(plan: SessionPlan, answers: Mapping[int, Any], n_answered: int) -> Judged | None:
+    """Return what the latest round leads to, if it has just been finished."""
+    if n_answered == 0 or not ends_round(plan, n_answered - 1):
+        return None
+    return judge(plan, answers, n_answered - 1)
+
+
+def passed_over(plan: SessionPlan, answers: Mapping[int, Any]) -> range:
+    """Return the practice trials that need no answer, as a round before them was passed."""
+    n_answered = 0
+    while n_answered in answers:
+        n_answered += 1
+    judged = judged_so_far(plan, answers, n_answered)
+    return range(n_answered, judged.next_trial_index) if judged else range(n_answered, n_answered)

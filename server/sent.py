@@ -1,0 +1,175 @@
+"""What a participant's browser is sent: the study, the session with its plan, the end. No answer key is in it."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from markdown_it import MarkdownIt
+
+from experiment.records import Kind, Status
+from experiment.recruitment import Exit
+from experiment.study import Study
+from server import entry, practice
+from server.attention import has_passed_checks
+from server.context import context
+from server.practice import Judged
+from server.store import Release, SessionPlan, StoredSession
+
+ENDED_BECAUSE = {
+    Release.PRACTICE: "practice_failed",
+    Release.TOO_OLD: "too_old",
+    Release.RELOADED: "reloaded_too_often",
+}
+"""The sentence that says why a session cannot be gone on with."""
+
+_markdown = MarkdownIt("commonmark", {"html": False})
+
+
+@lru_cache(maxsize=256)
+def html(markdown: str) -> str:
+    """Return Markdown as HTML; HTML in it is shown as text."""
+    rendered: str = _markdown.render(markdown)
+    return rendered
+
+
+def page(texts: Mapping[str, str], name: str | None) -> str | None:
+    """Return a page of a study as HTML, or None where the study has none."""
+    return None if name is None else html(texts[name])
+
+
+def consent_digest(study: Study) -> str | None:
+    """Return the SHA-256 of the text to which people agree; None if they are not asked on the page."""
+    name = study.definition.timeline.consent
+    return None if name is None else hashlib.sha256(study.texts[name].encode()).hexdigest()
+
+
+def study_json(study: Study, notice: str | None) -> dict[str, Any]:
+    """Return what is shown before there is a session."""
+    definition, timeline = study.definition, study.definition.timeline
+    exits = definition.recruitment.exits
+    return {
+        "title": definition.title,
+        "language": definition.language,
+        "information_html": [html(study.texts[name]) for name in timeline.information],
+        "consent_html": page(study.texts, timeline.consent),
+        "consent_digest": consent_digest(study),
+        "instructions_html": [html(study.texts[name]) for name in timeline.instructions],
+        "contact_html": page(study.texts, timeline.contact),
+        "device": definition.device.model_dump(),
+        "fullscreen": timeline.fullscreen,
+        "exits": {
+            "no_consent": _exit_json(exits.no_consent),
+            "incompatible_device": _exit_json(exits.incompatible_device),
+        },
+        "fixation_ms": definition.timing.fixation_ms,
+        "notice": notice,
+    }
+
+
+def session_json(stored: StoredSession, answers: Mapping[int, Any] | None) -> dict[str, Any]:
+    """Return a session with its plan, and what its state asks for.
+
+    Parameters
+    ----------
+    stored
+        The session.
+    answers
+        Its answers by trial index, where they are needed: see `needs_answers`.
+    """
+    plan, definition = stored.plan, stored.plan.definition
+    judged = practice.judged_so_far(plan, answers or {}, stored.n_answered) if answers else None
+    breaks, criterion = definition.timeline.breaks, definition.practice_criterion
+    body: dict[str, Any] = {
+        "session": plan.session,
+        "kind": plan.kind,
+        "status": stored.session.status,
+        "visit": stored.n_visits,
+        "fixation_ms": definition.timing.fixation_ms,
+        "reading_ms": definition.timing.reading_ms,
+        "deadline_ms": definition.timing.deadline_ms,
+        "interrupted_trial": definition.resume.interrupted_trial,
+        "demographics": [] if stored.has_demographics else _questions(stored),
+        "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
+        "practice_rounds": criterion.rounds if criterion else 1,
+        "next_trial_index": judged.next_trial_index if judged else stored.n_answered,
+        # Neither key, factors nor item id: a factor such as `outcome` may tell the answer.
+        "trials": [
+            {
+                "trial_index": trial.trial_index,
+                "phase": trial.phase,
+                "task": trial.item.task,
+                "content": trial.item.content,
+            }
+            for trial in plan.trials
+        ],
+    }
+    if stored.session.status is Status.COMPLETED:
+        body |= completion_json(plan, answers or {})
+    elif stored.ended_for is not None:
+        body |= {"status": "ended", **ended_json(plan, stored.ended_for)}
+    return body
+
+
+def needs_answers(stored: StoredSession) -> bool:
+    """Return whether what is sent of a session depends on its answers."""
+    return stored.session.status is Status.COMPLETED or (
+        stored.n_answered > 0 and practice.ends_round(stored.plan, stored.n_answered - 1)
+    )
+
+
+def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
+    """Return what a finished round of practice leads to."""
+    return {
+        "passed": judged.passed,
+        "correct": judged.n_correct,
+        "needed": judged.n_needed,
+        "next_trial_index": judged.next_trial_index,
+        "ended": ended_json(plan, Release.PRACTICE) if judged.has_ended else None,
+    }
+
+
+def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
+    """Return what somebody is told who cannot go on by the study's own rules."""
+    exits = context().study.definition.recruitment.exits
+    exit_ = exits.failed_checks if reason is Release.PRACTICE else None
+    return {
+        "message": context().study.words.say(ENDED_BECAUSE[reason]),
+        "exit": _exit_json(exit_ or Exit()),
+        "contact_html": page(plan.texts, plan.definition.timeline.contact),
+    }
+
+
+def completion_json(plan: SessionPlan, answers: Mapping[int, Any]) -> dict[str, Any]:
+    """Return what somebody gets who has answered everything."""
+    timeline, fixed = plan.definition.timeline, plan.definition.completion_code
+    exits = context().study.definition.recruitment.exits
+    outcome = exits.completed
+    if exits.failed_checks is not None and not has_passed_checks(plan, dict(answers)):
+        outcome = exits.failed_checks
+    code = plan.own_code if plan.kind is Kind.SIMULATED else outcome.code or fixed or plan.own_code
+    return {
+        "completion_code": code,
+        # Sessions begun by an earlier Equipoise have no code of their own where the study fixed one for everyone.
+        "withdrawal_code": None if plan.own_code == fixed else plan.own_code,
+        "exit": _exit_json(outcome.model_copy(update={"code": code})),
+        "debrief_html": page(plan.texts, timeline.debrief) or "",
+        "contact_html": page(plan.texts, timeline.contact),
+    }
+
+
+def _questions(stored: StoredSession) -> list[dict[str, Any]]:
+    # Of the study as it is now: the questions stand in a file of their own, and their order tells nothing of answers.
+    if stored.plan.definition.timeline.demographics is None:
+        return []
+    return [question.model_dump() for question in context().study.demographics]
+
+
+def _exit_json(exit_: Exit) -> dict[str, str | None]:
+    url = exit_.link
+    if url is not None:
+        who = entry.identity()
+        url = url.replace("{code}", quote(exit_.code or "", safe=""))
+        url = url.replace("{id}", quote(who.external_id if who else "", safe=""))
+    return {"code": exit_.code, "url": url}

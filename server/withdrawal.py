@@ -1,0 +1,51 @@
+"""A way out after the end: a plain page on which a participant's own code deletes their answers.
+
+The code alone is the authority, so a form of another site can do nothing that its owner could not do here.
+"""
+
+from flask import Blueprint, render_template, request
+
+from server.context import context
+from server.logs import logger
+from server.sent import page
+from server.store import Store
+
+withdrawal = Blueprint("withdrawal", __name__, template_folder="templates")
+
+
+@withdrawal.get("/withdraw")
+def ask() -> str:
+    """Ask for the code."""
+    return _page()
+
+
+@withdrawal.post("/withdraw")
+def delete() -> tuple[str, int]:
+    """Delete the answers that belong to the code, or say that there are none."""
+    context().limits.refuse_guessing_codes()
+    code = request.form.get("code", "")
+    sessions = sessions_of_code(context().store, code)
+    if not sessions:
+        context().limits.count_wrong_code()
+        return _page(code=code, problem="delete_unknown"), 404
+    for session in sessions:
+        context().store.withdraw_session(session)
+        logger.info("session withdrawn", extra={"session": session})
+    return _page(is_done=True), 200
+
+
+def sessions_of_code(store: Store, code: str) -> list[str]:
+    """Return the sessions of this study to which a code belongs, however it was typed."""
+    return store.sessions_with_code(context().study, "".join(code.split()).upper())
+
+
+def _page(code: str = "", problem: str | None = None, is_done: bool = False) -> str:
+    study = context().study
+    return render_template(
+        "withdraw.html",
+        study=study,
+        contact_html=page(study.texts, study.definition.timeline.contact),
+        code=code,
+        problem=problem,
+        is_done=is_done,
+    )
