@@ -7,6 +7,7 @@ from batteries.design import LatinSquare, assign_groups
 from batteries.errors import InputError
 from batteries.items import Battery, Item, load_battery
 from batteries.reading import read_text, read_yaml
+from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from experiment.demographics import Question, Questionnaire
 from experiment.plan import plan_session
 from experiment.study import Study, StudyDefinition
@@ -42,12 +43,15 @@ def load_study(folder: Path) -> Study:
     if timeline.demographics is not None:
         texts[timeline.demographics] = read_text(folder / timeline.demographics)
         demographics = read_yaml(folder / timeline.demographics, Questionnaire).questions
+    for plugin in definition.plugins.values():
+        texts[plugin.file] = read_text(folder / plugin.file)
     try:
         check_own(definition.texts)
         test_items = _test_items(definition, battery)
         for field, factors in _named_factors(definition).items():
             _check_factors(field, factors, test_items)
         _check_practice(definition)
+        _check_plugins(definition, battery)
         groups = assign_groups(test_items, definition.design)
         study = Study(folder, definition, battery, groups, texts, demographics)
         for group in range(1, definition.design.groups + 1):
@@ -78,6 +82,15 @@ def _check_practice(definition: StudyDefinition) -> None:
             f"`practice_criterion` asks for {criterion.correct} right answers, and there are {n_practice} practice "
             "trials; lower `correct` or name more items under `practice`."
         )
+
+
+def _check_plugins(definition: StudyDefinition, battery: Battery) -> None:
+    for item in battery.items:
+        if item.task == JsPsychPlugin.name and item.content["plugin"] not in definition.plugins:
+            raise InputError(
+                f"the item `{item.item_id}` is a trial of the plugin `{item.content['plugin']}`, which is not under "
+                "`plugins`; name it there with its file, or mend the item."
+            )
 
 
 def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:

@@ -39,6 +39,18 @@ class Order(BaseModel):
     max_run: MaxRun | None = Field(default=None, description="Longest run of equal conditions; any if left out.")
 
 
+class Plugin(BaseModel):
+    """A published jsPsych plugin, in its build for browsers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str = Field(pattern=r"\.js$", description="The plugin's file for browsers, such as `index.browser.min.js`.")
+    variable: str = Field(
+        pattern=r"^[A-Za-z_$][A-Za-z0-9_$]*$",
+        description="The variable that holds the plugin once the file is loaded, such as `jsPsychHtmlSliderResponse`.",
+    )
+
+
 class StudyDefinition(BaseModel):
     """What `study.yaml` says. File names are relative to its folder."""
 
@@ -63,6 +75,9 @@ class StudyDefinition(BaseModel):
     texts: dict[str, str] = Field(
         default_factory=dict, description="Own words in place of ours, by name; `{...}` in a text stands for a value."
     )
+    plugins: dict[str, Plugin] = Field(
+        default_factory=dict, description="Published jsPsych plugins for items of the task `jspsych`, by their names."
+    )
     completion_code: str | None = Field(
         default=None,
         min_length=4,
@@ -85,7 +100,7 @@ class Study:
     groups: Mapping[str, int]
     """Counterbalance group (from 1) of every test item, by item id."""
     texts: Mapping[str, str]
-    """The participants' pages (Markdown) and the questions about them (YAML), by file name."""
+    """The participants' pages (Markdown), the questions about them (YAML) and plugins (JavaScript), by file name."""
     demographics: tuple[Question, ...] = ()
     """Questions about the person."""
 

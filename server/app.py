@@ -38,7 +38,8 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     app = Flask("server", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_kb * 1024
     app.extensions["equipoise"] = Context(study, store, secrets, settings)
-    app.wsgi_app = StrictHeaders(app.wsgi_app)  # type: ignore[method-assign]
+    has_plugins = bool(study.definition.plugins)
+    app.wsgi_app = StrictHeaders(app.wsgi_app, allows_inline_styles=has_plugins)  # type: ignore[method-assign]
     if settings.proxies:
         n = settings.proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)  # type: ignore[method-assign]

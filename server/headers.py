@@ -9,11 +9,10 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src {styles}; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 )
 ALWAYS = [
-    ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
     # Cross-origin isolation: without it the browser coarsens its clocks.
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Embedder-Policy", "require-corp"),
@@ -21,17 +20,28 @@ ALWAYS = [
     ("Referrer-Policy", "no-referrer"),
     ("X-Content-Type-Options", "nosniff"),
 ]
-OVER_HTTPS = [*ALWAYS, ("Strict-Transport-Security", "max-age=31536000")]
+ONLY_OVER_HTTPS = ("Strict-Transport-Security", "max-age=31536000")
 
 
 class StrictHeaders:
-    """An application whose answers carry the strict headers, and are not kept by caches unless they say so."""
+    """An application whose answers carry the strict headers, and are not kept by caches unless they say so.
 
-    def __init__(self, app: "WSGIApplication") -> None:
+    Parameters
+    ----------
+    app
+        The application.
+    allows_inline_styles
+        Whether pages may say in their elements how these look, as published jsPsych plugins do.
+    """
+
+    def __init__(self, app: "WSGIApplication", allows_inline_styles: bool) -> None:
         self._app = app
+        styles = "'self' 'unsafe-inline'" if allows_inline_styles else "'self'"
+        self._always = [("Content-Security-Policy", CONTENT_SECURITY_POLICY.format(styles=styles)), *ALWAYS]
+        self._over_https = [*self._always, ONLY_OVER_HTTPS]
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        strict = OVER_HTTPS if is_https(environ) else ALWAYS
+        strict = self._over_https if is_https(environ) else self._always
 
         def start(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
             may_be_kept = any(name == "Cache-Control" for name, _ in headers)

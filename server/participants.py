@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from flask import Blueprint, Response, jsonify, render_template, request, send_from_directory
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, NotFound
 
 from batteries.errors import InputError
 from batteries.reading import describe
@@ -129,6 +129,18 @@ def static(name: str) -> Response:
     response = send_from_directory(str(files("experiment.web") / "static"), name)
     response.headers["Cache-Control"] = "no-cache"  # ask each time, answered from the cache by ETag
     return response
+
+
+@participants.get("/study/<digest>.js")
+def plugin(digest: str) -> Response:
+    """A jsPsych plugin of the study, by the digest of its text."""
+    study = context().study
+    for plugin in study.definition.plugins.values():
+        if sent.digest_of(study.texts[plugin.file]) == digest:
+            response = Response(study.texts[plugin.file], mimetype="text/javascript")
+            response.headers["Cache-Control"] = "max-age=31536000, immutable"
+            return response
+    raise NotFound
 
 
 @participants.get("/api/study")

@@ -42,7 +42,12 @@ def page(texts: Mapping[str, str], name: str | None) -> str | None:
 def consent_digest(study: Study) -> str | None:
     """Return the SHA-256 of the text to which people agree; None if they are not asked on the page."""
     name = study.definition.timeline.consent
-    return None if name is None else hashlib.sha256(study.texts[name].encode()).hexdigest()
+    return None if name is None else digest_of(study.texts[name])
+
+
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of a text, as 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def study_json(study: Study, notice: str | None) -> dict[str, Any]:
@@ -62,6 +67,10 @@ def study_json(study: Study, notice: str | None) -> dict[str, Any]:
         "exits": {
             "no_consent": _exit_json(exits.no_consent),
             "incompatible_device": _exit_json(exits.incompatible_device),
+        },
+        "plugins": {
+            name: {"address": f"/study/{digest_of(study.texts[plugin.file])}.js", "variable": plugin.variable}
+            for name, plugin in definition.plugins.items()
         },
         "fixation_ms": definition.timing.fixation_ms,
         "notice": notice,

@@ -2,12 +2,13 @@
 
 from batteries.errors import InputError
 from batteries.tasks.blackbox_predict import BlackboxPredict
+from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.tasks.task import READING_WORDS_PER_MINUTE, Feedback, Score, Task
 
 __all__ = ["READING_WORDS_PER_MINUTE", "TASKS", "Feedback", "Score", "Task", "task_named"]
 
-TASKS: dict[str, Task] = {task.name: task for task in (MultipleChoice(), BlackboxPredict())}
+TASKS: dict[str, Task] = {task.name: task for task in (MultipleChoice(), BlackboxPredict(), JsPsychPlugin())}
 
 
 def task_named(name: str) -> Task:

@@ -9,7 +9,12 @@ from experiment.texts import ENGLISH, languages, texts_in
 BOARD = {"size": 8, "atoms": [[1, 3]], "entry": "north-2"}  # reflected at entry
 CHOICE = {"text": "", "prompt": "Which?", "options": ["a", "b", "c"]}
 OPPOSITE = {"north-2": "south-2", "south-2": "north-2", "west-2": "east-2", "east-2": "west-2"}
-EXAMPLES = {"blackbox_predict": (BOARD, "reflected"), "multiple_choice": (CHOICE, 2)}
+SLIDER = {"plugin": "slider", "parameters": {}, "answers": [{"response": 1}, {"response": 2}]}
+EXAMPLES = {
+    "blackbox_predict": (BOARD, "reflected"),
+    "jspsych": (SLIDER, {"response": 2}),
+    "multiple_choice": (CHOICE, 2),
+}
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -86,7 +91,7 @@ def test_a_key_that_contradicts_the_board_is_refused() -> None:
 
 
 def test_an_unknown_task_is_named_with_those_there_are() -> None:
-    with pytest.raises(InputError, match=r"no task `dance`.*blackbox_predict, multiple_choice"):
+    with pytest.raises(InputError, match=r"no task `dance`.*blackbox_predict, jspsych, multiple_choice"):
         task_named("dance")
 
 

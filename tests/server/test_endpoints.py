@@ -45,7 +45,7 @@ class Route:
     address: str
     """An example of the rule."""
     needs: str = ""
-    """A session, or the researcher's cookie, link or token; empty where everybody may look."""
+    """A session, a plugin, or the researcher's cookie, link or token; empty where everybody may look."""
     uses_the_store: bool = True
 
     @property
@@ -56,6 +56,7 @@ class Route:
 ROUTES = [
     Route("GET", "/", "/", uses_the_store=False),
     Route("GET", "/static/<path:name>", "/static/equipoise.js", uses_the_store=False),
+    Route("GET", "/study/<digest>.js", "/study/0.js", needs="plugin", uses_the_store=False),
     Route("GET", "/api/study", "/api/study"),
     Route("POST", "/api/session", "/api/session"),
     Route("GET", "/api/session", "/api/session", needs="session"),
@@ -182,8 +183,8 @@ def test_a_right_request_is_answered_and_carries_the_strict_headers(participant:
         else:
             reply = http.post(route.address, json=right_body(http, route.address))
         with reply as response:
-            expected = {"/api/responses": 201, f"/researcher/enter/{TOKEN}": 302}.get(route.address, 200)
-            assert response.status_code == expected, route.name
+            others = {"/api/responses": 201, f"/researcher/enter/{TOKEN}": 302, "/study/0.js": 404}
+            assert response.status_code == others.get(route.address, 200), route.name
             assert_strict_headers(response)
 
 

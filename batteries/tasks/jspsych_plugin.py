@@ -1,0 +1,76 @@
+"""`jspsych`: a trial of a published jsPsych plugin, with the plugin's own parameters and data."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+
+from batteries.canonical import canonical_json
+from batteries.errors import InputError
+from batteries.tasks.task import Feedback, Score, Task
+
+MOST_BYTES = 20_000
+"""Of one answer, as JSON."""
+
+Answer = dict[str, JsonValue]
+
+
+class JsPsychContent(BaseModel):
+    """What is shown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    plugin: str = Field(min_length=1, description="Name of the plugin, one of those under `plugins` in study.yaml.")
+    parameters: dict[str, JsonValue] = Field(description="The plugin's parameters, as its documentation names them.")
+    answers: tuple[Answer, ...] = Field(
+        min_length=2,
+        description="The answers that are told apart, each by fields of the plugin's data, such as {response: 0}.",
+    )
+
+    @field_validator("answers")
+    @classmethod
+    def _are_told_apart(cls, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+        if any(not answer for answer in answers):
+            raise ValueError("an answer names no field of the plugin's data; write it such as {response: 0}.")
+        if len({canonical_json(answer) for answer in answers}) < len(answers):
+            raise ValueError("two answers are the same; make each one different.")
+        return answers
+
+
+class JsPsychPlugin(Task):
+    """The response is the data of the plugin's trial; the key is the one of `answers` that is right.
+
+    A response gives an answer if it has all its fields with the same values; one that gives none of them is wrong.
+    """
+
+    name = "jspsych"
+    content_model = JsPsychContent
+
+    def responses(self, content: dict[str, Any]) -> list[JsonValue]:
+        return list(content["answers"])
+
+    def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
+        whole = super().checked_content(content, key)
+        if key not in self.responses(whole):
+            raise InputError(f"the key {key!r} is none of `answers`; name the right one of them.")
+        return whole
+
+    def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
+        if not isinstance(response, dict):
+            raise InputError(f"an answer is the data of the plugin's trial, a JSON object, not {response!r}.")
+        if len(canonical_json(response)) > MOST_BYTES:
+            raise InputError(f"the data of the plugin's trial take more than {MOST_BYTES:,} bytes.")
+
+    def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
+        correct = isinstance(key, dict) and isinstance(response, dict) and _gives(response, key)
+        return Score(correct, float(correct))
+
+    def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
+        correct = self.score(content, key, response).correct
+        return Feedback(correct, "answer_right" if correct else "answer_wrong", {}, None)
+
+
+def _gives(response: Answer, answer: Answer) -> bool:
+    # By their JSON: in Python, `true` equals 1.
+    return all(
+        name in response and canonical_json(response[name]) == canonical_json(value) for name, value in answer.items()
+    )
