@@ -215,7 +215,7 @@ def _one_type(levels: list[Any], name: str, where: str) -> pd.Series:
 
 def _signals(table: pd.DataFrame) -> pd.DataFrame:
     """Return a column a signal: zero where a browser answered and told of none, missing where none answered."""
-    from_browser = (table["source"] == "web") & table["received_at"].notna()
+    from_browser = (table["source"] == "web") & table["received_at"].notna() & (table["missing"] != "interrupted")
     told = [signals or {} for signals in table["signals"].where(table["signals"].notna(), None)]
     columns = {
         column: pd.Series([signals.get(column.removeprefix("signal_"), 0) for signals in told], dtype="Int64")

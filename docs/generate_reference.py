@@ -18,6 +18,7 @@ from batteries.items import BatteryHeader, Item
 from batteries.tasks import TASKS
 from batteries.vignettes.spec import BuildSpec
 from equipoise.cli import main as command_line
+from experiment.demographics import Question, Questionnaire
 from experiment.study import StudyDefinition
 from experiment.texts import catalogue, languages
 from server.settings import PREFIX, Settings
@@ -47,6 +48,21 @@ An editor that knows the YAML language server checks the file as you type: `equi
 it as `study.schema.json`, and `equipoise schema study` prints it.
 
 In YAML 1.2 a bare `no` is a text, and `1.0` is a number; put versions in quotes.
+
+[Design the participants' way](../how-to/design-the-participants-way.md) shows most of them at work. The file that
+`timeline.demographics` names has [fields of its own](#the-demographics-file).
+"""
+
+DEMOGRAPHICS_INTRO = """A YAML file of questions about the person, named by `timeline.demographics`. They are asked
+once, on one page, after consent; each may be left unanswered. The answers are in the
+[list of sessions](data.md#the-list-of-sessions).
+
+```yaml
+questions:
+  - {name: age, ask: How old are you?, answer: number, low: 18, high: 120}
+  - {name: hand, ask: Which hand do you write with?, answer: choice, options: [left, right, both]}
+  - {name: languages, ask: Which languages do you speak at home?, answer: text}
+```
 """
 
 TEXTS_INTRO = f"""# Participants' texts
@@ -127,6 +143,8 @@ def study_page() -> str:
     """Return the page on `study.yaml`."""
     sections = [GENERATED + STUDY_INTRO, _section("The whole file", StudyDefinition)]
     sections += [_section(_heading(path, model), model) for path, model in _inner_models(StudyDefinition)]
+    sections.append(_section("The demographics file", Questionnaire, intro=DEMOGRAPHICS_INTRO.rstrip()))
+    sections.append(_section("`questions` of the demographics file", Question))
     return "\n".join(sections)
 
 
@@ -237,7 +255,7 @@ def _annotation_words(annotation: Any) -> str:
             return f"[{', '.join(_annotation_words(part) for part in parts)}]"
         return f"list of {_annotation_words(parts[0])}"
     if origin is dict:
-        return f"fields, each {_annotation_words(parts[1])}"
+        return f"fields, each {_annotation_words(parts[1]).replace('fields, see', 'with fields, see')}"
     if origin in {Union, types.UnionType}:
         words = dict.fromkeys(_annotation_words(part) for part in parts)
         return " or ".join(words)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from batteries.errors import InputError
 from batteries.items import Item
-from equipoise.cli_stores import STORE, STUDY, assignment, identities, links, store
+from equipoise.cli_stores import PANEL_ID, SESSION, STORE, STUDY, assignment, identities, links, store
 from equipoise.studies import copy_sample_study, sample_studies
 from experiment.study import StudyDefinition
 
@@ -210,16 +210,18 @@ def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> 
     )
 
 
-@main.command(epilog="Example: equipoise withdraw my-study --code 3F0A91BC")
+@main.command(epilog="Example: equipoise withdraw my-study --code 3F0A91BC42")
 @STUDY
 @STORE
-@click.option("--code", required=True, help="The completion code that the participant got at the end.")
-def withdraw(study: Path, store: str | None, code: str) -> None:
-    """Delete the answers of a participant who asks for it after the end, and gives their completion code."""
-    from equipoise.withdrawal import withdraw_by_code
+@click.option("--code", help="The participant's own code, which they got at the end.")
+@SESSION
+@PANEL_ID
+def withdraw(study: Path, store: str | None, code: str | None, session: str | None, panel_id: str | None) -> None:
+    """Delete the answers of a participant who asks for it, by their own code, the session's name or the panel's id."""
+    from equipoise.withdrawal import withdraw as withdraw_answers
     from experiment.loading import load_study
 
-    withdraw_by_code(load_study(study), code, store)
+    withdraw_answers(load_study(study), code, session, panel_id, store)
     click.echo("The answers of this session are deleted; the session counts as withdrawn.")
 
 

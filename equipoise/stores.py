@@ -128,13 +128,20 @@ def release_place(
         If there is no such session, or its place was released before.
     """
     with store_of(study, location, must_exist=True) as store:
-        found = _find(store, study, session, panel_id)
+        found = find_session(store, study, session, panel_id)
         if not store.release_place(found.session, reason):
             raise InputError(f"the place of session {found.session} was released before; nothing was changed.")
     return found
 
 
-def _find(store: Store, study: Study, session: str | None, panel_id: str | None) -> SessionFound:
+def find_session(store: Store, study: Study, session: str | None, panel_id: str | None) -> SessionFound:
+    """Return the session of this name, or the latest of whom a panel calls by this id.
+
+    Raises
+    ------
+    InputError
+        If not one of the two is given, or there is no such session.
+    """
     if (session is None) == (panel_id is None):
         raise InputError("name the session either by --session or by --panel-id.")
     if session is not None:
@@ -192,7 +199,7 @@ def delete_identities(
     with store_of(study, location, must_exist=True) as store:
         if everybody:
             return store.delete_identities(study)
-        return store.delete_identities(study, _find(store, study, session, panel_id).participant)
+        return store.delete_identities(study, find_session(store, study, session, panel_id).participant)
 
 
 def write_links(study: Study, n_links: int, address: str, path: Path) -> None:

@@ -53,7 +53,7 @@ class Question(BaseModel):
         elif not isinstance(answer, str) or (self.options and answer not in self.options):
             wanted = "one of its options" if self.options else "a text"
             raise InputError(f"`{self.name}` takes {wanted}, not {answer!r}.")
-        elif len(answer) > LONGEST_TEXT:
+        elif self.answer == "text" and len(answer) > LONGEST_TEXT:
             raise InputError(f"`{self.name}` takes a text of at most {LONGEST_TEXT} characters.")
 
 

@@ -1,6 +1,6 @@
 """Reading a study folder: `study.yaml`, its battery and its texts, checked so far that a session of it cannot fail."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from batteries.design import LatinSquare, assign_groups
@@ -51,7 +51,7 @@ def load_study(folder: Path) -> Study:
         for field, factors in _named_factors(definition).items():
             _check_factors(field, factors, test_items)
         _check_practice(definition)
-        _check_plugins(definition, battery)
+        _check_plugins(definition, battery, texts)
         groups = assign_groups(test_items, definition.design)
         study = Study(folder, definition, battery, groups, texts, demographics)
         for group in range(1, definition.design.groups + 1):
@@ -84,7 +84,13 @@ def _check_practice(definition: StudyDefinition) -> None:
         )
 
 
-def _check_plugins(definition: StudyDefinition, battery: Battery) -> None:
+def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping[str, str]) -> None:
+    for name, plugin in definition.plugins.items():
+        if plugin.variable not in texts[plugin.file]:
+            raise InputError(
+                f"`plugins.{name}`: `{plugin.file}` does not make the variable `{plugin.variable}`; "
+                "take the plugin's build for browsers and name the variable that its documentation names."
+            )
     for item in battery.items:
         if item.task == JsPsychPlugin.name and item.content["plugin"] not in definition.plugins:
             raise InputError(

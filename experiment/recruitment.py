@@ -33,8 +33,14 @@ class Exits(BaseModel):
     completed: Exit = Field(default_factory=Exit, description="All questions answered.")
     failed_checks: Exit | None = Field(
         default=None,
-        description="All answered, and the preregistered attention checks failed, or the practice not passed; "
-        "if left out, the first have the exit of `completed`, the others none.",
+        description="All questions answered, and the preregistered attention checks failed; "
+        "if left out, the same as `completed`.",
+    )
+    practice_not_passed: Exit = Field(
+        default_factory=Exit, description="Practice not passed, where the study ends then."
+    )
+    not_resumed: Exit = Field(
+        default_factory=Exit, description="Came back too late or too often for the study's rules (`resume`)."
     )
     no_consent: Exit = Field(default_factory=Exit, description="Not agreed to take part.")
     incompatible_device: Exit = Field(default_factory=Exit, description="A device that the study does not work on.")

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Break(BaseModel):
@@ -29,7 +29,7 @@ class Timeline(BaseModel):
         default=None, min_length=1, description="Version of the consent's text, as your ethics board knows it."
     )
     demographics: str | None = Field(
-        default=None, description="File (YAML) with questions about the person; see `docs/how-to/run-online.md`."
+        default=None, description="File (YAML) with questions about the person; see below."
     )
     fullscreen: bool = Field(default=False, description="Whether participants are asked to go to full screen.")
     instructions: tuple[str, ...] = Field(default=(), description="Files with the instructions, a page each.")
@@ -62,6 +62,12 @@ class Timing(BaseModel):
         le=3_600_000,
         description="Time from onset after which a question of the test passes unanswered, in ms; none if left out.",
     )
+
+    @model_validator(mode="after")
+    def _leaves_time_to_answer(self) -> "Timing":
+        if self.deadline_ms is not None and self.deadline_ms <= self.reading_ms:
+            raise ValueError("`deadline_ms` leaves no time after `reading_ms`; make it longer.")
+        return self
 
 
 class PracticeCriterion(BaseModel):

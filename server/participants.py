@@ -342,7 +342,8 @@ def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> ra
     if plan.definition.practice_criterion is None or first_question is None:
         return NOTHING_PASSED_OVER
     answers = context().store.answers(plan.session) | {r.trial_index: r.response for r in responses}
-    judged = practice.judged_so_far(plan, answers, n_practice) if n_practice - 1 in answers else None
+    all_there = all(index in answers for index in range(n_practice))
+    judged = practice.judged_so_far(plan, answers, n_practice) if all_there else None
     if judged and judged.has_ended:
         raise Refusal("session_over")
     return practice.passed_over(plan, answers)
@@ -367,7 +368,13 @@ def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] |
 
 
 def _session_json(stored: StoredSession) -> Response:
-    answers = context().store.answers(stored.plan.session) if sent.needs_answers(stored) else None
+    store, plan = context().store, stored.plan
+    answers = store.answers(plan.session) if sent.needs_answers(stored) else None
+    judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
+    if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
+        # The server stopped between the last answer of the practice and the note of its end.
+        store.release_place(plan.session, Release.PRACTICE)
+        stored = _session()
     return jsonify(sent.session_json(stored, answers))
 
 

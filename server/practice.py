@@ -36,40 +36,48 @@ def ends_round(plan: SessionPlan, trial_index: int) -> bool:
 
 
 def judge(plan: SessionPlan, answers: Mapping[int, Any], last: int) -> Judged:
-    """Judge the round that ends with the trial `last`.
+    """Judge the round that ends with the trial `last`, after those before it: one good round is enough.
 
     Parameters
     ----------
     plan
         The session's plan, of a study with a practice criterion.
     answers
-        The session's answers by trial index; all of the round are there.
+        The session's answers by trial index; all up to `last` are there.
     last
         A trial for which `ends_round` is true.
     """
     criterion, n_in_round = plan.definition.practice_criterion, len(plan.definition.practice)
     assert criterion is not None
-    trials = plan.trials[last + 1 - n_in_round : last + 1]
-    n_correct = sum(
-        task_named(trial.item.task).score(trial.item.content, trial.item.key, answers[trial.trial_index]).correct
-        for trial in trials
-    )
-    passed, n_all = n_correct >= criterion.correct, n_planned(plan)
-    was_last = last + 1 == n_all
+    n_correct = [_n_correct(plan, answers, first, n_in_round) for first in range(0, last + 1, n_in_round)]
+    passed, n_all = max(n_correct) >= criterion.correct, n_planned(plan)
     return Judged(
         passed=passed,
-        n_correct=n_correct,
+        n_correct=n_correct[-1],
         n_needed=criterion.correct,
         next_trial_index=n_all if passed else last + 1,
-        has_ended=was_last and not passed and criterion.otherwise == "end",
+        has_ended=last + 1 == n_all and not passed and criterion.otherwise == "end",
     )
+
+
+def _n_correct(plan: SessionPlan, answers: Mapping[int, Any], first: int, n_in_round: int) -> int:
+    return sum(
+        task_named(trial.item.task).score(trial.item.content, trial.item.key, answers[trial.trial_index]).correct
+        for trial in plan.trials[first : first + n_in_round]
+    )
+
+
+def is_under_way(plan: SessionPlan, n_answered: int) -> bool:
+    """Return whether what comes next depends on how the practice went."""
+    return plan.definition.practice_criterion is not None and 0 < n_answered <= n_planned(plan)
 
 
 def judged_so_far(plan: SessionPlan, answers: Mapping[int, Any], n_answered: int) -> Judged | None:
-    """Return what the latest round leads to, if it has just been finished."""
-    if n_answered == 0 or not ends_round(plan, n_answered - 1):
+    """Return what the rounds finished so far lead to; None where there is none yet, or no criterion."""
+    n_in_round = len(plan.definition.practice)
+    if not is_under_way(plan, n_answered) or n_answered < n_in_round:
         return None
-    return judge(plan, answers, n_answered - 1)
+    return judge(plan, answers, n_answered - n_answered % n_in_round - 1)
 
 
 def passed_over(plan: SessionPlan, answers: Mapping[int, Any]) -> range:
@@ -78,4 +86,4 @@ def passed_over(plan: SessionPlan, answers: Mapping[int, Any]) -> range:
     while n_answered in answers:
         n_answered += 1
     judged = judged_so_far(plan, answers, n_answered)
-    return range(n_answered, judged.next_trial_index) if judged else range(n_answered, n_answered)
+    return range(n_answered, n_planned(plan)) if judged and judged.passed else range(n_answered, n_answered)

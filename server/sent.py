@@ -21,6 +21,7 @@ ENDED_BECAUSE = {
     Release.PRACTICE: "practice_failed",
     Release.TOO_OLD: "too_old",
     Release.RELOADED: "reloaded_too_often",
+    Release.RESTARTED: "reloaded_too_often",
 }
 """The sentence that says why a session cannot be gone on with."""
 
@@ -88,7 +89,7 @@ def session_json(stored: StoredSession, answers: Mapping[int, Any] | None) -> di
         Its answers by trial index, where they are needed: see `needs_answers`.
     """
     plan, definition = stored.plan, stored.plan.definition
-    judged = practice.judged_so_far(plan, answers or {}, stored.n_answered) if answers else None
+    judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
     breaks, criterion = definition.timeline.breaks, definition.practice_criterion
     body: dict[str, Any] = {
         "session": plan.session,
@@ -102,7 +103,7 @@ def session_json(stored: StoredSession, answers: Mapping[int, Any] | None) -> di
         "demographics": [] if stored.has_demographics else _questions(stored),
         "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
         "practice_rounds": criterion.rounds if criterion else 1,
-        "next_trial_index": judged.next_trial_index if judged else stored.n_answered,
+        "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,
         # Neither key, factors nor item id: a factor such as `outcome` may tell the answer.
         "trials": [
             {
@@ -123,9 +124,7 @@ def session_json(stored: StoredSession, answers: Mapping[int, Any] | None) -> di
 
 def needs_answers(stored: StoredSession) -> bool:
     """Return whether what is sent of a session depends on its answers."""
-    return stored.session.status is Status.COMPLETED or (
-        stored.n_answered > 0 and practice.ends_round(stored.plan, stored.n_answered - 1)
-    )
+    return stored.session.status is Status.COMPLETED or practice.is_under_way(stored.plan, stored.n_answered)
 
 
 def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
@@ -142,10 +141,13 @@ def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
 def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
     """Return what somebody is told who cannot go on by the study's own rules."""
     exits = context().study.definition.recruitment.exits
-    exit_ = exits.failed_checks if reason is Release.PRACTICE else None
+    exit_ = exits.practice_not_passed if reason is Release.PRACTICE else exits.not_resumed
+    if plan.kind is Kind.SIMULATED:
+        exit_ = Exit()
     return {
         "message": context().study.words.say(ENDED_BECAUSE[reason]),
-        "exit": _exit_json(exit_ or Exit()),
+        "exit": _exit_json(exit_, plan),
+        "withdrawal_code": _withdrawal_code(plan),
         "contact_html": page(plan.texts, plan.definition.timeline.contact),
     }
 
@@ -160,9 +162,8 @@ def completion_json(plan: SessionPlan, answers: Mapping[int, Any]) -> dict[str, 
     code = plan.own_code if plan.kind is Kind.SIMULATED else outcome.code or fixed or plan.own_code
     return {
         "completion_code": code,
-        # Sessions begun by an earlier Equipoise have no code of their own where the study fixed one for everyone.
-        "withdrawal_code": None if plan.own_code == fixed else plan.own_code,
-        "exit": _exit_json(outcome.model_copy(update={"code": code})),
+        "withdrawal_code": _withdrawal_code(plan),
+        "exit": _exit_json(outcome.model_copy(update={"code": code}), plan),
         "debrief_html": page(plan.texts, timeline.debrief) or "",
         "contact_html": page(plan.texts, timeline.contact),
     }
@@ -175,10 +176,24 @@ def _questions(stored: StoredSession) -> list[dict[str, Any]]:
     return [question.model_dump() for question in context().study.demographics]
 
 
-def _exit_json(exit_: Exit) -> dict[str, str | None]:
+def _withdrawal_code(plan: SessionPlan) -> str | None:
+    # Sessions begun by an earlier Equipoise have no code of their own where the study fixed one for everyone.
+    return None if plan.own_code == plan.definition.completion_code else plan.own_code
+
+
+def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> dict[str, str | None]:
     url = exit_.link
+    if url is not None and exit_.code is None and "{code}" in url:
+        url = None
     if url is not None:
-        who = entry.identity()
         url = url.replace("{code}", quote(exit_.code or "", safe=""))
-        url = url.replace("{id}", quote(who.external_id if who else "", safe=""))
+        if "{id}" in url:
+            url = url.replace("{id}", quote(_external_id(plan), safe=""))
     return {"code": exit_.code, "url": url}
+
+
+def _external_id(plan: SessionPlan | None) -> str:
+    """Return the panel's id of whoever asks; after consent the store knows it, whatever cookies are gone."""
+    known = context().store.external_id(plan.session) if plan else None
+    who = entry.identity()
+    return known or (who.external_id if who else "")

@@ -4,11 +4,12 @@ The code alone is the authority, so a form of another site can do nothing that i
 """
 
 from flask import Blueprint, render_template, request
+from werkzeug.exceptions import TooManyRequests
 
 from server.context import context
 from server.logs import logger
 from server.sent import page
-from server.store import Store
+from server.store import Store, StoreUnavailable
 
 withdrawal = Blueprint("withdrawal", __name__, template_folder="templates")
 
@@ -36,7 +37,20 @@ def delete() -> tuple[str, int]:
 
 def sessions_of_code(store: Store, code: str) -> list[str]:
     """Return the sessions of this study to which a code belongs, however it was typed."""
-    return store.sessions_with_code(context().study, "".join(code.split()).upper())
+    plain = "".join(code.split()).upper()
+    return store.sessions_with_code(context().study, plain) if plain.isalnum() else []
+
+
+@withdrawal.errorhandler(StoreUnavailable)
+def store_is_away(_: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
+    """Say that nothing was deleted yet."""
+    return _page(code=request.form.get("code", ""), problem="leave_failed"), 503, {"Retry-After": "5"}
+
+
+@withdrawal.errorhandler(TooManyRequests)
+def too_many(error: TooManyRequests) -> tuple[str, int, dict[str, str]]:
+    """Say that it is to be tried again later."""
+    return _page(problem="too_many_requests"), 429, {"Retry-After": str(error.retry_after)}
 
 
 def _page(code: str = "", problem: str | None = None, is_done: bool = False) -> str:

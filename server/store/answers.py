@@ -7,7 +7,7 @@ from typing import Any
 
 from experiment.records import Response, Status
 from server.store.checksums import RESPONSE_COLUMNS, link_answer
-from server.store.contract import NOTHING_PASSED_OVER, Conflict, NotYourSession, Refusal
+from server.store.contract import ENDED_FOR, NOTHING_PASSED_OVER, Conflict, NotYourSession, Refusal
 from server.store.database import Database, marks
 from server.store.registry import as_json
 from server.store.times import as_text, now
@@ -35,6 +35,7 @@ class _State:
 
     token_digest: str | None
     status: str
+    release_reason: str | None
     n_trials: int
     n_answered: int
     checksum: str
@@ -85,7 +86,7 @@ def _move_on(db: Database, changed: dict[str, _State]) -> None:
 def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
     # In the order of their names, so that two servers never wait for each other in a circle.
     rows = db.execute(
-        "SELECT session, token_digest, status, n_trials, n_answered, checksum FROM sessions "
+        "SELECT session, token_digest, status, release_reason, n_trials, n_answered, checksum FROM sessions "
         f"WHERE session IN ({marks(sessions)}) ORDER BY session{db.for_update}",
         sessions,
     )
@@ -117,7 +118,7 @@ def _accept(
     if response.trial_index < state.n_answered:
         _check_is_retry(db, answers.session, response, accepted)
         return False
-    if state.status != Status.ACTIVE:
+    if state.status != Status.ACTIVE or state.release_reason in ENDED_FOR:
         raise Refusal("session_over")
     if response.trial_index >= state.n_trials:
         raise Conflict(f"There is no trial {response.trial_index} in this session.")

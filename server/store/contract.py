@@ -73,7 +73,7 @@ class Release(StrEnum):
     RESTARTED = "begun again"
 
 
-ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED)
+ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED, Release.RESTARTED)
 """Reasons after which a session that was not completed cannot be gone on with, by the study's own rules."""
 
 
@@ -394,6 +394,10 @@ class Store(ABC):
     @abstractmethod
     def session_named(self, study: Study, session: str) -> SessionFound | None:
         """Return the session in this study of this name."""
+
+    @abstractmethod
+    def external_id(self, session: str) -> str | None:
+        """Return the id by which a panel, or a personal link, calls a session's participant; None if unknown."""
 
     @abstractmethod
     def identities(self, study: Study) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from server.store.contract import Identity, SessionFound
 from server.store.database import Database
 from server.store.times import now
 
-IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "completion_code", "created_at")
+IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "own_code", "created_at")
 
 
 def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
@@ -37,6 +37,14 @@ def sessions_of(db: Database, study: str, external_id: str) -> list[SessionFound
         (study, external_id),
     )
     return [SessionFound(*row) for row in rows]
+
+
+def external_id(db: Database, session: str) -> str | None:
+    """See `Store.external_id`."""
+    row = db.execute(
+        "SELECT external_id FROM identities JOIN sessions USING (participant) WHERE session = ?", (session,)
+    ).fetchone()
+    return row[0] if row else None
 
 
 def session_named(db: Database, study: str, session: str) -> SessionFound | None:

@@ -105,7 +105,8 @@ def _come_back(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
     if known.fetchone():
         _regain(log, held, study)
         return
-    reason = None if held.has_all_answers else _broken_rule(db, held.session)
+    was_sent_away = held.place is Place.RELEASED and held.release_reason != Release.TIME_OUT
+    reason = None if held.has_all_answers or was_sent_away else _broken_rule(db, held.session)
     if reason is None:
         _regain(log, held, study)
         _note_visit(db, held.session, visit)
@@ -141,16 +142,22 @@ def _definition(db: Database, session: str) -> StudyDefinition:
 def _begin_again(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
     """Begin another session of the same person, in the same group; the first one's answers stay with it."""
     db = log.db
-    participant, source, consent_digest, token_digest, demographics = db.execute(
-        "SELECT participant, source, consent_digest, token_digest, demographics FROM sessions WHERE session = ?",
+    participant, source, consent_digest, token_digest, start_id, demographics = db.execute(
+        "SELECT participant, source, consent_digest, token_digest, start_id, demographics "
+        "FROM sessions WHERE session = ?",
         (held.session,),
     ).fetchone()
     if held.place is Place.RESERVED:
         assignment.release(log, held, Release.RESTARTED)
-    db.execute("UPDATE sessions SET token_digest = NULL WHERE session = ?", (held.session,))
+    # The new session is known by what led to it, so that a request that is sent again finds it.
+    came_by_start = start_id == visit.visit_id
+    kept_start_id = None if came_by_start else start_id
+    db.execute("UPDATE sessions SET token_digest = NULL, start_id = ? WHERE session = ?", (kept_start_id, held.session))
     name = secrets.token_hex(8)
     seed = assignment.reserve_in(log, held, study.definition.recruitment, name)
-    start = SessionStart(str(uuid.uuid4()), held.kind, Source(source), token_digest, consent_digest)
+    start = SessionStart(
+        start_id if came_by_start else str(uuid.uuid4()), held.kind, Source(source), token_digest, consent_digest
+    )
     _begin(db, study, name, Participant(participant=participant, kind=held.kind), held.group, seed, start, visit)
     db.execute("UPDATE sessions SET demographics = ? WHERE session = ?", (demographics, name))
 
@@ -265,6 +272,8 @@ def complete(db: Database, study: Study, session: str, passed_checks: bool) -> N
         raise Refusal("answers_deleted")
     if held.status is Status.COMPLETED:
         return
+    if held.release_reason in ENDED_FOR:
+        raise Refusal("session_over")
     n_trials, n_answered = db.execute(
         f"SELECT n_trials, n_answered FROM sessions WHERE session = ?{db.for_update}",
         (session,),
@@ -318,8 +327,8 @@ def _lock(db: Database, session: str) -> Log:
 
 
 LISTED = (
-    "session", "participant", "kind", "version", "group", "source", "status", "place", "release_reason", "started_at",
-    "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "n_visits",
+    "session", "participant", "kind", "study_version", "group", "source", "status", "place", "release_reason",
+    "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "n_visits",
 )  # fmt: skip
 """What is listed of a session, beside its device and what the participant said about themselves."""
 

@@ -199,6 +199,10 @@ class SqlStore(Store):
         with self._reading() as db:
             return identities.session_named(db, study.name, session)
 
+    def external_id(self, session: str) -> str | None:
+        with self._reading() as db:
+            return identities.external_id(db, session)
+
     def identities(self, study: Study) -> list[dict[str, Any]]:
         with self._reading() as db:
             return identities.identities(db, study.name)

@@ -69,3 +69,175 @@ def test_the_digest_changes_with_what_people_see_and_what_is_planned(study_folde
 def test_the_digest_does_not_depend_on_the_place(study_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(study_folder, tmp_path / "elsewhere")
     assert load_study(tmp_path / "elsewhere").digest == load_study(study_folder).digest
+
+
+# A session's course: pages, timing, device, practice, coming back, exits
+
+
+PARTS = {
+    "timeline": "timeline:\n",
+    "timing": "  fixation_ms: 200\n",
+    "device": "device:\n",
+}
+"""Where a line can be put in a part that the sample study has; all else is put at the end."""
+
+
+def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
+    path = study_folder / "study.yaml"
+    if part in PARTS:
+        edit(path, PARTS[part], f"{PARTS[part]}  {line}\n")
+    else:
+        path.write_text(f"{path.read_text(encoding='utf-8')}\n{part}: {line}\n", encoding="utf-8")
+    return study_folder
+
+
+@pytest.mark.parametrize(
+    ("part", "line", "message"),
+    [
+        ("practice_criterion", "{}", "`practice_criterion.correct` is missing; add it"),
+        ("practice_criterion", "{correct: 0}", "`practice_criterion.correct`: .* 1 .*0"),
+        ("practice_criterion", "{correct: 2}", "asks for 2 right answers.* 1 practice.*lower `correct` or name more"),
+        ("practice_criterion", "{correct: all}", "`practice_criterion.correct` must be a whole number"),
+        ("practice_criterion", "{correct: 1, rounds: 0}", "`practice_criterion.rounds`: .* 1 .*0"),
+        ("practice_criterion", "{correct: 1, rounds: 21}", "`practice_criterion.rounds`: .* 20 .*21"),
+        (
+            "practice_criterion",
+            "{correct: 1, otherwise: stop}",
+            "`.*criterion.otherwise`: .*'continue' or 'end'",
+        ),
+        ("practice_criterion", "{correct: 1, round: 2}", "`practice_criterion.round` is not a field.*did you mean"),
+        ("practice_criterion", "1", "`practice_criterion` must hold `name: value` fields"),
+        ("resume", "{max_age_min: 0}", "`resume.max_age_min`: .*greater than 0"),
+        ("resume", "{max_age_min: -5}", "`resume.max_age_min`: .*greater than 0"),
+        ("resume", "{max_age_min: .inf}", "`resume.max_age_min`: .*finite"),
+        ("resume", "{max_age_min: .nan}", "`resume.max_age_min`: .*finite"),
+        ("resume", "{max_age_min: an hour}", "`resume.max_age_min`: .*number.*'an hour'"),
+        ("resume", "{max_reloads: -1}", "`resume.max_reloads`: .* 0 .*-1"),
+        ("resume", "{max_reloads: 1.5}", "`resume.max_reloads` must be a whole number"),
+        ("resume", "{otherwise: again}", "`resume.otherwise`: .*'end' or 'restart'"),
+        ("resume", "{interrupted_trial: omit}", "`resume.interrupted_trial`: .*'repeat' or 'skip'"),
+        ("resume", "{max_reload: 1}", "`resume.max_reload` is not a field.*did you mean `max_reloads`"),
+        ("resume", "end", "`resume` must hold `name: value` fields"),
+        ("device", "width_px: 199", "`device.width_px`: .* 200 .*199"),
+        ("device", "height_px: 10001", "`device.height_px`: .* 10000 .*10001"),
+        ("device", "refresh_hz: 5", "`device.refresh_hz`: .* 10 .*5"),
+        ("device", "width_px: wide", "`device.width_px` must be a whole number"),
+        ("device", "keyboard: perhaps", "`device.keyboard`: .*'perhaps'"),
+        ("device", "tablets: true", "`device.tablets` is not a field"),
+        ("timing", "reading_ms: -1", "`timing.reading_ms`: .* 0 .*-1"),
+        ("timing", "reading_ms: 600001", "`timing.reading_ms`: .* 600000 .*600001"),
+        ("timing", "deadline_ms: 99", "`timing.deadline_ms`: .* 100 .*99"),
+        ("timing", "deadline_ms: 3600001", "`timing.deadline_ms`: .* 3600000 .*3600001"),
+        ("timing", "deadline_ms: 2 s", "`timing.deadline_ms` must be a whole number"),
+        ("timing", "deadline: 2000", "`timing.deadline` is not a field.*did you mean `deadline_ms`"),
+        ("timing", "{deadline_ms: 1000, reading_ms: 1000}", "`deadline_ms`.*`reading_ms`"),
+        ("timeline", "information: info.md", "`timeline.information` must be a list, such as .info.md."),
+        ("timeline", "information: [info.md]", "info.md: there is no such file"),
+        ("timeline", "breaks: {}", "`timeline.breaks.every` is missing; add it"),
+        ("timeline", "breaks: {every: 0}", "`timeline.breaks.every`: .* 1 .*0"),
+        ("timeline", "breaks: 5", "`timeline.breaks` must hold `name: value` fields"),
+        ("timeline", "breaks: {every: 5, page: pause.md}", "pause.md: there is no such file"),
+        ("timeline", "breaks: {every: 5, text: Rest}", "`timeline.breaks.text` is not a field"),
+        ("timeline", "fullscreen: perhaps", "`timeline.fullscreen`: .*'perhaps'"),
+        ("timeline", "consent_version: 1.0", '`timeline.consent_version` must be a text; put it in quotes: "1.0"'),
+        ("timeline", 'consent_version: ""', "`timeline.consent_version` is empty; write it"),
+        ("timeline", "demographics: about.yaml", "about.yaml: there is no such file"),
+        ("timeline", "demographics: [age]", "`timeline.demographics` must be a text"),
+        ("timeline", "instruction: [x.md]", "`timeline.instruction` is not a field.*did you mean `instructions`"),
+        ("recruitment", "{exits: {completed: {code: abc}}}", "`recruitment.exits.completed.code`: .*at least 4"),
+        ("recruitment", "{exits: {completed: {code: 12345}}}", "`.*completed.code` must be a text; put it in quotes"),
+        ("recruitment", "{exits: {completed: DONE1}}", "`recruitment.exits.completed` must hold `name: value`"),
+        ("recruitment", "{exits: {finished: {code: DONE1}}}", "`recruitment.exits.finished` is not a field"),
+        ("recruitment", "{exits: {no_consent: {url: x}}}", "`recruitment.exits.no_consent.url` is not a field"),
+        ("recruitment", "{exits: {completed: {link: 'http://x.org/'}}}", "`recruitment.exits.completed.link`"),
+        ("recruitment", "{exits: {completed: {link: 'https://{id}.x.org/'}}}", "`recruitment.exits.completed.link`"),
+        ("recruitment", "{exits: {completed: {link: 'https://x.org/{Code}'}}}", "`recruitment.exits.completed.link`"),
+        ("recruitment", "{exits: {completed: {link: 'https://x.org/a b'}}}", "`recruitment.exits.completed.link`"),
+        ("recruitment", "{exits: {completed: {link: 'javascript:alert(1)'}}}", "`recruitment.exits.completed.link`"),
+    ],
+)
+def test_a_mistake_in_a_sessions_course_is_one_sentence_with_its_file_and_line(
+    study_folder: Path, edit: Edit, part: str, line: str, message: str
+) -> None:
+    if line.startswith("{deadline_ms"):
+        edit(study_folder / "study.yaml", "timing:\n  fixation_ms: 200", f"timing: {line}")
+    else:
+        with_line(study_folder, edit, part, line)
+    with pytest.raises(InputError, match=message) as error:
+        load_study(study_folder)
+    said = str(error.value)
+    assert "\n" not in said and said.endswith(".")
+    assert str(study_folder) in said
+    is_of_a_file_that_is_missing = "no such file" in said
+    assert is_of_a_file_that_is_missing or "study.yaml" in said
+    assert is_of_a_file_that_is_missing or ", line " in said or "practice trials" in said
+
+
+LINKS = ["http://x.org/", "https://{id}.x.org/", "https://x.org/{Code}", "https://x.org?cc={code}", "x.org"]
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_wrong_return_link_is_explained_in_words_and_not_as_a_pattern(
+    study_folder: Path, edit: Edit, link: str
+) -> None:
+    with_line(study_folder, edit, "recruitment", f"{{exits: {{completed: {{link: '{link}'}}}}}}")
+    with pytest.raises(InputError, match=r"https://") as error:
+        load_study(study_folder)
+    assert "[^" not in str(error.value), "a scientist reads no regular expressions"
+
+
+@pytest.mark.parametrize(
+    "exits",
+    [
+        "{no_consent: {link: 'https://x.org/?cc={code}'}}",
+        "{incompatible_device: {link: 'https://x.org/?cc={code}'}}",
+        "{practice_not_passed: {link: 'https://x.org/?cc={code}'}}",
+        "{completed: {link: 'https://x.org/?pid={id}'}}",
+        "{completed: {code: '    '}}",
+    ],
+)
+def test_an_exit_that_would_send_people_back_with_nothing_in_it_is_refused(
+    study_folder: Path, edit: Edit, exits: str
+) -> None:
+    """A code's place without a code, a panel's id where nobody comes from a panel, a code of spaces."""
+    with_line(study_folder, edit, "recruitment", f"{{exits: {exits}}}")
+    with pytest.raises(InputError, match=r"recruitment.exits"):
+        load_study(study_folder)
+
+
+@pytest.mark.parametrize(
+    ("part", "line"),
+    [
+        ("practice_criterion", "{correct: 1}"),
+        ("practice_criterion", "{correct: 1, rounds: 20, otherwise: end}"),
+        ("resume", "{max_age_min: 0.5, max_reloads: 0, otherwise: restart, interrupted_trial: skip}"),
+        ("device", "width_px: 200"),
+        ("device", "refresh_hz: 1000"),
+        ("timing", "reading_ms: 600000"),
+        ("timing", "deadline_ms: 100"),
+        ("timeline", "breaks: {every: 1}"),
+        ("timeline", "fullscreen: true"),
+        ("timeline", 'consent_version: "1.0"'),
+        ("timeline", "information: [instructions-1.md]"),
+        ("recruitment", "{exits: {completed: {code: DONE, link: 'https://x.org'}}}"),
+        ("recruitment", "{exits: {completed: {code: DONE-1, link: 'https://app.prolific.com/s/complete?cc={code}'}}}"),
+        ("recruitment", "{entry: panel, exits: {completed: {link: 'https://x.org/{id}/?a=%20&pid={id}#end'}}}"),
+    ],
+)
+def test_what_the_reference_allows_is_taken(study_folder: Path, edit: Edit, part: str, line: str) -> None:
+    load_study(with_line(study_folder, edit, part, line))
+
+
+def test_what_people_meet_changes_the_digest_and_where_they_are_sent_does_not(study_folder: Path, edit: Edit) -> None:
+    digests = [load_study(study_folder).digest]
+    for part, line in [
+        ("timing", "deadline_ms: 5000"),
+        ("timeline", "breaks: {every: 5}"),
+        ("device", "keyboard: true"),
+        ("resume", "{max_reloads: 3}"),
+        ("practice_criterion", "{correct: 1}"),
+    ]:
+        digests.append(load_study(with_line(study_folder, edit, part, line)).digest)
+    assert len(set(digests)) == len(digests)
+    exits = "{exits: {completed: {code: DONE-1234}}}"
+    assert load_study(with_line(study_folder, edit, "recruitment", exits)).digest == digests[-1]

@@ -16,6 +16,7 @@ from batteries.items import Battery
 from experiment.records import Kind, Response, Source
 from experiment.recruitment import Recruitment
 from experiment.study import Study
+from experiment.timeline import PracticeCriterion
 from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, sessions, times
 from server.store.postgres import PostgresStore
 from server.store.tables import TABLES
@@ -260,3 +261,18 @@ def responses_of(store: Store, session: str) -> list[tuple[int, str]]:
 def of(kind: type[Exception], outcomes: Iterable[Any]) -> int:
     """Return how many of the outcomes are such an exception."""
     return sum(isinstance(outcome, kind) for outcome in outcomes)
+
+
+def saying(study: Study, /, **fields: Any) -> Study:
+    """Return the study with other fields in its definition."""
+    return dataclasses.replace(study, definition=study.definition.model_copy(update=fields))
+
+
+def practising(study: Study, n_in_round: int, criterion: PracticeCriterion | None) -> Study:
+    """Return the study with so many practice trials in a round, all with the same right answer, and a criterion."""
+    (one,) = (item for item in study.battery.items if item.item_id in study.definition.practice)
+    rounds = [one, *(one.model_copy(update={"item_id": f"practice-{n}"}) for n in range(2, n_in_round + 1))]
+    others = [item for item in study.battery.items if item is not one]
+    practised = saying(study, practice=tuple(item.item_id for item in rounds), practice_criterion=criterion)
+    battery = Battery(**(study.battery.model_dump(exclude={"items"}) | {"items": (*rounds, *others)}))
+    return dataclasses.replace(practised, battery=battery)

@@ -1,5 +1,6 @@
 """Whatever is sent to the server, in whatever order: no error of ours, and nobody touches data but their own."""
 
+import dataclasses
 import json
 import re
 import tempfile
@@ -19,18 +20,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from werkzeug.test import TestResponse, run_wsgi_app
 
+from experiment.demographics import Question
 from experiment.loading import load_study
 from experiment.study import Study
 from server.app import create_app
 from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store
-from tests.server.stores import make_small, problems, recruiting, rows
+from tests.server.stores import make_small, problems, recruiting, rows, saying
 
 SAMPLE = Path(__file__).parents[2] / "equipoise" / "studies" / "blackbox-predict"
 SECRETS = Secrets("a signing key for tests", "researcher-token")
 NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
-POSTS = ("/api/session", "/api/responses", "/api/complete", "/api/withdraw")
+POSTS = ("/api/session", "/api/responses", "/api/visit", "/api/demographics", "/api/complete", "/api/withdraw")
 quick = settings(
     deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
@@ -64,7 +66,7 @@ def rows_of(store: Store, someone: Any) -> list[tuple[Any, ...]]:
     """Return all that the store holds of somebody's session."""
     return [
         row
-        for table in ("sessions", "responses", "planned_trials")
+        for table in ("sessions", "responses", "planned_trials", "visits")
         for row in rows(store, f"SELECT * FROM {table} WHERE session = ?", (someone.session["session"],))
     ]
 
@@ -186,7 +188,8 @@ queries |= st.binary(max_size=20).map(lambda raw: f"PROLIFIC_PID={quote(raw)}&{q
 header_texts = latin_1.filter(lambda text: "\r" not in text and "\n" not in text)
 paths = st.sampled_from(
     ["/", "/static/x", "/static/equipoise.js", "/api/study", "/api/session", "/api/responses", "/api/complete",
-     "/api/withdraw", "/researcher", "/researcher/", "/researcher/enter/x", "/researcher/style.css", "/healthz",
+     "/api/withdraw", "/api/visit", "/api/demographics", "/withdraw", "/researcher", "/researcher/",
+     "/researcher/enter/x", "/researcher/style.css", "/healthz",
      "/readyz", "/metrics"]
 )  # fmt: skip
 HEADERS = (
@@ -284,6 +287,9 @@ class Known:
     status: str = "active"
     answers: list[dict[str, Any]] = field(default_factory=list)
     n_trials: int = 0
+    visit_ids: list[str] = field(default_factory=list)
+    said: dict[str, Any] | None = None
+    """What they said of themselves."""
 
 
 class ManyPeople(RuleBasedStateMachine):
@@ -378,6 +384,9 @@ class ManyPeople(RuleBasedStateMachine):
             known = self.known[browser.panel_id] = Known(session["session"], n_trials=len(session["trials"]))
         assert session["session"] == known.session, "one person, one session"
         assert (session["status"], session["next_trial_index"]) == (known.status, len(known.answers))
+        if known.status == "active" and start_id not in known.visit_ids:
+            known.visit_ids.append(start_id)
+        assert session["visit"] == len(known.visit_ids)
         for other in self.browsers:  # the session goes on here, and in none of the person's other browsers
             if other.panel_id == browser.panel_id:
                 other.has_session = other is browser
@@ -487,6 +496,42 @@ class ManyPeople(RuleBasedStateMachine):
             assert session["next_trial_index"] == len(known.answers)
             assert ("completion_code" in session) == (known.status == "completed")
 
+    @rule(data=st.data(), is_new=st.booleans())
+    def open_it_again(self, data: st.DataObject, is_new: bool) -> None:
+        browser = self.any_browser(data)
+        known = self.known.get(browser.panel_id)
+        earlier = known.visit_ids[-1:] if known else []
+        visit_id = str(uuid.uuid4()) if is_new or not earlier else earlier[0]
+        reply = browser.http.post("/api/visit", json={"visit_id": visit_id})
+        session = self.check(reply, 200 if browser.has_session else 401)
+        if known is None or not browser.has_session:
+            return
+        if known.status == "active" and visit_id not in known.visit_ids:
+            known.visit_ids.append(visit_id)
+        assert (session["session"], session["status"]) == (known.session, known.status)
+        assert (session["visit"], session["next_trial_index"]) == (len(known.visit_ids), len(known.answers))
+
+    @rule(data=st.data(), age=st.none() | st.integers(18, 99), is_for_another=st.booleans())
+    def say_about_oneself(self, data: st.DataObject, age: int | None, is_for_another: bool) -> None:
+        browser = self.any_browser(data)
+        known = self.known.get(browser.panel_id)
+        session = "another" if is_for_another or known is None else known.session
+        reply = browser.http.post("/api/demographics", json={"session": session, "answers": {"age": age}})
+        if not browser.has_session or known is None:
+            self.check(reply, 401)
+        elif is_for_another:
+            self.check(reply, 409)
+        else:
+            self.check(reply, 200)
+            if known.status == "active" and known.said is None:
+                known.said = {"age": age}
+
+    @rule(data=st.data(), said=st.sampled_from([{"age": 17}, {"age": "30"}, {"age": True}, {"name": "Anna"}, []]))
+    def say_nonsense_about_oneself(self, data: st.DataObject, said: Any) -> None:
+        browser, known = self.browser_inside(data)
+        body = {"session": known.session, "answers": said}
+        self.check(browser.http.post("/api/demographics", json=body), 422)
+
     @rule(data=st.data())
     def complete(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
@@ -506,7 +551,7 @@ class ManyPeople(RuleBasedStateMachine):
         self.check(browser.http.post("/api/withdraw", json={}), 200 if browser.has_session else 401)
         if browser.has_session:
             known = self.known[browser.panel_id]
-            known.status, known.answers = "withdrawn", []
+            known.status, known.answers, known.said = "withdrawn", [], None
 
     @rule(data=st.data(), address=st.sampled_from(POSTS[:2]), body=values)
     def send_nonsense(self, data: st.DataObject, address: str, body: Any) -> None:
@@ -534,6 +579,12 @@ class ManyPeople(RuleBasedStateMachine):
             assert stored[known.session] == [
                 (one["trial_index"], one["response_id"], json.dumps(one["response"])) for one in known.answers
             ]
+        for session, said in rows(self.store, "SELECT session, demographics FROM sessions"):
+            (known,) = [one for one in self.known.values() if one.session == session]
+            assert (json.loads(said)["answers"] if said else None) == known.said
+        visits = rows(self.store, "SELECT session, visit_id FROM visits ORDER BY session, visit")
+        for known in self.known.values():
+            assert [visit_id for session, visit_id in visits if session == known.session] == known.visit_ids
         status = dict(rows(self.store, "SELECT session, status FROM sessions"))
         assert status == {one.session: one.status for one in self.known.values()}
 
@@ -550,8 +601,15 @@ def run_machine(study: Study, new_store: Callable[[], Store], max_examples: int,
 
 @pytest.fixture(scope="module")
 def panel_study() -> Study:
-    """Three trials a session, for people whom a panel sends."""
-    return recruiting(make_small(load_study(SAMPLE)), entry="panel")
+    """Three trials a session and a question about the person, for people whom a panel sends."""
+    small = make_small(load_study(SAMPLE))
+    timeline = small.definition.timeline.model_copy(update={"demographics": "about-you.yaml"})
+    asking = dataclasses.replace(
+        saying(small, timeline=timeline),
+        texts=dict(small.texts) | {"about-you.yaml": "questions: ..."},
+        demographics=(Question(name="age", ask="How old are you?", answer="number", low=18),),
+    )
+    return recruiting(asking, entry="panel")
 
 
 def test_whatever_several_people_do_everybodys_answers_are_their_own(panel_study: Study, tmp_path: Path) -> None:

@@ -923,7 +923,7 @@ def test_who_a_panel_means_is_found_by_their_id(store: Store, small_study: Study
         "participant": anna.stored.session.participant.participant,
         "session": anna.session,
         "status": "completed",
-        "completion_code": anna.stored.plan.own_code,
+        "own_code": anna.stored.plan.own_code,
         "created_at": "",
         "STUDY_ID": "s1",
         "SESSION_ID": "x",

@@ -1,0 +1,173 @@
+"""The file with questions about the person: what it may say, and a sentence for everything that it may not."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batteries.errors import InputError
+from experiment.demographics import LONGEST_TEXT, Question, Questionnaire
+from experiment.loading import load_study
+from experiment.study import Study
+
+AGE = "{name: age, ask: How old are you?, answer: number, low: 18, high: 120}"
+GENDER = "{name: gender, ask: What is your gender?, answer: choice, options: [woman, man, another]}"
+WORK = "{name: work, ask: What do you do?, answer: text}"
+
+
+@pytest.fixture
+def asking(study_folder: Path, edit: Callable[[Path, str, str], None]) -> Callable[[str], Study]:
+    """Load the sample study with a file of questions."""
+
+    def load(text: str) -> Study:
+        edit(study_folder / "study.yaml", "timeline:\n", "timeline:\n  demographics: about-you.yaml\n")
+        (study_folder / "about-you.yaml").write_text(text, encoding="utf-8")
+        return load_study(study_folder)
+
+    return load
+
+
+def questions(*lines: str) -> str:
+    return "questions:\n" + "".join(f"  - {line}\n" for line in lines)
+
+
+def test_a_study_has_the_questions_of_its_file_in_their_order(asking: Callable[[str], Study]) -> None:
+    study = asking(questions(AGE, GENDER, WORK))
+    assert [question.name for question in study.demographics] == ["age", "gender", "work"]
+    age, gender, work = study.demographics
+    assert (age.ask, age.answer, age.low, age.high, age.options) == ("How old are you?", "number", 18, 120, ())
+    assert (gender.answer, gender.options) == ("choice", ("woman", "man", "another"))
+    assert (work.answer, work.options) == ("text", ())
+
+
+def test_a_study_without_a_file_asks_nothing(sample_study: Study) -> None:
+    assert sample_study.demographics == ()
+
+
+def test_words_of_yaml_1_1_are_words(asking: Callable[[str], Study]) -> None:
+    study = asking(questions("{name: drives, ask: Do you drive?, answer: choice, options: [yes, no, off]}"))
+    assert study.demographics[0].options == ("yes", "no", "off")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"line 1: the file must hold `name: value` lines"),
+        ("- age\n", r"line 1: the file must hold `name: value` lines"),
+        ("questions: []\n", r"line 1: `questions` needs at least 1 entr"),
+        ("questions: age\n", r"line 1: `questions` must be a list"),
+        ("questions: [age\n", r"line \d: this is not valid YAML"),
+        (questions(*[WORK.replace("work", f"q{n}") for n in range(31)]), r"`questions`.* at most 30"),
+        (questions(AGE, AGE), r"two questions have the name `age`; give each its own"),
+        (questions(AGE) + "title: About you\n", r"line 3: `title` is not a field Equipoise knows"),
+        (questions(GENDER, "age"), r"line 3: `questions.1` must hold `name: value` fields"),
+        (questions("{name: Age, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*'Age'"),
+        (questions("{name: a b, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*'a b'"),
+        (questions("{name: 1st, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*'1st'"),
+        (questions("{name: , ask: How old?, answer: number}"), r"line 2: `questions.0.name` must be a text"),
+        (questions(f"{{name: {'a' * 41}, ask: How old?, answer: number}}"), r"line 2: `questions.0.name`"),
+        (questions("{ask: How old?, answer: number}"), r"line 2: `questions.0.name` is missing; add it"),
+        (questions("{name: age, answer: number}"), r"line 2: `questions.0.ask` is missing; add it"),
+        (questions('{name: age, ask: "", answer: number}'), r"line 2: `questions.0.ask` is empty; write it"),
+        (questions("{name: age, ask: How old?}"), r"line 2: `questions.0.answer` is missing; add it"),
+        (questions("{name: age, ask: How old?, answer: integer}"), r"'number', 'choice' or 'text' \(it is 'integer'\)"),
+        (questions("{name: age, ask: How old?, answer: number, min: 18}"), r"`questions.0.min` is not a field"),
+        (questions("{name: age, ask: How old?, answer: number, low: 18.5}"), r"`questions.0.low` must be a whole"),
+        (questions("{name: age, ask: How old?, answer: number, low: 9, high: 8}"), r"`low` is greater than `high`"),
+        (questions("{name: age, ask: How old?, answer: number, options: [a, b]}"), r"a choice has two or more"),
+        (questions("{name: g, ask: Gender?, answer: text, options: [a, b]}"), r"a choice has two or more"),
+        (questions("{name: g, ask: Gender?, answer: choice}"), r"a choice has two or more `options`"),
+        (questions("{name: g, ask: Gender?, answer: choice, options: [a]}"), r"a choice has two or more `options`"),
+        (questions("{name: g, ask: Gender?, answer: choice, options: [a, a]}"), r"two options are the same"),
+        (questions("{name: g, ask: Gender?, answer: choice, options: [a, 1]}"), r"must be a text; put it in quotes"),
+        (questions('{name: g, ask: Gender?, answer: choice, options: [a, ""]}'), r"`questions.0.options.1` is empty"),
+        (questions("{name: g, ask: Gender?, answer: choice, options: a}"), r"`questions.0.options` must be a list"),
+    ],
+)
+def test_a_mistake_in_the_questions_is_one_sentence_with_its_file_and_line(
+    asking: Callable[[str], Study], text: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        asking(text)
+    said = str(error.value)
+    assert "about-you.yaml" in said and "\n" not in said
+    assert said.endswith((".", "."))
+
+
+@pytest.mark.parametrize("name", ["Age", "a b", "1st", "é"])
+def test_a_wrong_name_is_explained_in_words_and_not_as_a_pattern(asking: Callable[[str], Study], name: str) -> None:
+    with pytest.raises(InputError) as error:
+        asking(questions(f"{{name: {name}, ask: What?, answer: text}}"))
+    assert "^[a-z]" not in str(error.value)
+    assert "letters" in str(error.value)
+
+
+def test_two_questions_of_one_name_are_found_at_the_line_of_one_of_them(asking: Callable[[str], Study]) -> None:
+    with pytest.raises(InputError, match=r"about-you.yaml, line [34]:"):
+        asking(questions(GENDER, AGE, AGE))
+
+
+def test_a_file_that_is_not_there_is_named(study_folder: Path, edit: Callable[[Path, str, str], None]) -> None:
+    edit(study_folder / "study.yaml", "timeline:\n", "timeline:\n  demographics: about-you.yaml\n")
+    with pytest.raises(InputError, match=r"about-you.yaml: there is no such file"):
+        load_study(study_folder)
+
+
+def test_a_file_that_is_not_utf_8_is_named(study_folder: Path, edit: Callable[[Path, str, str], None]) -> None:
+    edit(study_folder / "study.yaml", "timeline:\n", "timeline:\n  demographics: about-you.yaml\n")
+    (study_folder / "about-you.yaml").write_bytes("questions: é".encode("latin-1"))
+    with pytest.raises(InputError, match=r"about-you.yaml: byte 11 is not UTF-8 text"):
+        load_study(study_folder)
+
+
+# Answers
+
+number = Question(name="age", ask="How old?", answer="number", low=18, high=120)
+choice = Question(name="gender", ask="Gender?", answer="choice", options=("woman", "man"))
+text = Question(name="work", ask="Work?", answer="text")
+
+
+@pytest.mark.parametrize("question", [number, choice, text])
+def test_every_question_may_be_left_unanswered(question: Question) -> None:
+    question.check(None)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [(number, 18), (number, 120), (choice, "woman"), (choice, "man"), (text, ""), (text, "é" * LONGEST_TEXT)],
+)
+def test_an_answer_is_taken(question: Question, answer: Any) -> None:
+    question.check(answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (number, 17), (number, 121), (number, 30.0), (number, "30"), (number, True), (number, [30]), (number, ""),
+        (choice, "Woman"), (choice, ""), (choice, 0), (choice, ["woman"]), (choice, {"woman": 1}), (choice, False),
+        (text, 1), (text, ["a"]), (text, False), (text, "x" * (LONGEST_TEXT + 1)),
+    ],
+)  # fmt: skip
+def test_what_is_no_answer_is_refused_in_a_sentence_that_names_the_question(question: Question, answer: Any) -> None:
+    with pytest.raises(InputError, match=rf"^`{question.name}` takes .*\.$"):
+        question.check(answer)
+
+
+@given(low=st.integers(-100, 100), high=st.integers(-100, 100), answer=st.integers(-300, 300))
+def test_a_number_is_taken_within_its_bounds_and_nowhere_else(low: int, high: int, answer: int) -> None:
+    low, high = min(low, high), max(low, high)
+    question = Question(name="q", ask="?", answer="number", low=low, high=high)
+    if low <= answer <= high:
+        question.check(answer)
+    else:
+        with pytest.raises(InputError):
+            question.check(answer)
+
+
+def test_a_questionnaire_and_its_questions_do_not_change() -> None:
+    one = Questionnaire(questions=(number,))
+    with pytest.raises(ValueError, match="frozen"):
+        one.questions[0].low = 0  # type: ignore[misc]

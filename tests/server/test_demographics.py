@@ -1,0 +1,347 @@
+"""Questions about the person: stored once, listed by session, deleted with the answers, and never among the trials."""
+
+import csv
+import dataclasses
+import json
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from werkzeug.test import TestResponse
+
+from equipoise.cli import main
+from experiment.demographics import LONGEST_TEXT, Question
+from experiment.loading import load_study
+from experiment.records import Kind
+from experiment.study import Study
+from server.app import create_app
+from server.settings import Settings
+from server.store import Identity, SqliteStore, Store
+from tests.server.conftest import SECRETS, Participant
+from tests.server.stores import (
+    Person,
+    another,
+    at_once,
+    by_hand,
+    problems,
+    reopened,
+    rows,
+    saying,
+    verified,
+    version_of,
+)
+
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+QUESTIONS = (
+    Question(name="age", ask="How old are you?", answer="number", low=18, high=120),
+    Question(name="gender", ask="What is your gender?", answer="choice", options=("woman", "man", "another")),
+    Question(name="work", ask="What do you do?", answer="text"),
+)
+SAID = {"age": 30, "gender": "another", "work": "Ich repariere Uhren – и часы 🙂"}
+
+
+@pytest.fixture(scope="module")
+def asking(small_study: Study) -> Study:
+    """The small study with three questions about the person."""
+    timeline = small_study.definition.timeline.model_copy(update={"demographics": "about-you.yaml"})
+    texts = dict(small_study.texts) | {"about-you.yaml": "questions: ..."}
+    study = saying(version_of(small_study, "asking"), timeline=timeline)
+    return dataclasses.replace(study, texts=texts, demographics=QUESTIONS)
+
+
+@pytest.fixture
+def person(asking: Study, any_store: Store) -> Participant:
+    """Somebody who has begun."""
+    person = Participant(create_app(asking, any_store, SECRETS, NO_LIMITS))
+    assert person.start().status_code == 201
+    return person
+
+
+def say(person: Participant, answers: Any, **changes: Any) -> TestResponse:
+    body = {"session": person.session["session"], "answers": answers} | changes
+    return person.http.post("/api/demographics", json=body)
+
+
+def kept(store: Store, person: Participant) -> Any:
+    query = "SELECT demographics FROM sessions WHERE session = ?"
+    ((text,),) = rows(store, query, (person.session["session"],))
+    return None if text is None else json.loads(text)["answers"]
+
+
+def still_asked(person: Participant) -> list[str]:
+    session = person.http.get("/api/session").get_json()
+    return [question["name"] for question in session["demographics"]]
+
+
+# Once
+
+
+def test_the_questions_are_sent_as_the_study_asks_them(person: Participant) -> None:
+    assert person.session["demographics"] == [
+        {"name": "age", "ask": "How old are you?", "answer": "number", "options": [], "low": 18, "high": 120},
+        {"name": "gender", "ask": "What is your gender?", "answer": "choice",
+         "options": ["woman", "man", "another"], "low": 0, "high": 1_000_000},
+        {"name": "work", "ask": "What do you do?", "answer": "text", "options": [], "low": 0, "high": 1_000_000},
+    ]  # fmt: skip
+
+
+def test_a_study_without_questions_asks_none_and_takes_none(small_study: Study, any_store: Store) -> None:
+    person = Participant(create_app(small_study, any_store, SECRETS, NO_LIMITS))
+    person.start()
+    assert person.session["demographics"] == []
+    refused = say(person, {"age": 30})
+    assert refused.status_code == 422
+    assert "`age`" in refused.get_json()["error"]
+
+
+def test_what_was_said_is_kept_as_it_was_said_and_not_asked_again(person: Participant, any_store: Store) -> None:
+    reply = say(person, SAID)
+    assert (reply.status_code, reply.get_json()) == (200, {})
+    assert kept(any_store, person) == SAID
+    assert still_asked(person) == []
+    with closing(reopened(any_store)) as store:
+        assert kept(store, person) == SAID
+        assert problems(store) == []
+
+
+@pytest.mark.parametrize("second", [{}, {"age": 31}, SAID, {"age": None}])
+def test_only_the_first_time_counts(person: Participant, any_store: Store, second: dict[str, Any]) -> None:
+    say(person, SAID)
+    reply = say(person, second)
+    assert (reply.status_code, reply.get_json()) == (200, {})
+    assert kept(any_store, person) == SAID
+
+
+@pytest.mark.parametrize("said", [{}, {"age": None, "gender": None, "work": None}, {"work": ""}])
+def test_every_question_may_be_left_out_and_is_then_not_asked_again(
+    person: Participant, any_store: Store, said: dict[str, Any]
+) -> None:
+    assert say(person, said).status_code == 200
+    assert still_asked(person) == []
+    assert say(person, SAID).status_code == 200
+    assert kept(any_store, person) == said
+
+
+def test_sent_many_times_at_once_it_is_stored_once(asking: Study, any_store: Store) -> None:
+    any_store.register_study(asking)
+    person = Person(any_store, asking)
+    with closing(another(any_store)) as other:
+        jobs = [
+            partial((any_store, other)[age % 2].add_demographics, person.session, {"age": age}) for age in range(20, 30)
+        ]
+        outcomes = at_once(*jobs)
+    assert sorted(outcomes, key=str) == [False] * 9 + [True]
+    (listed,) = any_store.sessions(asking)
+    assert listed["demographics_age"] == 20 + outcomes.index(True)
+
+
+def test_the_questions_can_be_answered_at_any_point_before_the_end(person: Participant, any_store: Store) -> None:
+    person.answer(0)
+    assert say(person, SAID).status_code == 200
+    person.answer(1)
+    assert [kept(any_store, person), still_asked(person)] == [SAID, []]
+    assert problems(any_store) == []
+
+
+def test_after_the_end_nothing_more_is_noted(person: Participant, any_store: Store) -> None:
+    person.answer_all()
+    person.complete()
+    assert say(person, SAID).status_code in {200, 409}
+    assert kept(any_store, person) is None
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"age": 17}, {"age": 121}, {"age": -1}, {"age": 30.0}, {"age": 30.5}, {"age": "30"}, {"age": True},
+        {"age": 10**30}, {"age": [30]}, {"age": {}}, {"gender": "Woman"}, {"gender": ""}, {"gender": 1},
+        {"gender": "woman "}, {"gender": ["woman"]}, {"work": 1}, {"work": "x" * (LONGEST_TEXT + 1)}, {"work": False},
+        {"name": "Anna"}, {"": "x"}, {"AGE": 30}, {"age": 30, "shoe_size": 43}, None, [], "age", 30,
+        {f"q{number}": None for number in range(31)},
+    ],
+)  # fmt: skip
+def test_what_is_no_answer_is_refused_in_a_sentence_and_may_be_said_again(
+    person: Participant, any_store: Store, said: Any
+) -> None:
+    refused = say(person, said)
+    assert refused.status_code == 422
+    sentence = refused.get_json()["error"]
+    assert sentence.endswith(".") and "\n" not in sentence
+    assert kept(any_store, person) is None
+    assert still_asked(person) == ["age", "gender", "work"]
+    assert say(person, SAID).status_code == 200
+
+
+@pytest.mark.parametrize("said", [{"age": 18}, {"age": 120}, {"work": "x" * LONGEST_TEXT}, {"gender": "woman"}])
+def test_the_bounds_themselves_are_answers(person: Participant, any_store: Store, said: dict[str, Any]) -> None:
+    assert say(person, said).status_code == 200
+    assert kept(any_store, person) == said
+
+
+def test_every_option_can_be_chosen_however_long_it_is() -> None:
+    long = Question(name="q", ask="Which?", answer="choice", options=("x" * (LONGEST_TEXT + 1), "short"))
+    for option in long.options:
+        long.check(option)
+
+
+def test_who_has_no_session_says_nothing(person: Participant, any_store: Store) -> None:
+    stranger = person.http.application.test_client()
+    body = {"session": person.session["session"], "answers": SAID}
+    assert stranger.post("/api/demographics", json=body).status_code == 401
+    assert kept(any_store, person) is None
+
+
+def test_nobody_answers_for_another(person: Participant, any_store: Store) -> None:
+    other = Participant(person.http.application)
+    other.start()
+    assert say(other, SAID, session=person.session["session"]).status_code == 409
+    assert say(other, SAID, session="nobody").status_code == 409
+    assert kept(any_store, person) is kept(any_store, other) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"answers": {}}, {"session": 1, "answers": {}}, {"session": "x"}, {"session": "x", "answers": {}, "x": 1}],
+)
+def test_a_body_of_another_form_is_refused(person: Participant, any_store: Store, body: dict[str, Any]) -> None:
+    assert person.http.post("/api/demographics", json=body).status_code == 422
+    assert person.http.post("/api/demographics", data=body).status_code == 422
+    assert kept(any_store, person) is None
+
+
+@given(
+    said=st.dictionaries(
+        st.sampled_from(["age", "gender", "work", "other"]),
+        st.none() | st.integers() | st.text() | st.floats() | st.booleans() | st.just("woman") | st.integers(18, 120),
+    )
+)
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_said_is_kept_exactly_or_refused(asking: Study, any_store: Store, said: dict[str, Any]) -> None:
+    person = Participant(create_app(asking, any_store, SECRETS, NO_LIMITS))
+    person.start()
+    body = json.dumps({"session": person.session["session"], "answers": said})
+    reply = person.http.post("/api/demographics", data=body, content_type="application/json")
+    assert reply.status_code in {200, 422}, reply.text
+    assert kept(any_store, person) == (said if reply.status_code == 200 else None)
+
+
+# Where it is, and where it is not
+
+
+def test_it_is_never_among_the_trials_and_in_no_other_table(person: Participant, any_store: Store) -> None:
+    say(person, SAID | {"work": "watchmaker-7391"})
+    person.answer_all()
+    person.complete()
+    assert "watchmaker-7391" not in repr(any_store.trials())
+    assert "watchmaker-7391" not in person.http.get("/api/session").text
+    for table in ("responses", "events", "participants", "visits", "studies", "items", "places"):
+        assert "watchmaker-7391" not in repr(rows(any_store, f"SELECT * FROM {table}"))
+
+
+def test_a_withdrawal_deletes_it_and_nobody_elses(person: Participant, any_store: Store) -> None:
+    other = Participant(person.http.application)
+    other.start()
+    for one in (person, other):
+        say(one, SAID)
+    person.withdraw()
+    assert [kept(any_store, person), kept(any_store, other)] == [None, SAID]
+    assert say(person, SAID).status_code in {200, 409}
+    assert kept(any_store, person) is None, "who has left is not asked again"
+    assert problems(any_store) == []
+
+
+def test_it_is_deleted_by_the_code_after_the_end_too(person: Participant, any_store: Store) -> None:
+    say(person, SAID)
+    person.answer_all()
+    code = person.complete().get_json()["withdrawal_code"]
+    assert person.http.post("/withdraw", data={"code": code}).status_code == 200
+    assert kept(any_store, person) is None
+
+
+def test_a_session_is_listed_with_it_with_its_device_and_without_who_it_was(asking: Study, any_store: Store) -> None:
+    any_store.register_study(asking)
+    person = Person(any_store, asking, identity=Identity("panel", "the-panels-id"))
+    silent = Person(any_store, asking, Kind.SIMULATED).complete()
+    any_store.add_demographics(person.session, SAID | {"age": None})
+    listed = {row["session"]: row for row in any_store.sessions(asking)}
+    assert set(listed) == {person.session, silent.session}
+    row = listed[person.session]
+    assert [row[f"demographics_{name}"] for name in SAID] == [None, "another", SAID["work"]]
+    assert (row["status"], row["kind"], row["n_visits"], row["n_trials"], row["study_version"]) == (
+        "active", "human", 1, 3, "asking",
+    )  # fmt: skip
+    assert listed[silent.session]["status"] == "completed"
+    assert not [name for name in listed[silent.session] if name.startswith("demographics_")]
+    assert "the-panels-id" not in repr(listed)
+    assert person.token not in repr(listed)
+    assert person.stored.plan.own_code not in repr(listed)
+
+
+def test_the_digest_of_the_study_changes_with_its_questions(study_folder: Path, edit: Any) -> None:
+    digests = []
+    for ask in ("How old are you?", "Your age?"):
+        write_questions(study_folder, ask)
+        digests.append(load_study(study_folder).digest)
+    assert digests[0] != digests[1]
+
+
+def write_questions(folder: Path, ask: str = "How old are you?", work: str = "text") -> None:
+    path = folder / "study.yaml"
+    text = path.read_text(encoding="utf-8")
+    if "demographics:" not in text:
+        path.write_text(text.replace("timeline:\n", "timeline:\n  demographics: about-you.yaml\n"), encoding="utf-8")
+    (folder / "about-you.yaml").write_text(
+        f"questions:\n  - {{name: age, ask: '{ask}', answer: number, low: 18, high: 120}}\n"
+        f"  - {{name: work, ask: What do you do?, answer: {work}}}\n",
+        encoding="utf-8",
+    )
+
+
+def test_equipoise_store_sessions_writes_it_for_the_owners_eyes(study_folder: Path, tmp_path: Path) -> None:
+    write_questions(study_folder)
+    study = load_study(study_folder)
+    with closing(SqliteStore(study.store_path)) as store:
+        person = Participant(create_app(study, store, SECRETS, NO_LIMITS))
+        person.start()
+        assert say(person, {"age": 42, "work": '=HYPERLINK("https://x.example"),\n"äöü"'}).status_code == 200
+        silent = Participant(person.http.application)
+        silent.start(kind="simulated")
+    out = tmp_path / "sessions.csv"
+    result = CliRunner().invoke(main, ["store", "sessions", str(study_folder), "-o", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "2 sessions" in result.output
+    with out.open(encoding="utf-8", newline="") as file:
+        found = {row["session"]: row for row in csv.DictReader(file)}
+    said, nothing = found[person.session["session"]], found[silent.session["session"]]
+    assert (said["demographics_age"], nothing["demographics_age"], nothing["demographics_work"]) == ("42", "", "")
+    assert said["demographics_work"] == '\'=HYPERLINK("https://x.example"),\n"äöü"'
+    assert (said["n_visits"], said["kind"], nothing["kind"]) == ("1", "human", "simulated")
+    assert out.stat().st_mode & 0o077 == 0
+
+
+def test_a_session_goes_on_under_a_newer_version_that_asks_nothing(
+    person: Participant, small_study: Study, any_store: Store
+) -> None:
+    newer = create_app(version_of(small_study, "2"), any_store, SECRETS, NO_LIMITS).test_client()
+    cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
+    assert cookie is not None
+    newer.set_cookie(cookie.key, cookie.value)
+    person.http = newer
+    assert still_asked(person) == []
+    assert person.answer(0).status_code == 201
+
+
+def test_the_check_of_a_store_tells_of_an_answer_about_the_person_put_in_by_hand(
+    person: Participant, any_store: Store
+) -> None:
+    before = verified(any_store).digest
+    by_hand(any_store, 'UPDATE sessions SET demographics = \'{"answers":{"age":99}}\'')
+    assert verified(any_store).digest != before

@@ -1,0 +1,589 @@
+"""Practice until enough is right: rounds, passing over, coming back between them, and attempts to get around it."""
+
+import uuid
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from werkzeug.test import TestResponse
+
+from analysis.data import read_trials
+from experiment.records import Kind
+from experiment.study import Study
+from experiment.timeline import PracticeCriterion
+from server.app import create_app
+from server.settings import Settings
+from server.store import SqliteStore, Store, StoreUnavailable
+from tests.server.conftest import SECRETS, Participant
+from tests.server.stores import (
+    another,
+    at_once,
+    by_hand,
+    practising,
+    problems,
+    recruiting,
+    responses_of,
+    rows,
+    version_of,
+)
+
+N_IN_ROUND, ROUNDS = 2, 3
+FIRST_QUESTION = N_IN_ROUND * ROUNDS
+RIGHT, WRONG = "east-5", "absorbed"
+"""To every practice trial."""
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+
+
+@pytest.fixture(scope="module")
+def studies(small_study: Study) -> dict[str, Study]:
+    """Two practice trials a round, both of which must be right, in three rounds at most; and then two questions."""
+    return {
+        otherwise: practising(
+            version_of(small_study, otherwise),
+            N_IN_ROUND,
+            PracticeCriterion(correct=N_IN_ROUND, rounds=ROUNDS, otherwise=otherwise),
+        )
+        for otherwise in ("continue", "end")
+    }
+
+
+PersonOf = Callable[..., Participant]
+
+
+@pytest.fixture
+def person_of(studies: dict[str, Study], any_store: Store) -> PersonOf:
+    """Make somebody who has begun the study, by what it does with who never passes."""
+
+    def make(otherwise: str = "continue", kind: str = "human", study: Study | None = None) -> Participant:
+        person = Participant(create_app(study or studies[otherwise], any_store, SECRETS, NO_LIMITS))
+        assert person.start(kind=kind).status_code == 201
+        return person
+
+    return make
+
+
+def answer_to(trial_index: int, response: str = WRONG) -> dict[str, Any]:
+    return {"response_id": str(uuid.uuid4()), "trial_index": trial_index, "response": response}
+
+
+def send(person: Participant, *answers: dict[str, Any]) -> TestResponse:
+    body = {"session": person.session["session"], "responses": list(answers)}
+    return person.http.post("/api/responses", json=body)
+
+
+def practise(person: Participant, first: int, *said: str) -> dict[str, Any]:
+    """Answer practice trials one by one; return what the last of them led to."""
+    for number, response in enumerate(said):
+        reply = send(person, answer_to(first + number, response))
+        assert reply.status_code == 201, reply.text
+    led_to: dict[str, Any] = reply.get_json()["responses"][-1]["feedback"]["practice"]
+    return led_to
+
+
+def fail_all_rounds(person: Participant) -> dict[str, Any]:
+    return practise(person, 0, *[WRONG] * FIRST_QUESTION)
+
+
+def finish(person: Participant) -> TestResponse:
+    for index in range(FIRST_QUESTION, len(person.session["trials"])):
+        assert send(person, answer_to(index)).status_code == 201
+    return person.complete()
+
+
+def looked_at(person: Participant) -> dict[str, Any]:
+    session: dict[str, Any] = person.http.get("/api/session").get_json()
+    return session
+
+
+def answered(store: Store, person: Participant) -> list[int]:
+    return [index for index, _ in responses_of(store, person.session["session"])]
+
+
+# Rounds
+
+
+def test_all_rounds_are_planned_and_look_alike(person_of: PersonOf) -> None:
+    session = person_of().session
+    phases = [trial["phase"] for trial in session["trials"]]
+    assert session["practice_rounds"] == ROUNDS
+    assert phases == ["practice"] * FIRST_QUESTION + ["test"] * 2
+    shown = [trial["content"] for trial in session["trials"][:FIRST_QUESTION]]
+    assert shown[:N_IN_ROUND] * ROUNDS == shown
+
+
+def test_without_a_criterion_there_is_one_round_and_nothing_hangs_on_it(
+    small_study: Study, person_of: PersonOf
+) -> None:
+    person = person_of(study=practising(small_study, N_IN_ROUND, None))
+    assert person.session["practice_rounds"] == 1
+    for index in range(N_IN_ROUND):
+        feedback = send(person, answer_to(index)).get_json()["responses"][0]["feedback"]
+        assert feedback["correct"] is False
+        assert feedback.get("practice") is None
+    assert send(person, answer_to(N_IN_ROUND)).status_code == 201
+
+
+def test_only_the_last_trial_of_a_round_tells_what_it_led_to(person_of: PersonOf) -> None:
+    person = person_of()
+    for index in range(FIRST_QUESTION):
+        feedback = send(person, answer_to(index)).get_json()["responses"][0]["feedback"]
+        assert (feedback.get("practice") is not None) == ((index + 1) % N_IN_ROUND == 0), index
+
+
+def test_a_round_that_was_good_enough_leads_to_the_questions(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of()
+    led_to = practise(person, 0, RIGHT, RIGHT)
+    assert led_to == {
+        "passed": True, "correct": 2, "needed": 2, "next_trial_index": FIRST_QUESTION, "ended": None,
+    }  # fmt: skip
+    assert finish(person).status_code == 200
+    assert answered(any_store, person) == [0, 1, FIRST_QUESTION, FIRST_QUESTION + 1]
+    assert problems(any_store) == []
+
+
+@pytest.mark.parametrize("said", [(WRONG, RIGHT), (RIGHT, WRONG), (WRONG, WRONG)])
+def test_a_round_that_was_not_leads_to_the_next(person_of: PersonOf, said: tuple[str, ...]) -> None:
+    led_to = practise(person_of("end"), 0, *said)
+    assert (led_to["passed"], led_to["correct"]) == (False, said.count(RIGHT))
+    assert (led_to["next_trial_index"], led_to["ended"]) == (N_IN_ROUND, None)
+
+
+def test_rounds_are_not_added_up(person_of: PersonOf) -> None:
+    """Half of the first round and half of the second are no whole round, and neither are two halves in a row."""
+    led_to = practise(person_of(), 0, WRONG, RIGHT, RIGHT, WRONG)
+    assert (led_to["passed"], led_to["correct"], led_to["next_trial_index"]) == (False, 1, 2 * N_IN_ROUND)
+
+
+def test_fewer_right_answers_than_trials_can_be_enough(small_study: Study, person_of: PersonOf) -> None:
+    study = practising(small_study, 3, PracticeCriterion(correct=1, rounds=2))
+    led_to = practise(person_of(study=study), 0, WRONG, WRONG, RIGHT)
+    assert (led_to["passed"], led_to["correct"], led_to["needed"], led_to["next_trial_index"]) == (True, 1, 1, 6)
+
+
+def test_who_never_passes_goes_on_where_the_study_says_so(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of("continue")
+    led_to = fail_all_rounds(person)
+    assert (led_to["passed"], led_to["next_trial_index"], led_to["ended"]) == (False, FIRST_QUESTION, None)
+    assert finish(person).status_code == 200
+    assert answered(any_store, person) == list(range(len(person.session["trials"])))
+    assert problems(any_store) == []
+
+
+def test_who_never_passes_is_led_to_the_end_where_the_study_says_so(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of("end")
+    ended = fail_all_rounds(person)["ended"]
+    assert "too few right answers" in ended["message"]
+    assert ended["exit"] == {"code": None, "url": None}
+    assert ended["contact_html"] is not None
+    session = looked_at(person)
+    assert session["status"] == "ended"
+    assert {name: session[name] for name in ended} == ended
+    assert answered(any_store, person) == list(range(FIRST_QUESTION)), "the answers to the practice are kept"
+    assert problems(any_store) == []
+
+
+def test_one_round_can_be_all_there_are(small_study: Study, person_of: PersonOf) -> None:
+    person = person_of(study=practising(small_study, 1, PracticeCriterion(correct=1, rounds=1, otherwise="end")))
+    assert practise(person, 0, WRONG)["ended"] is not None
+    assert send(person, answer_to(1)).status_code == 409
+
+
+def test_the_place_of_who_did_not_pass_goes_to_somebody_else(studies: dict[str, Study], any_store: Store) -> None:
+    app = create_app(recruiting(studies["end"], quota=1), any_store, SECRETS, NO_LIMITS)
+    first, second = Participant(app), Participant(app)
+    first.start()
+    assert second.start().status_code == 409
+    fail_all_rounds(first)
+    assert second.start().status_code == 201
+    assert second.session["trials"]
+    assert problems(any_store) == []
+
+
+def test_simulated_participants_practise_like_people(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of("end", kind=Kind.SIMULATED.value)
+    assert practise(person, 0, RIGHT, RIGHT)["next_trial_index"] == FIRST_QUESTION
+    assert finish(person).status_code == 200
+    assert problems(any_store) == []
+
+
+# Coming back
+
+
+@pytest.mark.parametrize("otherwise", ["continue", "end"])
+@pytest.mark.parametrize("passed_in", [1, 2, 3, None])
+def test_wherever_one_comes_back_it_goes_on_where_the_practice_had_led_to(
+    studies: dict[str, Study], person_of: PersonOf, any_store: Store, otherwise: str, passed_in: int | None
+) -> None:
+    person = person_of(otherwise)
+    cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
+    assert cookie is not None
+    next_index, has_ended = 0, False
+    with closing(another(any_store)) as store_elsewhere:
+        elsewhere = create_app(studies[otherwise], store_elsewhere, SECRETS, NO_LIMITS).test_client()
+        elsewhere.set_cookie(cookie.key, cookie.value)
+        while not has_ended and next_index < len(person.session["trials"]):
+            visited = elsewhere.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
+            for session in (looked_at(person), visited, person.start().get_json()):
+                assert (session["status"], session["next_trial_index"]) == ("active", next_index)
+            is_right = passed_in is not None and next_index // N_IN_ROUND + 1 == passed_in
+            reply = send(person, answer_to(next_index, RIGHT if is_right else WRONG))
+            assert reply.status_code == 201, reply.text
+            practice = (reply.get_json()["responses"][0]["feedback"] or {}).get("practice")
+            next_index = practice["next_trial_index"] if practice else next_index + 1
+            has_ended = bool(practice and practice["ended"])
+        assert has_ended == (otherwise == "end" and passed_in is None)
+        for session in (looked_at(person), elsewhere.get("/api/session").get_json(), person.start().get_json()):
+            assert session["status"] == ("ended" if has_ended else "active")
+    assert person.complete().status_code == (409 if has_ended else 200)
+    assert problems(any_store) == []
+
+
+def test_the_end_is_remembered_though_the_server_stopped_just_before_it_was_noted(
+    person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last practice answer is on disk, the reply never came, and the browser that would retry is gone."""
+    person = person_of("end")
+    for index in range(FIRST_QUESTION - 1):
+        assert send(person, answer_to(index)).status_code == 201
+    with monkeypatch.context() as patch:
+
+        def away(*_args: object) -> None:
+            raise StoreUnavailable("stopped")
+
+        patch.setattr(any_store, "release_place", away)
+        assert send(person, answer_to(FIRST_QUESTION - 1)).status_code == 503
+    assert answered(any_store, person) == list(range(FIRST_QUESTION))
+    session = person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
+    goes_on = send(person, answer_to(session["next_trial_index"])).status_code == 201
+    assert (session["status"] == "active") == goes_on, "who is told to go on can go on, and who cannot is told so"
+    assert session["status"] == "ended"
+
+
+def test_the_reply_about_the_end_can_be_asked_for_again(
+    person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = person_of("end")
+    for index in range(FIRST_QUESTION - 1):
+        send(person, answer_to(index))
+    last = answer_to(FIRST_QUESTION - 1)
+    with monkeypatch.context() as patch:
+
+        def away(*_args: object) -> None:
+            raise StoreUnavailable("stopped")
+
+        patch.setattr(any_store, "release_place", away)
+        assert send(person, last).status_code == 503
+    first, again = send(person, last), send(person, last)
+    assert first.status_code == again.status_code == 200
+    assert first.get_json() == again.get_json()
+    assert first.get_json()["responses"][0]["feedback"]["practice"]["ended"] is not None
+    assert looked_at(person)["status"] == "ended"
+    assert problems(any_store) == []
+
+
+# Attempts to get around it
+
+
+@pytest.mark.parametrize("otherwise", ["continue", "end"])
+@pytest.mark.parametrize("said", [(), (RIGHT,), (WRONG, RIGHT), (WRONG,) * 3, (WRONG, WRONG, WRONG, RIGHT, RIGHT)])
+def test_no_question_is_taken_before_the_practice_allows_it(
+    person_of: PersonOf, any_store: Store, otherwise: str, said: tuple[str, ...]
+) -> None:
+    person = person_of(otherwise)
+    for index, response in enumerate(said):
+        assert send(person, answer_to(index, response)).status_code == 201
+    for batch in (
+        [answer_to(FIRST_QUESTION)],
+        [answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)],
+        [answer_to(FIRST_QUESTION + 1)],
+        [answer_to(FIRST_QUESTION), *(answer_to(index, RIGHT) for index in range(len(said), FIRST_QUESTION))],
+    ):
+        reply = send(person, *batch)
+        assert reply.status_code == 409, reply.text
+    assert answered(any_store, person) == list(range(len(said)))
+    assert person.complete().status_code == 409
+    assert looked_at(person)["next_trial_index"] == len(said)
+
+
+def test_a_practice_answer_cannot_be_made_right_afterwards(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of("end")
+    sent = [answer_to(0, WRONG), answer_to(1, RIGHT)]
+    assert send(person, *sent).status_code == 201
+    better = answer_to(0, RIGHT)
+    for first in (better, better | {"response_id": sent[0]["response_id"]}):
+        assert send(person, first, answer_to(FIRST_QUESTION)).status_code == 409
+        assert send(person, first, sent[1], answer_to(FIRST_QUESTION)).status_code == 409
+    assert answered(any_store, person) == [0, 1]
+    assert [answer for _, answer in sorted(any_store.answers(person.session["session"]).items())] == [WRONG, RIGHT]
+
+
+def test_who_has_not_passed_takes_no_question_and_gets_no_code(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of("end")
+    fail_all_rounds(person)
+    for first in (FIRST_QUESTION, FIRST_QUESTION + 1, 0):
+        assert send(person, answer_to(first)).status_code == 409
+    assert send(person, answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)).status_code == 409
+    assert person.complete().status_code == 409
+    assert answered(any_store, person) == list(range(FIRST_QUESTION))
+    assert "completion_code" not in looked_at(person)
+    assert problems(any_store) == []
+
+
+def test_a_batch_may_reach_over_the_end_of_a_round_that_was_passed(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of("end")
+    batch = [answer_to(0, RIGHT), answer_to(1, RIGHT), answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)]
+    reply = send(person, *batch)
+    assert reply.status_code == 201
+    feedback = [one["feedback"] for one in reply.get_json()["responses"]]
+    assert feedback[1]["practice"]["passed"]
+    assert feedback[2:] == [None, None]
+    again = send(person, *batch)
+    assert (again.status_code, again.get_json()) == (200, reply.get_json())
+    assert person.complete().status_code == 200
+    assert problems(any_store) == []
+
+
+@pytest.mark.parametrize("otherwise", ["continue", "end"])
+def test_a_batch_that_reaches_over_a_round_that_was_not_passed_is_refused_whole(
+    person_of: PersonOf, any_store: Store, otherwise: str
+) -> None:
+    person = person_of(otherwise)
+    assert send(person, answer_to(0, WRONG), answer_to(1, RIGHT), answer_to(FIRST_QUESTION)).status_code == 409
+    assert answered(any_store, person) == []
+    practise(person, 0, RIGHT, WRONG)
+    assert send(person, answer_to(2, RIGHT), answer_to(3, WRONG), answer_to(FIRST_QUESTION)).status_code == 409
+    assert answered(any_store, person) == [0, 1]
+
+
+@pytest.mark.parametrize(("otherwise", "status"), [("continue", 201), ("end", 409)])
+def test_a_batch_over_the_end_of_the_last_round_is_taken_only_where_that_does_not_end_the_study(
+    person_of: PersonOf, any_store: Store, otherwise: str, status: int
+) -> None:
+    person = person_of(otherwise)
+    practise(person, 0, *[WRONG] * 4)
+    assert send(person, answer_to(4), answer_to(5), answer_to(FIRST_QUESTION)).status_code == status
+    assert answered(any_store, person) == list(range(FIRST_QUESTION + 1) if status == 201 else range(4))
+    assert problems(any_store) == []
+
+
+def test_what_was_passed_over_cannot_be_answered_later(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of()
+    practise(person, 0, RIGHT, RIGHT)
+    send(person, answer_to(FIRST_QUESTION))
+    for index in range(N_IN_ROUND, FIRST_QUESTION):
+        assert send(person, answer_to(index, RIGHT)).status_code == 409
+        assert send(person, answer_to(index, RIGHT), answer_to(FIRST_QUESTION + 1)).status_code == 409
+    assert finish_rest(person) == 200
+    assert send(person, answer_to(N_IN_ROUND, RIGHT)).status_code == 409
+    assert problems(any_store) == []
+
+
+def finish_rest(person: Participant) -> int:
+    assert send(person, answer_to(FIRST_QUESTION + 1)).status_code == 201
+    return person.complete().status_code
+
+
+@pytest.mark.parametrize("otherwise", ["continue", "end"])
+def test_who_has_passed_can_always_go_on_to_the_questions(
+    person_of: PersonOf, any_store: Store, otherwise: str
+) -> None:
+    """Another window may still send an answer to a round that is not needed: taken or not, it takes nothing back."""
+    person = person_of(otherwise)
+    practise(person, 0, RIGHT, RIGHT)
+    for index in range(N_IN_ROUND, FIRST_QUESTION):
+        send(person, answer_to(index, WRONG))
+        assert looked_at(person)["status"] == "active"
+    assert send(person, answer_to(FIRST_QUESTION)).status_code == 201
+    assert problems(any_store) == []
+
+
+def test_a_retried_answer_tells_again_what_the_round_led_to_however_far_one_has_come(
+    person_of: PersonOf, any_store: Store
+) -> None:
+    person = person_of()
+    last_of = {}
+    said = [WRONG, WRONG, RIGHT, RIGHT]
+    for index, response in enumerate(said):
+        sent = answer_to(index, response)
+        last_of[index] = (sent, send(person, sent).get_json())
+    assert finish(person).status_code == 200
+    for sent, first in last_of.values():
+        again = send(person, sent)
+        assert (again.status_code, again.get_json()) == (200, first)
+    assert answered(any_store, person) == [0, 1, 2, 3, 6, 7]
+
+
+# Two at once
+
+
+def test_the_first_question_sent_twice_at_once_is_answered_once(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of()
+    practise(person, 0, RIGHT, RIGHT)
+    cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
+    assert cookie is not None
+
+    def job() -> int:
+        window = Participant(person.http.application)
+        window.http.set_cookie(cookie.key, cookie.value)
+        window.session = person.session
+        return send(window, answer_to(FIRST_QUESTION)).status_code
+
+    assert sorted(at_once(*[job] * 8)) == [201, *[409] * 7]
+    assert answered(any_store, person) == [0, 1, FIRST_QUESTION]
+    assert problems(any_store) == []
+
+
+def test_a_question_and_another_round_at_once_leave_a_session_that_can_be_finished(
+    person_of: PersonOf, any_store: Store
+) -> None:
+    for _ in range(4):
+        person = person_of("end")
+        practise(person, 0, RIGHT, RIGHT)
+        cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
+        assert cookie is not None
+
+        def job(*indices: int, person: Participant = person, cookie: Any = cookie) -> int:
+            window = Participant(person.http.application)
+            window.http.set_cookie(cookie.key, cookie.value)
+            window.session = person.session
+            return send(window, *(answer_to(index) for index in indices)).status_code
+
+        statuses = at_once(lambda job=job: job(FIRST_QUESTION), lambda job=job: job(N_IN_ROUND))
+        assert statuses[0] in {201, 409}
+        session = looked_at(person)
+        assert session["status"] == "active"
+        assert session["next_trial_index"] >= FIRST_QUESTION or statuses[1] == 201
+        assert problems(any_store) == []
+
+
+# The check of a store
+
+
+def session_of(person: Participant) -> str:
+    name: str = person.session["session"]
+    return name
+
+
+def of_session(problems: list[str], person: Participant) -> list[str]:
+    return [problem for problem in problems if session_of(person) in problem]
+
+
+@pytest.mark.parametrize("said", [(RIGHT, RIGHT), (WRONG, WRONG, RIGHT, RIGHT), (WRONG,) * FIRST_QUESTION])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_practice_answer_that_was_deleted_is_found_though_others_were_passed_over(
+    person_of: PersonOf, any_store: Store, said: tuple[str, ...], is_whole: bool
+) -> None:
+    for index in range(len(said)):
+        person = person_of()
+        practise(person, 0, *said)
+        if is_whole:
+            assert finish(person).status_code == 200
+        assert not of_session(problems(any_store), person)
+        by_hand(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}' AND trial_index = {index}")
+        assert of_session(problems(any_store), person), index
+
+
+def test_a_question_that_was_deleted_is_found_too(person_of: PersonOf, any_store: Store) -> None:
+    for index in (FIRST_QUESTION, FIRST_QUESTION + 1):
+        person = person_of()
+        practise(person, 0, RIGHT, RIGHT)
+        assert finish(person).status_code == 200
+        by_hand(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}' AND trial_index = {index}")
+        assert of_session(problems(any_store), person), index
+
+
+def test_a_single_practice_answer_that_was_deleted_is_found(person_of: PersonOf, any_store: Store) -> None:
+    person = person_of()
+    send(person, answer_to(0, RIGHT))
+    by_hand(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}'")
+    assert of_session(problems(any_store), person)
+
+
+def test_answers_to_practice_are_not_taken_for_passed_over_without_a_criterion(
+    small_study: Study, person_of: PersonOf, any_store: Store
+) -> None:
+    person = person_of(study=practising(small_study, N_IN_ROUND, None))
+    for index in range(N_IN_ROUND + 1):
+        send(person, answer_to(index))
+    by_hand(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}' AND trial_index = 1")
+    assert of_session(problems(any_store), person)
+
+
+def test_who_withdraws_after_rounds_were_passed_over_leaves_nothing_behind(
+    person_of: PersonOf, any_store: Store
+) -> None:
+    person = person_of()
+    practise(person, 0, RIGHT, RIGHT)
+    finish(person)
+    assert person.withdraw().status_code == 200
+    assert answered(any_store, person) == []
+    assert problems(any_store) == []
+
+
+def test_the_tidy_table_has_the_rounds_that_were_passed_over_without_answers(
+    studies: dict[str, Study], store: SqliteStore
+) -> None:
+    person = Participant(create_app(studies["continue"], store, SECRETS, NO_LIMITS))
+    person.start()
+    practise(person, 0, RIGHT, RIGHT)
+    finish(person)
+    table = read_trials(store.path)
+    assert table["trial_index"].tolist() == list(range(FIRST_QUESTION + 2))
+    assert table["correct"].notna().tolist() == [True] * 2 + [False] * 4 + [True] * 2
+    assert table["missing"].isna().all()
+
+
+# Any sequence of it
+
+
+@given(
+    batches=st.lists(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["next", "next", "next", "told", "told", "question", "back"]),
+                st.sampled_from([RIGHT, RIGHT, WRONG]),
+            ),
+            min_size=1,
+            max_size=4,
+        ),
+        max_size=12,
+    ),
+    otherwise=st.sampled_from(["continue", "end"]),
+)
+@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_sent_questions_are_answered_only_after_enough_was_right(
+    studies: dict[str, Study], store: SqliteStore, batches: list[list[tuple[str, str]]], otherwise: str
+) -> None:
+    """Read from what is stored alone: whoever has answered a question had passed a round, or had used up all."""
+    person = Participant(create_app(studies[otherwise], store, SECRETS, NO_LIMITS))
+    person.start()
+    for batch in batches:
+        stored = answered(store, person)
+        told = looked_at(person)["next_trial_index"]
+        at = {"next": (stored[-1] + 1) if stored else 0, "told": told, "question": FIRST_QUESTION, "back": 0}
+        sent = []
+        for where, response in batch:
+            index = at[where]
+            if index < len(person.session["trials"]):
+                sent.append(answer_to(index, response if index < FIRST_QUESTION else WRONG))
+            at = dict.fromkeys(at, index + 1) | {"question": FIRST_QUESTION, "back": 0}
+        if sent:
+            reply = send(person, *sent)
+            assert reply.status_code in {201, 409}, reply.text
+            new = set(answered(store, person)) - set(stored)
+            assert len(new) == (len(sent) if reply.status_code == 201 else 0)
+    given_answers = store.answers(person.session["session"])
+    rounds = [
+        [given_answers.get(first + number) for number in range(N_IN_ROUND)]
+        for first in range(0, FIRST_QUESTION, N_IN_ROUND)
+    ]
+    has_passed = [RIGHT] * N_IN_ROUND in rounds
+    all_used_up = all(answer is not None for one in rounds for answer in one)
+    if any(index >= FIRST_QUESTION for index in given_answers):
+        assert has_passed or (all_used_up and otherwise == "continue")
+    found = rows(store, "SELECT n_answered FROM sessions WHERE session = ?", (session_of(person),))
+    assert found[0][0] == (max(given_answers) + 1 if given_answers else 0)
+    assert problems(store) == []
