@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 from equipoise.cli import main
 from equipoise.processes import running_server
-from tests.end_to_end.visitor import Visitor
+from tests.end_to_end.visitor import NOTHING_WAITS, Visitor
 
 TITLE = "Where does the ray come out?"
 PANEL_ADDRESS = "/?PROLIFIC_PID=abc&STUDY_ID=s&SESSION_ID=x"
@@ -58,7 +58,8 @@ def expect_elsewhere(visitor: Visitor) -> None:
 def kept_answers(visitor: Visitor) -> list[int]:
     """Return the trials whose answers the browser keeps."""
     kept: list[int] = visitor.page.evaluate(
-        "Object.values(localStorage).map((entry) => JSON.parse(entry).trial_index).sort((a, b) => a - b)"
+        "Object.entries(localStorage).filter(([key]) => key.startsWith('equipoise-response-'))"
+        ".map(([, entry]) => JSON.parse(entry).trial_index).sort((a, b) => a - b)"
     )
     return kept
 
@@ -313,7 +314,7 @@ def test_whose_place_was_given_away_is_told_and_what_they_answered_is_kept(
         away.page.reload()
         expect_notice(away, "your place in this study was given to somebody else")
         away.shoot_everywhere("place-given-away")
-        away.page.wait_for_function("localStorage.length === 0")
+        away.page.wait_for_function(NOTHING_WAITS)
     assert [row["response"] for row in rows(study_folder) if row["response"] is not None] == ['"absorbed"']
 
 

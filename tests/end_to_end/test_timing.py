@@ -6,6 +6,7 @@ from typing import Any
 
 from equipoise.processes import running_server
 from equipoise.studies import copy_sample_study
+from tests.end_to_end.visitor import NOTHING_WAITS
 
 WATCH = """
 window.seen = [];
@@ -23,7 +24,7 @@ def answer_some(visitor: Any, n: int) -> None:
     visitor.answer_practice()
     visitor.wait_for_trial()
     visitor.answer_questions(n)
-    visitor.page.wait_for_function("localStorage.length === 0")  # an answer is kept there until it is acknowledged
+    visitor.page.wait_for_function(NOTHING_WAITS)
 
 
 def test_a_response_time_counts_from_the_moment_the_stimulus_was_presented(

@@ -14,6 +14,10 @@ PHONE = {"width": 390, "height": 844}
 EXPECTED_COMPLAINTS = ("status of 401", "status of 409", "ERR_INTERNET_DISCONNECTED")
 
 
+NOTHING_WAITS = "() => !Object.keys(localStorage).some((key) => key.startsWith('equipoise-response-'))"
+"""JavaScript: whether the browser keeps no answer that the server has not acknowledged."""
+
+
 class Visitor:
     """A page in a browser, which fails the test if the page complains."""
 

@@ -4,12 +4,56 @@ import type { Cell, Port } from "./ports";
 export interface Study {
   title: string;
   language: string;
-  consent_html: string;
-  consent_digest: string;
+  /** Pages to read before the consent. */
+  information_html: string[];
+  /** Null where consent is given by other means, such as on paper. */
+  consent_html: string | null;
+  consent_digest: string | null;
   instructions_html: string[];
+  /** Whom to ask and which rights one has. */
+  contact_html: string | null;
+  device: DeviceNeeds;
+  fullscreen: boolean;
+  exits: { no_consent: Exit; incompatible_device: Exit };
+  /** Published jsPsych plugins by their names: where they are, and the variable that holds each once it is loaded. */
+  plugins: Record<string, { address: string; variable: string }>;
   fixation_ms: number;
   /** Why nobody can begin now, in a sentence; who has a session goes on with it all the same. */
   notice: string | null;
+}
+
+/** What participants take back to whoever sent them. */
+export interface Exit {
+  code: string | null;
+  url: string | null;
+}
+
+/** What a participant's device must have. */
+export interface DeviceNeeds {
+  phones: boolean;
+  keyboard: boolean;
+  /** Least size of the window, in CSS pixels. */
+  width_px: number | null;
+  height_px: number | null;
+  refresh_hz: number | null;
+}
+
+/** What this device has; nothing that names the browser. */
+export interface DeviceFound {
+  width_px: number;
+  height_px: number;
+  screen_width_px: number;
+  screen_height_px: number;
+  /** Pixels of the screen in one CSS pixel, zoom included. */
+  pixel_ratio: number;
+  /** The display's frame interval; null if it is not known. */
+  frame_ms: number | null;
+  touch: boolean;
+  phone: boolean;
+  /** Whether a key of it was pressed; null if none was asked for. */
+  keyboard: boolean | null;
+  /** Whether the browser says that a program drives it. */
+  automation: boolean;
 }
 
 export interface MultipleChoiceContent {
@@ -25,26 +69,76 @@ export interface BlackboxContent {
   entry: Port;
 }
 
+/** A trial of a published jsPsych plugin. */
+export interface JsPsychContent {
+  plugin: string;
+  parameters: Record<string, unknown>;
+}
+
 export type Phase = "practice" | "test" | "attention_check";
 
 export type SessionTrial = { trial_index: number; phase: Phase } & (
   | { task: "multiple_choice"; content: MultipleChoiceContent }
   | { task: "blackbox_predict"; content: BlackboxContent }
+  | { task: "jspsych"; content: JsPsychContent }
 );
+
+/** A question about the person, which may be left unanswered. */
+export interface Question {
+  name: string;
+  ask: string;
+  answer: "number" | "choice" | "text";
+  /** The options of a choice. */
+  options: string[];
+  /** Least and greatest number. */
+  low: number;
+  high: number;
+}
+
+export type PersonAnswers = Record<string, number | string | null>;
 
 export interface Completion {
   completion_code: string;
+  /** With this code, the answers can be deleted later; old sessions have none. */
+  withdrawal_code: string | null;
+  exit: Exit;
+  /** Empty if there is none. */
   debrief_html: string;
+  contact_html: string | null;
+}
+
+/** Why somebody cannot go on with a session, in a sentence, and where to go. */
+export interface Ended {
+  message: string;
+  exit: Exit;
+  contact_html: string | null;
 }
 
 export type Session = {
   /** Name of the session; every answer carries it, so that none can get into another session. */
   session: string;
   kind: SessionKind;
+  /** How often the session has been opened, this time included. */
+  visit: number;
   fixation_ms: number;
+  /** Time from onset before which no answer is taken. */
+  reading_ms: number;
+  /** Time from onset after which a question of the test passes unanswered. */
+  deadline_ms: number | null;
+  /** Whether a trial that was on the screen when the page was closed is shown again or passed over. */
+  interrupted_trial: "repeat" | "skip";
+  /** The questions about the person that are still to be asked. */
+  demographics: Question[];
+  breaks: { every: number; page_html: string | null } | null;
+  /** The practice trials come that many times over in `trials`. */
+  practice_rounds: number;
   next_trial_index: number;
   trials: SessionTrial[];
-} & ({ status: "active" | "withdrawn" } | ({ status: "completed" } & Completion));
+} & (
+  | { status: "active" | "withdrawn" }
+  | ({ status: "completed" } & Completion)
+  | ({ status: "ended" } & Ended)
+);
 
 export type SessionKind = "human" | "simulated";
 
@@ -53,8 +147,8 @@ export type OnsetSource = "presented" | "painted";
 
 /** What is recorded of a trial's timing; all times in milliseconds of one clock. */
 export interface TrialTiming {
-  /** From stimulus onset to the input event. */
-  rt_ms: number;
+  /** From stimulus onset to the input event; null if there was none in time. */
+  rt_ms: number | null;
   /** For how long the fixation was really shown. */
   fixation_ms: number;
   /** For how many frames of the display the fixation was shown. */
@@ -72,14 +166,56 @@ export interface TrialTiming {
   focus_lost: number;
 }
 
-export type Answer = number | string;
+/** Of a published plugin's trial, its data. */
+export type Answer = number | string | Record<string, unknown>;
 
-export interface TrialResponse extends TrialTiming {
+/** What an answer was made with. */
+export type Input = "key" | "mouse" | "touch" | "pen";
+
+/** What happened beside the answer between a trial's begin and its answer; only what did happen. */
+export type Signals = Partial<Record<SignalName, number>>;
+
+export type SignalName =
+  | "hidden"
+  | "away_ms"
+  | "fullscreen_left"
+  | "pasted"
+  | "copied"
+  | "resized"
+  | "too_early"
+  | "untrusted";
+
+/** What a trial of ours records. */
+export interface TrialData<A extends Answer = Answer> extends TrialTiming {
+  /** Null if there is none. */
+  response: A | null;
+  /** Why there is no answer: the deadline passed. */
+  missing: "deadline" | null;
+  input: Input | null;
+  signals: Signals | null;
+}
+
+interface TrialResponseHead {
   /** Made here once for each answer, so that a retry never makes a second row. */
   response_id: string;
   trial_index: number;
-  response: Answer;
+  /** How often the trial has been begun, this time included. */
+  attempt: number;
+  visit: number;
 }
+
+/** A trial that was on the screen when the page was closed, and that the study passes over. */
+export interface InterruptedTrial extends TrialResponseHead {
+  response: null;
+  missing: "interrupted";
+}
+
+export interface AnsweredTrial extends TrialResponseHead, TrialData {
+  /** What jsPsych itself notes of a trial. */
+  jspsych: { trial_type: string; plugin_version: string | null; time_elapsed_ms: number };
+}
+
+export type TrialResponse = AnsweredTrial | InterruptedTrial;
 
 export interface BlackboxSolution {
   outcome: "absorbed" | "reflected" | Port;
@@ -90,6 +226,19 @@ export interface Feedback<Solution = unknown> {
   correct: boolean;
   message: string;
   solution: Solution;
+  /** After the last trial of a round of practice, if enough must be right before the questions begin. */
+  practice?: Practice;
+}
+
+export interface Practice {
+  passed: boolean;
+  /** Right answers in this round, and how many are needed. */
+  correct: number;
+  needed: number;
+  /** The first trial of the next round, or of the test. */
+  next_trial_index: number;
+  /** Set if the study ends here. */
+  ended: Ended | null;
 }
 
 export interface StoredResponse {
@@ -147,19 +296,28 @@ async function problemOf(reply: Response): Promise<ApiError> {
 }
 
 /** A request for a session. That there is none to be had is no error of the page: it is what it has to say. */
-async function entering(method: "GET" | "POST", body?: object): Promise<Session> {
+async function entering(method: "GET" | "POST", path: string, body?: object): Promise<Session> {
   try {
-    return await request<Session>(method, "/api/session", body);
+    return await request<Session>(method, path, body);
   } catch (error) {
     if (error instanceof ApiError && (error.status === 403 || error.status === 409)) throw new NoEntry(error.message);
     throw error;
   }
 }
 
+/** What begins a session. */
+export interface Start {
+  /** The same id again, after a lost reply, begins no second session. */
+  start_id: string;
+  consent_digest: string | null;
+  kind: SessionKind;
+  device: DeviceFound | null;
+}
+
 export const api = {
   study: () => request<Study>("GET", "/api/study"),
 
-  session: () => entering("GET"),
+  session: () => entering("GET", "/api/session"),
 
   /** The session of this browser, or null when it has none. */
   findSession: async (): Promise<Session | null> => {
@@ -171,12 +329,17 @@ export const api = {
     }
   },
 
+  /** Begins a session. Somebody whom the study knows gets the one that they have begun, perhaps in another browser. */
+  startSession: (start: Start) => entering("POST", "/api/session", start),
+
   /**
-   * Begins a session; the same `start_id` again, after a lost reply, begins no second one. Somebody whom the study knows
-   * gets the session that they have begun, perhaps in another browser.
+   * Says that the session was opened again, and gets what becomes of it: perhaps another session, from the beginning. The
+   * same `visit_id` again, after a lost reply, is no second opening.
    */
-  startSession: (start_id: string, consent_digest: string, kind: SessionKind) =>
-    entering("POST", { start_id, consent_digest, kind }),
+  visit: (visit_id: string, device: DeviceFound | null) => entering("POST", "/api/visit", { visit_id, device }),
+
+  /** Stores the answers to the questions about the person; a second time, nothing happens. */
+  demographics: (session: string, answers: PersonAnswers) => request<object>("POST", "/api/demographics", { session, answers }),
 
   /** Stores answers to the next trials of a session, all of them or none. */
   respond: (session: string, responses: TrialResponse[]) =>

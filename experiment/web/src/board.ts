@@ -26,7 +26,7 @@ export class Board {
   constructor(
     private content: BlackboxContent,
     labelId: string,
-    private onChoose: (port: Port) => void,
+    private onChoose: (port: Port, event: Event) => void,
   ) {
     const { size, atoms } = content;
     const side = (size + 2) * CELL;
@@ -62,10 +62,10 @@ export class Board {
     }
   }
 
-  /** Moves the choice with an arrow key, from the entry when nothing is chosen yet. */
-  chooseTowards(key: ArrowKey): void {
-    const port = portTowards(this.chosen ?? this.content.entry, key, this.content.size);
-    this.onChoose(port);
+  /** Moves the choice by the press of an arrow key, from the entry when nothing is chosen yet. */
+  chooseTowards(press: KeyboardEvent): void {
+    const port = portTowards(this.chosen ?? this.content.entry, press.key as ArrowKey, this.content.size);
+    this.onChoose(port, press);
     this.ports.get(port)!.focus({ preventScroll: true });
   }
 
@@ -97,7 +97,7 @@ export class Board {
     const port = (event.target as Element).closest<SVGGElement>("[data-port]")?.dataset.port;
     if (!port) return;
     event.preventDefault(); // the space bar would scroll the page
-    this.onChoose(port as Port);
+    this.onChoose(port as Port, event);
   }
 
   private markWhileAnswering(port: Port): string {
@@ -153,8 +153,8 @@ export class Board {
       },
       svg("rect", box),
     );
-    group.addEventListener("click", () => {
-      if (!this.locked) this.onChoose(port);
+    group.addEventListener("click", (event) => {
+      if (!this.locked) this.onChoose(port, event);
     });
     return group;
   }

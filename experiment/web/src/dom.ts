@@ -31,9 +31,23 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-/** A block of the server's sanitised Markdown. The only place of the client where text is read as HTML. */
+/**
+ * A block of the server's sanitised Markdown. The only place of the client where text is read as HTML. Its links open
+ * beside the study, which nobody leaves by reading on.
+ */
 export function serverHtml(markup: string): HTMLElement {
   const block = html("div", { class: "server-html" });
   block.innerHTML = markup;
+  block.querySelectorAll<HTMLAnchorElement>("a[href^=http]").forEach((link) => (link.target = "_blank"));
+  return block;
+}
+
+/** The same below a heading of ours: its own headings are one level lower. */
+export function embeddedHtml(markup: string): HTMLElement {
+  const block = serverHtml(markup);
+  for (const tag of ["h5", "h4", "h3", "h2", "h1"]) {
+    const lower = `h${Number(tag[1]) + 1}` as "h2";
+    block.querySelectorAll(tag).forEach((heading) => heading.replaceWith(html(lower, {}, ...heading.childNodes)));
+  }
   return block;
 }

@@ -12,12 +12,18 @@ const nextFrame = () => new Promise<number>(requestAnimationFrame);
 /** Stamp of the frame that is being made in this very moment, for whoever follows a trial that ended in it. */
 let frameBeingMade_ms: number | null = null;
 
+/** Keeps frames coming while an element is on the page, as the first one after a rest carries an old stamp; resolves then. */
+export async function keepFramesComing(element: HTMLElement): Promise<void> {
+  while (element.isConnected) await nextFrame();
+}
+
 /**
- * Waits for a frame with a fresh stamp, in which one screen can take the place of another; resolves before it is painted.
- * Whatever jsPsych does between two trials happens within that frame, so that no blank one comes between them.
+ * Waits for the next frame, in which one screen can take the place of another; resolves before it is painted. Whatever
+ * jsPsych does between two trials happens within that frame, so that no blank one comes between them. Frames must have
+ * been kept coming until then.
  */
 export async function untilFrameBetweenTrials(): Promise<void> {
-  await nextFrame(); // warm-up, see below
+  if (document.hidden) await nextFrame(); // none come while nobody looks
   await new Promise<void>((resolve) => {
     requestAnimationFrame((stamp_ms) => {
       frameBeingMade_ms = stamp_ms;

@@ -5,10 +5,10 @@
  */
 import type { TrialResponse } from "./api";
 
-export interface KeptResponse extends TrialResponse {
+export type KeptResponse = TrialResponse & {
   /** Name of the session it belongs to, so that it cannot get into another one. */
   session: string;
-}
+};
 
 const KEY_PREFIX = "equipoise-response-";
 

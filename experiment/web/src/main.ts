@@ -1,44 +1,40 @@
 /**
- * The participant's way through a study: consent, instructions, trials, completion code.
+ * The participant's way through a study: device, information, consent, instructions, trials, end.
  *
  * The server knows how far a session has come, so a reload at any point goes on where the participant was.
  * `#simulate=data-only` or `#simulate=visual` lets jsPsych's simulation mode take the participant's part. It stands behind
  * the `#` because the server takes everything behind a `?`, such as a panel's id, out of the address.
  *
- * Ids and attributes that tests may rely on: #consent-agree, #consent-decline, #page-next, #page-back, #fixation,
- * #stimulus, [data-option="2"], [data-port="west-5"], [data-answer="absorbed"], [data-answer="reflected"], #submit-answer,
- * #feedback-continue, #leave-study, #leave-confirm, #completion-code, #save-status, #progress, #notice.
+ * Ids and attributes that tests may rely on: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
+ * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
+ * [data-option="2"], [data-port="west-5"], [data-answer="absorbed"], [data-answer="reflected"], #submit-answer,
+ * #time-hints, #feedback-continue, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
+ * #notice; the ends #declined, #incompatible, #withdrawn, #ended, #completed, and on them #completion-code, #exit-code,
+ * #exit-link, #withdrawal-code, #withdraw-link.
  */
 import { initJsPsych, type JsPsych } from "jspsych";
-import {
-  api,
-  ApiError,
-  type Feedback,
-  isElsewhere,
-  NoEntry,
-  type Session,
-  type SessionKind,
-  type SessionTrial,
-  type Study,
-} from "./api";
-import { measureFrameInterval_ms } from "./fixation";
-import { showCompletion, showElsewhere, showEnd, showError, showNotice, showNotSaved, showWaiting } from "./notices";
+import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type SessionKind, type Study } from "./api";
+import { forgetBegun } from "./begun";
+import { deviceFound, frameInterval_ms, isPhone, untilFit } from "./device";
+import { html } from "./dom";
+import { showCompletion, showDeclined, showEnded, showWithdrawn, showWrongDevice } from "./ends";
+import { loadPlugins } from "./foreign-plugins";
+import { leaveFullscreen } from "./fullscreen";
+import { showElsewhere, showError, showNotice, showNotSaved, showWaiting } from "./notices";
 import { Outbox } from "./outbox";
-import BlackboxPredictPlugin from "./plugins/blackbox-predict";
-import MultipleChoicePlugin from "./plugins/multiple-choice";
 import PagePlugin, { type PageData } from "./plugins/page";
 import { retrying } from "./retry";
 import { ignoreHeldKeysOnButtons } from "./rt";
-import type { TrialData } from "./run-trial";
+import { sessionTimeline, type Timeline } from "./session-timeline";
 import { createLeaveDialog, StudyBar } from "./study-bar";
 import { say } from "./texts";
 import { uuid4 } from "./uuid";
 
-type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
-type TrialDescription = Timeline[number];
-
 const main = document.getElementById("jspsych")!;
 const askedSimulation = simulationMode(new URLSearchParams(location.hash.slice(1)).get("simulate"));
+
+/** The state of the browser's history in which a study is under way. */
+const IN_STUDY = "study";
 
 const jsPsych: JsPsych = initJsPsych({
   display_element: main,
@@ -51,11 +47,10 @@ const outbox = new Outbox(
   (status) => bar.showSaveStatus(status),
   () => timelineRuns && jsPsych.abortExperiment(), // whatever came after a refused response would be refused too
 );
-const frameInterval_ms = measureFrameInterval_ms();
 
 let timelineRuns = false;
-/** How the participant left before the end, if so. */
-let left: "declined" | "withdrawn" | null = null;
+/** Shows how it ended, if before all was answered. */
+let showEarlyEnd: (() => void) | null = null;
 
 window.addEventListener("beforeunload", (event) => {
   if (outbox.unsent > 0 && outbox.rejection === null) event.preventDefault();
@@ -64,6 +59,10 @@ window.addEventListener("beforeunload", (event) => {
 document.addEventListener("click", () => {
   if (document.activeElement === document.body) main.focus({ preventScroll: true });
 });
+// The browser's Back button would lose the trial on the screen; whoever wants out has a button of ours.
+window.addEventListener("popstate", () => timelineRuns && history.pushState(IN_STUDY, ""));
+// A page that the browser kept while the participant was elsewhere knows nothing of what happened since.
+window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 ignoreHeldKeysOnButtons();
 start().catch(showFailure);
 
@@ -72,36 +71,48 @@ async function start(): Promise<void> {
   const study = await reach(api.study);
   document.title = study.title;
   document.documentElement.lang = study.language;
+  if (study.contact_html !== null) bar.offerContact(study.contact_html);
 
-  const session = await savedSession();
-  if (session?.status === "completed") return showCompletion(main, session);
-  if (session?.status === "withdrawn") return showEnd(main, say("withdrawn_title"), say("withdrawn"));
-  // The notice is for people: a simulation takes nobody's place.
-  if (!session && study.notice !== null && !askedSimulation) return showNotice(main, study.title, study.notice);
+  const found = await savedSession();
+  if (found && found.status !== "active") return showEndOf(found);
+  // What stands in the way of people: a simulation takes nobody's place, and has no screen.
+  if (!askedSimulation) {
+    if (!found && study.notice !== null) return showNotice(main, study.title, study.notice);
+    if (found && isPhone() && !study.device.phones) return showWrongDevice(main);
+    if (!found) await untilFit(main, study.device, study.exits.incompatible_device);
+  }
+  const session = found && (await comeBack());
+  if (session && session.status !== "active") return showEndOf(session);
 
   main.replaceChildren();
   // A person's session is never taken over by a program, whatever the address asks for.
   const simulation = session?.kind === "human" ? null : askedSimulation;
-  const timeline: Timeline = session ? await sessionTimeline(study, session) : [];
+  const timeline: Timeline = session ? await timelineOf(study, session) : [];
   if (!session) {
     const kind = simulation ? "simulated" : "human";
-    timeline.push(consent(study, kind, (begun) => timeline.push(...begun)));
+    timeline.push(entrance(study, kind, (begun) => timeline.push(...begun)));
   }
   timelineRuns = timeline.length > 0;
   if (timelineRuns) await (simulation ? jsPsych.simulate(timeline, simulation) : jsPsych.run(timeline));
   timelineRuns = false;
 
-  bar.hide();
+  leaveStage();
   if (outbox.rejection !== null) throw outbox.rejection;
-  if (left === "declined") return showEnd(main, say("declined_title"), say("declined"));
-  if (left === "withdrawn") return showEnd(main, say("withdrawn_title"), say("withdrawn"));
+  if (showEarlyEnd) return showEarlyEnd();
   showWaiting(main, say("sending_last"));
   await outbox.drain();
-  showCompletion(main, await reach(api.complete));
+  const completion = await reach(api.complete);
+  forgetBegun();
+  showCompletion(main, completion);
+}
+
+function leaveStage(): void {
+  bar.hide();
+  leaveFullscreen();
 }
 
 function showFailure(error: unknown): void {
-  bar.hide();
+  leaveStage();
   bar.hideSaveStatus();
   const message = messageOf(error);
   if (error instanceof NoEntry) showNotice(main, document.title, message);
@@ -110,12 +121,21 @@ function showFailure(error: unknown): void {
   else showError(main, message);
 }
 
+/** A session that is over, however it ended. */
+function showEndOf(session: Session): void {
+  forgetBegun();
+  if (session.status === "completed") showCompletion(main, session);
+  else if (session.status === "ended") showEnded(main, session);
+  else showWithdrawn(main);
+}
+
 /** This browser's session, or null when there is none for whoever sits here. */
 async function savedSession(): Promise<Session | null> {
   try {
     const session = await reach(api.findSession);
-    if (session?.kind === "simulated" && !askedSimulation) return null; // a program's session is no person's
-    return session && (await caughtUp(session));
+    if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program's session is no person's
+    await sendEarlier(session);
+    return session;
   } catch (error) {
     // Somebody else has the place now; but what was answered before is worth as much as ever.
     if (error instanceof NoEntry) outbox.drain().catch(() => {});
@@ -123,76 +143,75 @@ async function savedSession(): Promise<Session | null> {
   }
 }
 
-/** A session once the server has every response that an earlier visit with this browser left in the outbox. */
-async function caughtUp(session: Session): Promise<Session> {
-  const { session: name, status, next_trial_index } = session;
+/** Sends what an earlier visit with this browser left in the outbox; tells whether there was anything. */
+async function sendEarlier({ session: name, status, next_trial_index }: Session): Promise<boolean> {
   outbox.drop((response) => status !== "active" || response.session !== name || response.trial_index < next_trial_index);
-  if (outbox.unsent === 0) return session;
+  if (outbox.unsent === 0) return false;
   showWaiting(place(), say("sending_earlier"));
   await outbox.drain();
-  return reach(api.session);
+  return true;
 }
 
-/** Asks for consent. Only then is there a session, whose timeline `onBegun` receives; jsPsych takes trials added while it runs. */
-function consent(study: Study, kind: SessionKind, onBegun: (timeline: Timeline) => void): TrialDescription {
+/** Says that somebody comes back to their session; how it goes on is the server's to say, by the study's rules. */
+async function comeBack(): Promise<Session> {
+  const visit_id = uuid4();
+  const device = await deviceFound();
+  return reach(() => api.visit(visit_id, device));
+}
+
+/**
+ * Asks for consent, after what is to be known before. Only then is there a session, whose timeline `onBegun` receives;
+ * jsPsych takes trials added while it runs.
+ */
+function entrance(study: Study, kind: SessionKind, onBegun: (timeline: Timeline) => void): Timeline[number] {
+  const { title, information_html, consent_html, consent_digest, exits } = study;
+  const pages = [...information_html, ...(consent_html === null ? [] : [consent_html])];
   const start_id = uuid4();
   return {
     type: PagePlugin,
-    pages: [study.consent_html],
-    buttons: [
-      { id: "consent-agree", label: say("agree") },
-      { id: "consent-decline", label: say("decline") },
-    ],
+    pages: pages.length > 0 ? pages : [html("h1", {}, title).outerHTML],
+    buttons:
+      consent_html === null
+        ? [{ id: "page-next", label: say("begin") }]
+        : [
+            { id: "consent-agree", label: say("agree") },
+            { id: "consent-decline", label: say("decline") },
+          ],
     on_finish: async ({ button }: PageData) => {
       if (button === "consent-decline") {
-        left = "declined";
+        showEarlyEnd = () => showDeclined(main, exits.no_consent);
         return;
       }
       showWaiting(place(), say("connecting"));
-      const session = await reach(() => api.startSession(start_id, study.consent_digest, kind));
-      onBegun(await sessionTimeline(study, await caughtUp(session)));
+      const start = { start_id, consent_digest, kind, device: await deviceFound() };
+      const begun = await reach(() => api.startSession(start));
+      const session = (await sendEarlier(begun)) ? await reach(api.session) : begun;
+      if (session.status === "active") onBegun(await timelineOf(study, session));
+      else showEarlyEnd = () => showEndOf(session);
     },
   };
 }
 
-async function sessionTimeline(study: Study, session: Session): Promise<Timeline> {
-  const { trials, next_trial_index } = session;
+async function timelineOf(study: Study, session: Session): Promise<Timeline> {
   const frame_ms = await frameInterval_ms;
+  const plugins = await reach(() => loadPlugins(study.plugins));
   bar.show();
-  const toCome = trials.slice(next_trial_index).map((trial) => sessionTrial(trial, session, frame_ms));
-  if (next_trial_index === 0) return [...instructions(study.instructions_html), ...toCome];
-  return toCome.length > 0 ? [welcomeBack(next_trial_index, trials.length), ...toCome] : [];
-}
-
-function instructions(pages: string[]): Timeline {
-  return pages.length > 0 ? [{ type: PagePlugin, pages, buttons: [{ id: "page-next", label: say("begin") }] }] : [];
-}
-
-function welcomeBack(answered: number, total: number): TrialDescription {
-  return { type: PagePlugin, pages: [`<h1>${say("welcome_back_title")}</h1><p>${say("welcome_back", { answered, total })}</p>`] };
-}
-
-function sessionTrial(trial: SessionTrial, { session, trials, fixation_ms }: Session, frame_ms: number): TrialDescription {
-  const practiceEnds = trial.phase === "practice" && trials[trial.trial_index + 1]?.phase !== "practice";
-  return {
-    type: trial.task === "multiple_choice" ? MultipleChoicePlugin : BlackboxPredictPlugin,
-    ...trial.content,
-    fixation_ms,
-    frame_ms,
-    feedback_note: practiceEnds ? say("last_practice") : "",
-    on_load: () => bar.showTrial(trial, trials),
-    on_response: (data: TrialData<number | string>): Promise<Feedback | null> => {
-      const feedback = outbox.add({ response_id: uuid4(), session, trial_index: trial.trial_index, ...data });
-      return trial.phase === "practice" ? feedback : Promise.resolve(null);
-    },
+  if (history.state !== IN_STUDY) history.pushState(IN_STUDY, "");
+  const onEnded = (ended: Ended) => {
+    showEarlyEnd = () => {
+      forgetBegun();
+      showEnded(main, ended);
+    };
   };
+  return sessionTimeline(study, session, { jsPsych, bar, outbox, frame_ms, plugins, reach, onEnded });
 }
 
 async function withdraw(): Promise<void> {
   await api.withdraw();
   outbox.close();
   bar.hideSaveStatus();
-  left = "withdrawn";
+  forgetBegun();
+  showEarlyEnd = () => showWithdrawn(main);
   jsPsych.abortExperiment();
 }
 

@@ -1,20 +1,9 @@
-/** Pages of our own, outside the jsPsych timeline: waiting, errors, the end. */
-import type { Completion } from "./api";
-import { html, serverHtml } from "./dom";
+/** Pages of our own, outside the jsPsych timeline: waiting, and what stands in the way. The ends are in `ends.ts`. */
+import { html } from "./dom";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
 export function showWaiting(place: HTMLElement, message: string): void {
   place.replaceChildren(html("p", { class: "waiting", role: "status", lang: TEXTS_LANGUAGE }, message));
-}
-
-export function showEnd(place: HTMLElement, title: string, message: string): void {
-  const page = html(
-    "article",
-    { class: "page", tabindex: -1, lang: TEXTS_LANGUAGE },
-    html("h1", {}, title),
-    html("p", {}, message),
-  );
-  replaceAndFocus(place, page);
 }
 
 /** Why somebody cannot take part, or not go on, in the server's words; there is nothing that they could do here. */
@@ -54,44 +43,13 @@ function showProblem(place: HTMLElement, title: string, ...paragraphs: string[])
   replaceAndFocus(place, page);
 }
 
-export function showCompletion(place: HTMLElement, { completion_code, debrief_html }: Completion): void {
-  const code = html("output", { id: "completion-code", tabindex: -1 });
-  const copied = html("span", { role: "status" });
-  const copy = html("button", { id: "copy-code", type: "button", class: "secondary" }, say("copy_code"));
-  copy.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(completion_code);
-      copied.textContent = say("code_copied");
-    } catch {
-      // No clipboard over plain HTTP, or not allowed: leave the code selected.
-      window.getSelection()?.selectAllChildren(code);
-      copied.textContent = say("code_not_copied");
-    }
-  });
-  const page = html(
-    "article",
-    { class: "page", tabindex: -1 },
-    html(
-      "div",
-      { lang: TEXTS_LANGUAGE },
-      html("h1", {}, say("completed_title")),
-      html("p", {}, say("completed")),
-      html("p", { class: "code-label" }, say("completion_code")),
-      html("div", { class: "code-row" }, code, copy, copied),
-    ),
-    serverHtml(debrief_html),
-  );
-  replaceAndFocus(place, page);
-  code.textContent = completion_code; // filled once it is on the page, so that it is announced
-}
-
 function reloadButton(): HTMLButtonElement {
   const button = html("button", { type: "button", class: "primary" }, say("reload"));
   button.addEventListener("click", () => location.reload());
   return button;
 }
 
-function replaceAndFocus(place: HTMLElement, page: HTMLElement): void {
+export function replaceAndFocus(place: HTMLElement, page: HTMLElement): void {
   place.replaceChildren(page);
   window.scrollTo(0, 0);
   page.focus({ preventScroll: true });

@@ -41,8 +41,9 @@ export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promi
       resolve();
     });
   });
-  void painted().then((now_ms) => (painted_ms = now_ms));
+  const paint = painted().then((now_ms) => (painted_ms = now_ms));
   return async () => {
+    await paint;
     if (presented_ms === null && tellsPresentation) await Promise.race([presented, wait(PATIENCE_MS)]);
     return presented_ms === null
       ? { onset_ms: painted_ms, onset_source: "painted" }

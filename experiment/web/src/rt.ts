@@ -1,13 +1,21 @@
-/** Which input events count as an answer, and when they were made. */
+/** Which input events can be answers, and what they were made with. */
+import type { Input } from "./api";
 
-/**
- * The time of the event itself (not of its handler), or null when the event is no answer to this stimulus: made before
- * `open_ms`, a key held down, a key with a modifier, or typed while a dialog is open.
- */
-export function answerTime_ms(event: Event, open_ms: number): number | null {
-  if (event instanceof KeyboardEvent && (event.repeat || event.ctrlKey || event.altKey || event.metaKey)) return null;
-  if (document.querySelector("dialog[open]")) return null;
-  return event.timeStamp < open_ms ? null : event.timeStamp;
+/** Whether a participant can have meant this event: no held key, none with a modifier, and nothing below an open dialog. */
+export function isMeant(event: Event): boolean {
+  if (event instanceof KeyboardEvent && (event.repeat || event.ctrlKey || event.altKey || event.metaKey)) return false;
+  return !document.querySelector("dialog[open]");
+}
+
+/** Some browsers' clicks do not say which pointer made them; the press before them does. */
+let lastPointer = "";
+document.addEventListener("pointerdown", ({ pointerType }) => (lastPointer = pointerType), { capture: true });
+
+/** What made an event; null if the browser does not tell. A click without a count of clicks comes from a key. */
+export function inputOf(event: Event): Input | null {
+  if (event instanceof KeyboardEvent || (event as MouseEvent).detail === 0) return "key";
+  const pointer = (event as PointerEvent).pointerType || lastPointer;
+  return pointer === "mouse" || pointer === "touch" || pointer === "pen" ? pointer : null;
 }
 
 /** A key held down on one page must not press the button of the next. */

@@ -1,31 +1,44 @@
 /** The course that every trial of ours takes: fixation, stimulus until answered, and in practice the server's feedback. */
 import type { JsPsych } from "jspsych";
-import type { Answer, Feedback, TrialTiming } from "./api";
+import { AnswerWindow } from "./answer-window";
+import type { Answer, Feedback, TrialData } from "./api";
 import { html } from "./dom";
-import { showAfterFixation, untilFrameBetweenTrials } from "./fixation";
-import { countFocusLosses } from "./focus-lost";
-import { firstText, watchOnset } from "./onset";
+import { keepFramesComing, showAfterFixation, untilFrameBetweenTrials } from "./fixation";
+import { firstText, type Onset, watchOnset } from "./onset";
+import { inputOf } from "./rt";
+import { TrialSignals } from "./signals";
 import { say, TEXTS_LANGUAGE } from "./texts";
+import type { TimeBounds } from "./time-hints";
 
 /** What a plugin puts on the screen. It is built whole beforehand, so that showing it takes one frame. */
 export interface Stimulus<A extends Answer> {
   element: HTMLElement;
-  /** Resolves with the participant's answer; called in the frame of the onset. What was pressed before `open_ms` is none. */
-  answered(open_ms: number): Promise<{ response: A; answered_ms: number }>;
-  /** Marks the right answer on the stimulus, which is still on the screen and takes no answers any more. */
+  /** What answers are given with; marked as out of use while none are taken. */
+  controls: Element[];
+  /** Resolves with the participant's answer and the event that gave it, the first that `answers` takes. */
+  answered(answers: AnswerWindow): Promise<Answered<A>>;
+  /** Takes no answers any more; the stimulus stays on the screen. */
+  close(): void;
+  /** Marks the right answer on the stimulus, which is closed. */
   showSolution(solution: unknown): void;
 }
 
-export type TrialData<A extends Answer> = TrialTiming & { response: A };
+export interface Answered<A extends Answer> {
+  response: A;
+  event: Event;
+}
 
-export interface TrialParameters {
+export interface TrialParameters extends TimeBounds {
   fixation_ms: number;
   frame_ms: number;
-  feedback_note: string;
   continue_label: string;
+  on_shown: () => void;
   /** Takes the data of the trial as soon as it is answered; what it resolves to is shown as feedback. */
-  on_response: (data: TrialData<Answer>) => Promise<Feedback | null>;
+  on_response: (data: TrialData) => Promise<TrialFeedback | null>;
 }
+
+/** Feedback as it is shown, with a remark below it. */
+export type TrialFeedback = Feedback & { note?: string };
 
 /** Whoever plays the participant in a visual simulation. */
 export interface SimulatedParticipant {
@@ -40,13 +53,17 @@ export async function runTrial<A extends Answer>(
   on_load: () => void,
   simulated?: SimulatedParticipant,
 ): Promise<TrialData<A>> {
-  const focusLosses = countFocusLosses();
+  const counted = new TrialSignals();
+  const answers = new AnswerWindow(() => counted.count("too_early"));
   let stimulus!: Stimulus<A>;
+  let answered!: Promise<Answered<A>>;
   const { end_ms, ...fixation } = await showAfterFixation(
     display,
     () => {
       stimulus = build();
       firstText(stimulus.element).setAttribute("elementtiming", "stimulus");
+      if (trial.reading_ms > 0) markReading(stimulus, true);
+      answered = stimulus.answered(answers);
       on_load(); // with the cross on the screen there is time for what else a page does for each trial
       return stimulus.element;
     },
@@ -54,21 +71,35 @@ export async function runTrial<A extends Answer>(
     trial.frame_ms,
   );
   const onset = watchOnset(stimulus.element, end_ms);
-  // Screen readers begin to read here; after the paint, to keep the frame of the onset short.
-  setTimeout(() => stimulus.element.focus({ preventScroll: true }));
-  const answered = stimulus.answered(end_ms + trial.frame_ms); // nobody has seen anything before the frame is over
+  if (trial.reading_ms === 0) void answers.open(end_ms + trial.frame_ms); // before, nobody has seen anything
+  const timeIsOver = keepTime(stimulus, answers, onset, trial);
+  void keepFramesComing(stimulus.element).then(() => {
+    answers.close();
+    counted.stop();
+  });
+  setTimeout(() => {
+    // Screen readers begin to read here; after the paint, to keep the frame of the onset short.
+    stimulus.element.focus({ preventScroll: true });
+    trial.on_shown();
+  });
   simulated?.answer();
 
-  const { response, answered_ms } = await answered;
+  const answer = await Promise.race([answered, timeIsOver]);
+  if (!stimulus.element.isConnected) return new Promise(() => {}); // the experiment was aborted meanwhile
+  answers.close();
+  stimulus.close();
+  const happened = counted.stop();
   const { onset_ms, onset_source } = await onset();
-  const data = {
-    response,
-    rt_ms: Math.max(0, answered_ms - onset_ms),
+  const data: TrialData<A> = {
+    response: answer && answer.response,
+    missing: answer ? null : "deadline",
+    input: answer && inputOf(answer.event),
+    rt_ms: answer && Math.max(0, answer.event.timeStamp - onset_ms),
     ...fixation,
     frame_ms: trial.frame_ms,
     shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
     onset_source,
-    focus_lost: focusLosses(),
+    ...happened,
   };
   const panel = html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, say("checking")));
   // Only a practice trial waits for the server, and only then is there something to say.
@@ -84,16 +115,43 @@ export async function runTrial<A extends Answer>(
   return data;
 }
 
+/** Takes answers from the end of the time for reading; resolves when the deadline has passed, if there is one. */
+async function keepTime<A extends Answer>(
+  stimulus: Stimulus<A>,
+  answers: AnswerWindow,
+  onset: () => Promise<Onset>,
+  { reading_ms, deadline_ms }: TimeBounds,
+): Promise<null> {
+  if (reading_ms > 0 || deadline_ms !== null) {
+    const { onset_ms } = await onset();
+    if (reading_ms > 0) void answers.open(onset_ms + reading_ms).then(() => markReading(stimulus, false));
+    if (deadline_ms !== null) {
+      await answers.deadline(onset_ms + deadline_ms);
+      return null;
+    }
+  }
+  return new Promise(() => {});
+}
+
+/** Shows whether there is still time to read first. `aria-disabled` leaves the tab key's way through the page as it is. */
+function markReading<A extends Answer>({ element, controls }: Stimulus<A>, reading: boolean): void {
+  element.classList.toggle("reading", reading);
+  for (const control of controls) {
+    if (reading) control.setAttribute("aria-disabled", "true");
+    else control.removeAttribute("aria-disabled");
+  }
+}
+
 function untilContinued(
   panel: HTMLElement,
-  feedback: Feedback,
+  feedback: TrialFeedback,
   trial: TrialParameters,
   simulated?: SimulatedParticipant,
 ): Promise<void> {
   const button = html("button", { id: "feedback-continue", class: "primary", type: "button", lang: TEXTS_LANGUAGE }, trial.continue_label);
   const message = html("p", { class: feedback.correct ? "verdict right" : "verdict wrong" }, feedback.message);
   panel.replaceChildren(message);
-  if (trial.feedback_note) panel.append(html("p", { lang: TEXTS_LANGUAGE }, trial.feedback_note));
+  if (feedback.note) panel.append(html("p", { lang: TEXTS_LANGUAGE }, feedback.note));
   panel.append(button);
   panel.scrollIntoView({ block: "nearest" });
   button.focus({ preventScroll: true });
@@ -103,11 +161,17 @@ function untilContinued(
   });
 }
 
-/** The timings of a trial in a data-only simulation, where nothing is shown: as they would be on a perfect display. */
-export function simulatedTiming(jsPsych: JsPsych, { fixation_ms, frame_ms }: TrialParameters): TrialTiming {
+/** What a trial records in a data-only simulation, where nothing is shown: as it would be on a perfect display. */
+export function simulatedData<A extends Answer>(jsPsych: JsPsych, trial: TrialParameters, response: A): TrialData<A> {
+  const { fixation_ms, frame_ms, reading_ms, deadline_ms } = trial;
+  const rt_ms = reading_ms + jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true);
+  const inTime = deadline_ms === null || rt_ms <= deadline_ms;
   const fixation_frames = Math.round(fixation_ms / frame_ms);
   return {
-    rt_ms: jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true),
+    response: inTime ? response : null,
+    missing: inTime ? null : "deadline",
+    input: inTime ? "key" : null,
+    rt_ms: inTime ? rt_ms : null,
     fixation_ms: fixation_frames * frame_ms,
     fixation_frames,
     fixation_frames_intended: fixation_frames,
@@ -116,5 +180,6 @@ export function simulatedTiming(jsPsych: JsPsych, { fixation_ms, frame_ms }: Tri
     shown_at: new Date().toISOString(),
     onset_source: "presented",
     focus_lost: 0,
+    signals: null,
   };
 }

@@ -1,30 +1,37 @@
-/** What stands around the trials: progress, the way out of the study, and whether the answers are saved. */
-import { isTemporary, type SessionTrial } from "./api";
-import { html } from "./dom";
+/** What stands around the trials: progress, whom to ask, the way out of the study, and whether the answers are saved. */
+import { isTemporary } from "./api";
+import type { Place } from "./course";
+import { embeddedHtml, html } from "./dom";
 import type { SaveStatus } from "./outbox";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
 /** A save that is quicker than this is not worth a word. */
 const QUIET_SAVE_MS = 1_500;
 const SAVED_SHOWN_MS = 4_000;
+const STILL_BEING_READ_MS = 1_000;
 
 export class StudyBar {
   private label = html("label", { for: "progress" });
   private progress = html("progress", { id: "progress" });
-  private announcer = html("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
+  private announcer = html("p", { class: "visually-hidden", role: "status", lang: TEXTS_LANGUAGE });
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
+  private buttons: HTMLElement;
+  private contact: HTMLElement | null = null;
   private header: HTMLElement;
+  private announced_ms = -Infinity;
   private statusTimer = 0;
   private status: SaveStatus = "saved";
 
-  constructor(main: HTMLElement, leaveDialog: HTMLDialogElement) {
-    const leave = html("button", { id: "leave-study", type: "button", class: "quiet" }, say("leave"));
-    leave.addEventListener("click", () => leaveDialog.showModal());
+  constructor(
+    private main: HTMLElement,
+    leaveDialog: HTMLDialogElement,
+  ) {
+    this.buttons = html("div", { class: "study-bar-buttons" }, this.opener("leave-study", say("leave"), leaveDialog));
     this.header = html(
       "header",
       { class: "study-bar", lang: TEXTS_LANGUAGE, hidden: true },
       html("div", { class: "study-bar-progress" }, this.label, this.progress),
-      leave,
+      this.buttons,
     );
     main.before(this.header);
     main.after(html("footer", {}, this.saveStatus), this.announcer, leaveDialog);
@@ -40,16 +47,28 @@ export class StudyBar {
     this.header.hidden = true;
   }
 
+  /** Says whom to ask and which rights one has: in a dialog of its own, and in the one that asks whether to leave. */
+  offerContact(contact_html: string): void {
+    const dialog = createContactDialog();
+    this.contact = embeddedHtml(contact_html);
+    this.contact.lang = document.documentElement.lang;
+    this.buttons.prepend(this.opener("show-contact", say("contact"), dialog));
+    this.main.after(dialog);
+  }
+
   /** Shows and announces which trial comes; called during its fixation, so that nothing of it falls into the timing. */
-  showTrial(trial: SessionTrial, trials: SessionTrial[]): void {
-    const practice = trial.phase === "practice";
-    const alike = trials.filter((other) => (other.phase === "practice") === practice);
-    const place = { number: alike.indexOf(trial) + 1, total: alike.length };
-    const words = practice ? say(alike.length > 1 ? "practice_of" : "practice", place) : say("question_of", place);
+  showTrial({ words, answered, total }: Place): void {
     this.show(words);
-    this.progress.max = trials.length;
-    this.progress.value = trial.trial_index;
+    this.progress.max = total;
+    this.progress.value = answered;
+    const justSaid = performance.now() - this.announced_ms < STILL_BEING_READ_MS ? `${this.announcer.textContent} ` : "";
+    this.announcer.textContent = justSaid + words;
+  }
+
+  /** Says something to those who listen to the page. The next trial may come at once, and must not talk over it. */
+  announce(words: string): void {
     this.announcer.textContent = words;
+    this.announced_ms = performance.now();
   }
 
   showSaveStatus(status: SaveStatus): void {
@@ -72,9 +91,38 @@ export class StudyBar {
     this.say("");
   }
 
+  /** A button that opens a dialog; the contact goes into whichever is open. */
+  private opener(id: string, label: string, dialog: HTMLDialogElement): HTMLButtonElement {
+    const button = html("button", { id, type: "button", class: "quiet" }, label);
+    button.addEventListener("click", () => {
+      if (this.contact) dialog.querySelector(".contact")!.append(this.contact);
+      dialog.showModal();
+    });
+    dialog.addEventListener("close", () => this.contact?.remove());
+    return button;
+  }
+
   private say(words: string): void {
     if (this.saveStatus.textContent !== words) this.saveStatus.textContent = words;
   }
+}
+
+/** The browser gives the focus back to the button that opened the dialog; the trial's keys need it on the trial. */
+function giveFocusToTrial(): void {
+  document.getElementById("stimulus")?.focus({ preventScroll: true });
+}
+
+function createContactDialog(): HTMLDialogElement {
+  const close = html("button", { type: "button", class: "primary" }, say("close"));
+  close.addEventListener("click", () => dialog.close());
+  const dialog = html(
+    "dialog",
+    { id: "contact-dialog", "aria-label": say("contact"), lang: TEXTS_LANGUAGE },
+    html("div", { class: "contact", tabindex: -1, autofocus: true }), // else a button below it would be scrolled to
+    html("div", { class: "buttons" }, close),
+  );
+  dialog.addEventListener("close", giveFocusToTrial);
+  return dialog;
 }
 
 /** Asks whether to leave and delete the answers; `withdraw` does it and may fail. */
@@ -89,6 +137,7 @@ export function createLeaveDialog(withdraw: () => Promise<void>): HTMLDialogElem
     html("p", {}, say("leave_explained")),
     problem,
     html("div", { class: "buttons" }, stay, confirm),
+    html("div", { class: "contact" }),
   );
   stay.addEventListener("click", () => dialog.close());
   confirm.addEventListener("click", async () => {
@@ -102,7 +151,6 @@ export function createLeaveDialog(withdraw: () => Promise<void>): HTMLDialogElem
     }
     confirm.disabled = false;
   });
-  // The browser gives the focus back to the button that opened the dialog; the trial's keys need it on the trial.
-  dialog.addEventListener("close", () => document.getElementById("stimulus")?.focus({ preventScroll: true }));
+  dialog.addEventListener("close", giveFocusToTrial);
   return dialog;
 }

@@ -14,3 +14,9 @@ export const TEXTS_LANGUAGE = catalogue?.lang || "en";
 export function say(name: TextName, values: Record<string, string | number> = {}): string {
   return byName[name].replace(/\{(\w+)\}/g, (_, place: string) => String(values[place]));
 }
+
+/** A text with an element in the place that is marked `{name}`. */
+export function sayAround(name: TextName, place: string, element: HTMLElement): (string | Node)[] {
+  const [before, after] = byName[name].split(`{${place}}`);
+  return [before!, element, after ?? ""];
+}

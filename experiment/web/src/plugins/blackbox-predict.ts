@@ -1,13 +1,14 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
-import type { BlackboxContent, BlackboxSolution } from "../api";
+import type { AnswerWindow } from "../answer-window";
+import type { BlackboxContent, BlackboxSolution, TrialData } from "../api";
 import { Board, describeBoard } from "../board";
 import { portName, rayPath } from "../board-words";
 import { html } from "../dom";
-import { type ArrowKey, isPort, type Port, port, portsOf, type Side } from "../ports";
-import { answerTime_ms } from "../rt";
-import { runTrial, type SimulatedParticipant, simulatedTiming, type Stimulus, type TrialData, type TrialParameters } from "../run-trial";
+import { isPort, type Port, port, portsOf, type Side } from "../ports";
+import { type Answered, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../texts";
-import { trialParameters, trialTimingData } from "./shared-info";
+import { type TimeBounds, timeHints } from "../time-hints";
+import { trialData, trialParameters } from "./shared-info";
 
 const info = {
   name: "blackbox-predict",
@@ -24,7 +25,7 @@ const info = {
   data: {
     /** "absorbed", "reflected", or the port where the ray is expected to leave, such as "west-5". */
     response: { type: ParameterType.STRING },
-    ...trialTimingData,
+    ...trialData,
   },
 } as const;
 
@@ -53,7 +54,7 @@ export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
     const { sampleWithoutReplacement } = this.jsPsych.randomization;
     const predictions: Prediction[] = ["absorbed", "reflected", ...portsOf(trial.size)];
     const data: TrialData<string> = api.mergeSimulationData(
-      { response: sampleWithoutReplacement(predictions, 1)[0], ...simulatedTiming(this.jsPsych, trial) },
+      simulatedData(this.jsPsych, trial, sampleWithoutReplacement(predictions, 1)[0]!),
       simulation_options,
     );
     if (simulation_mode === "data-only") {
@@ -63,10 +64,11 @@ export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
     }
     return this.run(this.jsPsych.getDisplayElement(), trial, on_load, {
       answer: () => {
-        for (const key of keysFor(data.response)) api.pressKey(key, data.rt_ms / 2);
+        if (data.response === null || data.rt_ms === null) return;
+        for (const key of keysFor(data.response)) api.pressKey(key, (trial.reading_ms + data.rt_ms) / 2);
         api.pressKey("Enter", data.rt_ms);
       },
-      continue: (button) => api.clickTarget(button, data.rt_ms),
+      continue: (button) => api.clickTarget(button, data.rt_ms ?? trial.reading_ms),
     });
   }
 
@@ -78,6 +80,9 @@ export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
 
 const SIDE_OF_KEY: Record<string, Side> = { n: "north", e: "east", s: "south", w: "west" };
 
+/** Whatever a prediction is made with; no other key is ever an answer that came too early. */
+const ANSWERING_KEY = /^([aresnw1-9]|enter|arrow(up|right|down|left))$/i;
+
 /** The keys that type a prediction: "w" and "5" for "west-5", "a" for "absorbed". */
 function keysFor(prediction: string): string[] {
   return isPort(prediction) ? [prediction[0]!, prediction.split("-")[1]!] : [prediction[0]!];
@@ -85,6 +90,7 @@ function keysFor(prediction: string): string[] {
 
 class BlackboxStimulus implements Stimulus<string> {
   readonly element: HTMLElement;
+  readonly controls: Element[];
   private board: Board;
   private words: HTMLElement;
   private answerButtons: HTMLButtonElement[];
@@ -93,19 +99,21 @@ class BlackboxStimulus implements Stimulus<string> {
   private choice: Prediction | null = null;
   /** A side letter that was typed and waits for its digit. */
   private typedSide: Side | null = null;
-  private open = true;
+  private answers!: AnswerWindow;
 
   constructor(
-    private content: BlackboxContent,
+    private content: BlackboxContent & TimeBounds,
     private keyboard: HTMLElement,
   ) {
-    this.board = new Board(content, "prompt", (chosen) => this.choose(chosen));
+    this.board = new Board(content, "prompt", (chosen, event) => this.chooseBy(event, chosen));
     this.answerButtons = [
       this.answerButton("absorbed", say("absorbed"), say("absorbed_hint")),
       this.answerButton("reflected", say("reflected"), say("reflected_hint")),
     ];
+    this.controls = [this.board.element, ...this.answerButtons, this.submitButton];
     this.words = describeBoard(content);
     this.words.id = "board-in-words";
+    const hints = timeHints(content);
     this.element = html(
       "div",
       {
@@ -115,9 +123,10 @@ class BlackboxStimulus implements Stimulus<string> {
         tabindex: -1,
         lang: TEXTS_LANGUAGE,
         "aria-labelledby": "prompt",
-        "aria-describedby": this.words.id,
+        "aria-describedby": [this.words, ...hints].map(({ id }) => id).join(" "),
       },
       html("h1", { id: "prompt" }, say("blackbox_question")),
+      ...hints,
       this.words,
       this.board.element,
       html(
@@ -131,23 +140,25 @@ class BlackboxStimulus implements Stimulus<string> {
     );
   }
 
-  answered(open_ms: number): Promise<{ response: string; answered_ms: number }> {
+  answered(answers: AnswerWindow): Promise<Answered<string>> {
+    this.answers = answers;
     return new Promise((resolve) => {
       const submit = (event: Event) => {
-        const answered_ms = answerTime_ms(event, open_ms);
-        if (answered_ms === null || this.choice === null) return;
-        this.keyboard.removeEventListener("keydown", onKey);
-        this.close();
-        resolve({ response: this.choice, answered_ms });
+        if (this.choice !== null) resolve({ response: this.choice, event });
       };
       const onKey = (event: KeyboardEvent) => {
-        if (answerTime_ms(event, open_ms) === null || !this.element.isConnected) return;
+        if (!ANSWERING_KEY.test(event.key) || !answers.takes(event)) return;
         if (event.key === "Enter") this.onEnter(event, submit);
         else this.onChoiceKey(event);
       };
-      this.keyboard.addEventListener("keydown", onKey);
-      this.submitButton.addEventListener("click", submit);
+      this.keyboard.addEventListener("keydown", onKey, { signal: answers.closed });
+      this.submitButton.addEventListener("click", (event) => answers.takes(event) && submit(event));
     });
+  }
+
+  close(): void {
+    this.element.classList.add("answered");
+    for (const button of [...this.answerButtons, this.submitButton]) button.disabled = true;
   }
 
   showSolution(solution: unknown): void {
@@ -157,8 +168,11 @@ class BlackboxStimulus implements Stimulus<string> {
     this.answerButtons.find((button) => button.dataset.answer === outcome)?.classList.add("right");
   }
 
+  private chooseBy(event: Event, choice: Prediction): void {
+    if (this.answers.takes(event)) this.choose(choice);
+  }
+
   private choose(choice: Prediction | null): void {
-    if (!this.open) return;
     this.typedSide = null;
     this.choice = choice;
     this.board.choose(choice && isPort(choice) ? choice : null);
@@ -190,7 +204,7 @@ class BlackboxStimulus implements Stimulus<string> {
     const key = event.key.toLowerCase();
     if (key.startsWith("arrow")) {
       event.preventDefault(); // would scroll the page
-      this.board.chooseTowards(event.key as ArrowKey);
+      this.board.chooseTowards(event);
     } else if (key === "a") this.choose("absorbed");
     else if (key === "r") this.choose("reflected");
     else if (SIDE_OF_KEY[key]) {
@@ -209,14 +223,8 @@ class BlackboxStimulus implements Stimulus<string> {
       html("span", { class: "answer-label" }, label),
       html("span", { class: "answer-hint" }, hint),
     );
-    button.addEventListener("click", () => this.choose(answer));
+    button.addEventListener("click", (event) => this.chooseBy(event, answer));
     return button;
-  }
-
-  private close(): void {
-    this.open = false;
-    this.element.classList.add("answered");
-    for (const button of [...this.answerButtons, this.submitButton]) button.disabled = true;
   }
 }
 

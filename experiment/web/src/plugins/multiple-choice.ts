@@ -1,10 +1,11 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
-import type { MultipleChoiceContent } from "../api";
+import type { AnswerWindow } from "../answer-window";
+import type { MultipleChoiceContent, TrialData } from "../api";
 import { html } from "../dom";
-import { answerTime_ms } from "../rt";
-import { runTrial, type SimulatedParticipant, simulatedTiming, type Stimulus, type TrialData, type TrialParameters } from "../run-trial";
+import { type Answered, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../texts";
-import { trialParameters, trialTimingData } from "./shared-info";
+import { type TimeBounds, timeHints } from "../time-hints";
+import { trialData, trialParameters } from "./shared-info";
 
 const info = {
   name: "multiple-choice",
@@ -21,7 +22,7 @@ const info = {
   data: {
     /** The number of the chosen option, counted from 1. */
     response: { type: ParameterType.INT },
-    ...trialTimingData,
+    ...trialData,
   },
 } as const;
 
@@ -47,7 +48,7 @@ export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
   ): Promise<TrialData<number>> {
     const api = this.jsPsych.pluginAPI;
     const data: TrialData<number> = api.mergeSimulationData(
-      { response: this.jsPsych.randomization.randomInt(1, trial.options.length), ...simulatedTiming(this.jsPsych, trial) },
+      simulatedData(this.jsPsych, trial, this.jsPsych.randomization.randomInt(1, trial.options.length)),
       simulation_options,
     );
     if (simulation_mode === "data-only") {
@@ -56,8 +57,10 @@ export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
       return data;
     }
     return this.run(this.jsPsych.getDisplayElement(), trial, on_load, {
-      answer: () => api.pressKey(String(data.response), data.rt_ms),
-      continue: (button) => api.clickTarget(button, data.rt_ms),
+      answer: () => {
+        if (data.rt_ms !== null) api.pressKey(String(data.response), data.rt_ms);
+      },
+      continue: (button) => api.clickTarget(button, data.rt_ms ?? trial.reading_ms),
     });
   }
 
@@ -69,14 +72,14 @@ export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
 
 class MultipleChoiceStimulus implements Stimulus<number> {
   readonly element: HTMLElement;
-  private buttons: HTMLButtonElement[];
-  private chosen = 0;
+  readonly controls: HTMLButtonElement[];
+  private chosen: number | null = null;
 
   constructor(
-    content: MultipleChoiceContent,
+    content: MultipleChoiceContent & TimeBounds,
     private keyboard: HTMLElement,
   ) {
-    this.buttons = content.options.map((option, index) =>
+    this.controls = content.options.map((option, index) =>
       html(
         "button",
         { type: "button", class: "option", "data-option": index + 1 },
@@ -85,43 +88,53 @@ class MultipleChoiceStimulus implements Stimulus<number> {
       ),
     );
     const paragraphs = content.text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== "");
+    const hints = timeHints(content);
     this.element = html(
       "div",
-      { id: "stimulus", class: "multiple-choice", role: "group", tabindex: -1, "aria-labelledby": "text prompt" },
+      {
+        id: "stimulus",
+        class: "multiple-choice",
+        role: "group",
+        tabindex: -1,
+        "aria-labelledby": "text prompt",
+        "aria-describedby": hints[0]?.id ?? false,
+      },
       html("div", { id: "text" }, ...paragraphs.map((paragraph) => html("p", {}, paragraph))),
       html("h1", { id: "prompt" }, content.prompt),
-      html("ol", { class: "options" }, ...this.buttons.map((button) => html("li", {}, button))),
+      ...hints,
+      html("ol", { class: "options" }, ...this.controls.map((button) => html("li", {}, button))),
       html("p", { class: "hint", lang: TEXTS_LANGUAGE }, say("multiple_choice_help")),
     );
   }
 
-  answered(open_ms: number): Promise<{ response: number; answered_ms: number }> {
+  answered(answers: AnswerWindow): Promise<Answered<number>> {
     return new Promise((resolve) => {
       const answer = (event: Event, option: number) => {
-        const answered_ms = answerTime_ms(event, open_ms);
-        if (answered_ms === null || !this.buttons[option - 1] || !this.element.isConnected) return;
-        this.keyboard.removeEventListener("keydown", onKey);
+        if (!this.controls[option - 1] || !answers.takes(event)) return;
         this.chosen = option;
-        this.element.classList.add("answered");
-        for (const button of this.buttons) button.disabled = true;
-        resolve({ response: option, answered_ms });
+        resolve({ response: option, event });
       };
       const onKey = (event: KeyboardEvent) => {
         if (/^[1-9]$/.test(event.key)) answer(event, Number(event.key));
       };
-      this.keyboard.addEventListener("keydown", onKey);
-      this.buttons.forEach((button, index) => button.addEventListener("click", (event) => answer(event, index + 1)));
+      this.keyboard.addEventListener("keydown", onKey, { signal: answers.closed });
+      this.controls.forEach((button, index) => button.addEventListener("click", (event) => answer(event, index + 1)));
     });
+  }
+
+  close(): void {
+    this.element.classList.add("answered");
+    for (const button of this.controls) button.disabled = true;
   }
 
   showSolution(solution: unknown): void {
     const right = solution as number;
     this.mark(right, "right", `✓ ${say("right_answer")}`);
-    if (this.chosen !== right) this.mark(this.chosen, "wrong", `✗ ${say("your_answer")}`);
+    if (this.chosen !== null && this.chosen !== right) this.mark(this.chosen, "wrong", `✗ ${say("your_answer")}`);
   }
 
   private mark(option: number, name: "right" | "wrong", words: string): void {
-    const button = this.buttons[option - 1]!;
+    const button = this.controls[option - 1]!;
     button.classList.add(name);
     button.append(html("span", { class: "option-mark", lang: TEXTS_LANGUAGE }, words));
   }

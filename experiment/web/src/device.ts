@@ -1,0 +1,115 @@
+/**
+ * Whether this device is fit for the study, before anything is stored or sent. What it lacks is said, with a way to try
+ * again wherever the same device may come to fit.
+ */
+import type { DeviceFound, DeviceNeeds, Exit } from "./api";
+import { html } from "./dom";
+import { showIncompatible } from "./ends";
+import { measureFrameInterval_ms } from "./fixation";
+import { replaceAndFocus } from "./notices";
+import { say, TEXTS_LANGUAGE } from "./texts";
+
+/** Touch screens whose short side is below this, in CSS pixels, are those of phones. */
+const SMALLEST_TABLET_PX = 600;
+
+/** Displays are rarely exactly as fast as they say: 59.94 Hz is sold as 60. */
+const REFRESH_TOLERANCE = 0.02;
+
+/** The display's frame interval, as last measured. */
+export let frameInterval_ms = measureFrameInterval_ms();
+
+let keyboard: true | null = null;
+
+export async function deviceFound(): Promise<DeviceFound> {
+  return {
+    width_px: window.innerWidth,
+    height_px: window.innerHeight,
+    screen_width_px: screen.width,
+    screen_height_px: screen.height,
+    pixel_ratio: window.devicePixelRatio,
+    frame_ms: await frameInterval_ms,
+    touch: navigator.maxTouchPoints > 0,
+    phone: isPhone(),
+    keyboard,
+    automation: navigator.webdriver,
+  };
+}
+
+export function isPhone(): boolean {
+  return matchMedia("(pointer: coarse)").matches && Math.min(screen.width, screen.height) < SMALLEST_TABLET_PX;
+}
+
+/** Resolves once the device has all that a study needs; until then, pages in `place` ask for it, or say what is lacking. */
+export async function untilFit(place: HTMLElement, needs: DeviceNeeds, exit: Exit): Promise<void> {
+  for (let lacks; (lacks = await lacking(place, needs)).length > 0; ) {
+    await untilTriedAgain(place, needs, lacks, exit);
+    frameInterval_ms = measureFrameInterval_ms(); // the window may be on another screen now
+  }
+}
+
+async function lacking(place: HTMLElement, needs: DeviceNeeds): Promise<string[]> {
+  if (!needs.phones && isPhone()) return [say("device_phone")];
+  const lacks = [...lackingSize(needs), ...(await lackingRefresh(needs))];
+  if (lacks.length === 0 && needs.keyboard && !(await hasKeyboard(place))) lacks.push(say("device_keyboard"));
+  return lacks;
+}
+
+function lackingSize({ width_px, height_px }: DeviceNeeds): string[] {
+  const here_width = window.innerWidth;
+  const here_height = window.innerHeight;
+  const width = width_px ?? here_width;
+  const height = height_px ?? here_height;
+  return here_width < width || here_height < height ? [say("device_size", { width, height, here_width, here_height })] : [];
+}
+
+async function lackingRefresh({ refresh_hz }: DeviceNeeds): Promise<string[]> {
+  if (refresh_hz === null) return [];
+  const here_hz = 1000 / (await frameInterval_ms);
+  const isFast = here_hz >= refresh_hz * (1 - REFRESH_TOLERANCE);
+  return isFast ? [] : [say("device_refresh", { hz: refresh_hz, here_hz: Math.round(here_hz) })];
+}
+
+/** Shows what is lacking; resolves when the participant wants to try again, or has made a window that was too small larger. */
+function untilTriedAgain(place: HTMLElement, needs: DeviceNeeds, lacks: string[], exit: Exit): Promise<void> {
+  const tryAgain = html("button", { id: "device-try-again", type: "button", class: "primary" }, say("device_try_again"));
+  showIncompatible(place, lacks, exit, ...(isPhone() ? [] : [tryAgain]));
+  const wasTooSmall = lackingSize(needs).length > 0;
+  return new Promise((resolve) => {
+    const resized = () => {
+      if (wasTooSmall && lackingSize(needs).length === 0) done();
+    };
+    const done = () => {
+      window.removeEventListener("resize", resized);
+      resolve();
+    };
+    window.addEventListener("resize", resized);
+    tryAgain.addEventListener("click", done);
+  });
+}
+
+/** Asks for the space bar, as no browser tells whether there is a keyboard. */
+function hasKeyboard(place: HTMLElement): Promise<boolean> {
+  const none = html("button", { id: "keyboard-none", type: "button", class: "secondary" }, say("keyboard_none"));
+  const page = html(
+    "article",
+    { id: "keyboard-check", class: "page", tabindex: -1, lang: TEXTS_LANGUAGE },
+    html("h1", {}, say("keyboard_check_title")),
+    html("p", {}, say("keyboard_check")),
+    html("div", { class: "buttons" }, none),
+  );
+  replaceAndFocus(place, page);
+  return new Promise((resolve) => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== " " || event.repeat) return;
+      event.preventDefault(); // would scroll, or press the button
+      keyboard = true;
+      answered(true);
+    };
+    const answered = (there: boolean) => {
+      document.removeEventListener("keydown", onKey);
+      resolve(there);
+    };
+    document.addEventListener("keydown", onKey);
+    none.addEventListener("click", () => answered(false));
+  });
+}

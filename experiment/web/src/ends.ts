@@ -1,0 +1,113 @@
+/** The pages on which a participant's way ends, each with where to go and what to take along. */
+import type { Completion, Ended, Exit } from "./api";
+import { embeddedHtml, html } from "./dom";
+import { replaceAndFocus } from "./notices";
+import { say, sayAround, TEXTS_LANGUAGE, type TextName } from "./texts";
+
+export function showDeclined(place: HTMLElement, exit: Exit): void {
+  showEnd(place, "declined", [title("declined_title"), paragraph("declined")], exit);
+}
+
+export function showWithdrawn(place: HTMLElement): void {
+  showEnd(place, "withdrawn", [title("withdrawn_title"), paragraph("withdrawn")]);
+}
+
+/** What this device lacks, in sentences, for somebody of whom nothing was stored. */
+export function showIncompatible(place: HTMLElement, lacks: string[], exit: Exit, ...buttons: HTMLElement[]): void {
+  const words = [...lacks, say("device_nothing_stored")].map((sentence) => html("p", {}, sentence));
+  showEnd(place, "incompatible", [title("device_title"), ...words, ...buttonRow(...buttons)], exit);
+}
+
+/** For somebody who has begun on another device, and goes on there. */
+export function showWrongDevice(place: HTMLElement): void {
+  showEnd(place, "incompatible", [title("device_title"), paragraph("device_phone")]);
+}
+
+export function showEnded(place: HTMLElement, { message, exit, contact_html }: Ended): void {
+  showEnd(place, "ended", [title("ended_title"), html("p", {}, message)], exit, ...contact(contact_html));
+}
+
+export function showCompletion(place: HTMLElement, completion: Completion): void {
+  const { completion_code, withdrawal_code, exit, debrief_html, contact_html } = completion;
+  const code = codeToTake("completion-code", "completion_code", completion_code);
+  const page = html(
+    "article",
+    { id: "completed", class: "page", tabindex: -1 },
+    html("div", { lang: TEXTS_LANGUAGE }, title("completed_title"), paragraph("completed"), ...code.elements),
+    ...(debrief_html ? [embeddedHtml(debrief_html)] : []),
+    ...contact(contact_html),
+    ...(withdrawal_code === null ? [] : [changeOfMind(withdrawal_code)]),
+    ...wayOut(exit),
+  );
+  replaceAndFocus(place, page);
+  code.announce();
+}
+
+function showEnd(place: HTMLElement, id: string, words: HTMLElement[], exit?: Exit, ...below: HTMLElement[]): void {
+  const code = exit?.code ? codeToTake("exit-code", "exit_code", exit.code) : null;
+  const page = html(
+    "article",
+    { id, class: "page", tabindex: -1 },
+    html("div", { lang: TEXTS_LANGUAGE }, ...words, ...(code?.elements ?? [])),
+    ...below,
+    ...wayOut(exit),
+  );
+  replaceAndFocus(place, page);
+  code?.announce();
+}
+
+function title(name: TextName): HTMLElement {
+  return html("h1", {}, say(name));
+}
+
+function paragraph(name: TextName): HTMLElement {
+  return html("p", {}, say(name));
+}
+
+function buttonRow(...buttons: HTMLElement[]): HTMLElement[] {
+  return buttons.length > 0 ? [html("div", { class: "buttons" }, ...buttons)] : [];
+}
+
+function contact(contact_html: string | null): HTMLElement[] {
+  return contact_html === null ? [] : [embeddedHtml(contact_html)];
+}
+
+/** How the answers can be deleted when all is over. */
+function changeOfMind(withdrawal_code: string): HTMLElement {
+  const code = html("code", { id: "withdrawal-code", dir: "ltr" }, withdrawal_code);
+  return html(
+    "section",
+    { lang: TEXTS_LANGUAGE },
+    html("h2", {}, say("change_mind_title")),
+    html("p", {}, ...sayAround("change_mind", "code", code)),
+    html("p", {}, html("a", { id: "withdraw-link", href: "/withdraw" }, say("change_mind_link"))),
+  );
+}
+
+/** The way back to whoever sent the participant; last on the page, so that nothing above it is missed. */
+function wayOut(exit?: Exit): HTMLElement[] {
+  if (!exit?.url) return [];
+  const link = html("a", { id: "exit-link", class: "button primary", href: exit.url, lang: TEXTS_LANGUAGE }, say("exit_link"));
+  return buttonRow(link);
+}
+
+/** A code with a button that copies it. It is filled in once it is on the page, so that it is announced. */
+function codeToTake(id: string, label: TextName, code: string): { elements: HTMLElement[]; announce: () => void } {
+  const output = html("output", { id, class: "code", dir: "ltr", tabindex: -1 });
+  const copied = html("span", { role: "status" });
+  const copy = html("button", { id: "copy-code", type: "button", class: "secondary" }, say("copy_code"));
+  copy.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code);
+      copied.textContent = say("code_copied");
+    } catch {
+      // No clipboard over plain HTTP, or not allowed: leave the code selected.
+      window.getSelection()?.selectAllChildren(output);
+      copied.textContent = say("code_not_copied");
+    }
+  });
+  return {
+    elements: [html("p", { class: "code-label" }, say(label)), html("div", { class: "code-row" }, output, copy, copied)],
+    announce: () => (output.textContent = code),
+  };
+}

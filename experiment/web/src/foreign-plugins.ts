@@ -1,0 +1,137 @@
+/**
+ * Published jsPsych plugins that a study brings along, in their builds for browsers, and how their trials become ours: our
+ * fixation comes before them, and their data are the answer.
+ */
+import * as jsPsychModule from "jspsych";
+import { type JsPsychPlugin, ParameterType } from "jspsych";
+import { ApiError, type Study, type TrialData } from "./api";
+import { html } from "./dom";
+import { type Fixation, showAfterFixation } from "./fixation";
+import { firstText, type Onset, watchOnset } from "./onset";
+import { inputOf } from "./rt";
+import { TrialSignals } from "./signals";
+
+type PluginClass = new (jsPsych: jsPsychModule.JsPsych) => JsPsychPlugin<jsPsychModule.PluginInfo>;
+export type ForeignPlugin = PluginClass & { info: jsPsychModule.PluginInfo };
+
+/** What jsPsych adds to the data of every trial. */
+const ADDED_BY_JSPSYCH = ["trial_type", "trial_index", "plugin_version", "time_elapsed", "internal_node_id"];
+
+/** Loads the study's plugins, which expect jsPsych in a variable; throws if one does not hold what it should. */
+export async function loadPlugins(plugins: Study["plugins"]): Promise<Map<string, ForeignPlugin>> {
+  const variables = window as unknown as Record<string, unknown>;
+  variables["jsPsychModule"] = jsPsychModule;
+  const loaded = new Map<string, ForeignPlugin>();
+  for (const [name, { address, variable }] of Object.entries(plugins)) {
+    await loadScript(address);
+    const plugin = variables[variable] as ForeignPlugin | undefined;
+    if (!plugin?.info) throw new ApiError(400, `The plugin ${name} does not make the variable ${variable}.`);
+    loaded.set(name, plugin);
+  }
+  return loaded;
+}
+
+function loadScript(address: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = address;
+    script.addEventListener("load", () => resolve());
+    script.addEventListener("error", () => {
+      script.remove();
+      reject(new Error(`${address} could not be loaded.`));
+    });
+    document.head.append(script);
+  });
+}
+
+/** What we know of a foreign trial beside its own data. */
+export class ForeignTrial {
+  private signals = new TrialSignals();
+  private lastInput: Event | null = null;
+  private listening = new AbortController();
+  private fixation: Fixation | null = null;
+  private onset: (() => Promise<Onset>) | null = null;
+  private called_ms = 0;
+
+  constructor(
+    private trial: { fixation_ms: number; frame_ms: number },
+    private onShown: () => void,
+  ) {
+    const noted = { signal: this.listening.signal, capture: true };
+    for (const type of ["keydown", "click"]) document.addEventListener(type, (event) => (this.lastInput = event), noted);
+  }
+
+  /** Shows the fixation, then what `show` puts on the display. */
+  async begin<T>(display: HTMLElement, show: () => T): Promise<T> {
+    const { fixation_ms, frame_ms } = this.trial;
+    this.fixation = await showAfterFixation(display, () => html("div"), fixation_ms, frame_ms);
+    // Still within the frame in which the cross goes.
+    this.called_ms = performance.now();
+    const shown = show();
+    firstText(display).setAttribute("elementtiming", "stimulus");
+    this.onset = watchOnset(display, this.fixation.end_ms);
+    this.onShown();
+    return shown;
+  }
+
+  /** The trial's record; `data` is what the plugin gave. Its `rt` begins when the plugin was called, ours at the onset. */
+  async record(data: Record<string, unknown>): Promise<TrialData> {
+    this.listening.abort();
+    const { end_ms: _, ...fixation } = this.fixation ?? simulatedFixation(this.trial);
+    const { onset_ms, onset_source } = (await this.onset?.()) ?? { onset_ms: performance.now(), onset_source: "painted" };
+    const rt_ms = typeof data["rt"] === "number" ? Math.max(0, data["rt"] - (onset_ms - this.called_ms)) : null;
+    return {
+      response: Object.fromEntries(Object.entries(data).filter(([name]) => !ADDED_BY_JSPSYCH.includes(name))),
+      missing: null,
+      input: this.lastInput && inputOf(this.lastInput),
+      rt_ms: this.onset ? rt_ms : (data["rt"] as number | null),
+      ...fixation,
+      frame_ms: this.trial.frame_ms,
+      shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
+      onset_source,
+      ...this.signals.stop(),
+    };
+  }
+}
+
+function simulatedFixation({ fixation_ms, frame_ms }: { fixation_ms: number; frame_ms: number }): Fixation {
+  const fixation_frames = Math.round(fixation_ms / frame_ms);
+  return {
+    end_ms: 0,
+    fixation_ms: fixation_frames * frame_ms,
+    fixation_frames,
+    fixation_frames_intended: fixation_frames,
+    frames_dropped: 0,
+  };
+}
+
+/** A plugin whose trials begin with our fixation; all else, its parameters and its simulation too, is as its makers made it. */
+export function withFixation(Plugin: ForeignPlugin): ForeignPlugin {
+  return class extends Plugin {
+    static override info = {
+      ...Plugin.info,
+      parameters: {
+        ...Plugin.info.parameters,
+        /** Begins a trial: called with the display and what shows the plugin's own stimulus. */
+        begin: { type: ParameterType.FUNCTION, default: undefined },
+      },
+    };
+
+    constructor(jsPsych: jsPsychModule.JsPsych) {
+      super(jsPsych);
+      // Simulations expect their stimulus on the page as soon as `trial` returns, so they go without the fixation.
+      const plain = new Plugin(jsPsych);
+      if (plain.simulate) this.simulate = plain.simulate.bind(plain);
+    }
+
+    override trial(display: HTMLElement, trial: never, on_load?: () => void): Promise<object> {
+      const { begin } = trial as { begin: ForeignTrial["begin"] };
+      const show = () => super.trial(display, trial, on_load);
+      return begin(display, show).then(async (result: unknown) => {
+        if (result instanceof Promise) return result as Promise<object>;
+        on_load?.();
+        return new Promise<never>(() => {}); // it ends by `jsPsych.finishTrial`
+      });
+    }
+  };
+}

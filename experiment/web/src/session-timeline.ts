@@ -1,0 +1,190 @@
+/**
+ * What a session consists of, as a jsPsych timeline: questions about the person, the full screen, instructions, and the
+ * trials with their breaks. Somebody who comes back finds a page of welcome in place of the instructions.
+ */
+import type { JsPsych } from "jspsych";
+import { api, type Ended, type Session, type SessionTrial, type Study, type TrialData } from "./api";
+import { begunTrial, forgetBegun } from "./begun";
+import { Course, isPractice } from "./course";
+import { html } from "./dom";
+import { type ForeignPlugin, ForeignTrial, withFixation } from "./foreign-plugins";
+import { canGoFullscreen, enterFullscreen } from "./fullscreen";
+import BlackboxPredictPlugin from "./plugins/blackbox-predict";
+import DemographicsPlugin, { type DemographicsData } from "./plugins/demographics";
+import MultipleChoicePlugin from "./plugins/multiple-choice";
+import PagePlugin from "./plugins/page";
+import type { TrialFeedback } from "./run-trial";
+import type { Outbox } from "./outbox";
+import type { StudyBar } from "./study-bar";
+import { say, TEXTS_LANGUAGE, type TextName } from "./texts";
+import { timeLimit } from "./time-hints";
+import { TrialRecord } from "./trial-record";
+import { uuid4 } from "./uuid";
+
+export type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
+type TimelinePart = Timeline[number];
+
+/** Ends a page with the full screen: within the click or key that ended it, as browsers demand. */
+const GOING_FULLSCREEN = {
+  buttons: [{ id: "fullscreen-go", label: say("fullscreen_go") }],
+  on_finish: enterFullscreen,
+};
+
+/** What a session is shown and sent with. */
+export interface Surroundings {
+  jsPsych: JsPsych;
+  bar: StudyBar;
+  outbox: Outbox;
+  frame_ms: number;
+  /** The published plugins that the study brings along. */
+  plugins: Map<string, ForeignPlugin>;
+  /** A request to the server, repeated until it answers. */
+  reach: <T>(request: () => Promise<T>) => Promise<T>;
+  /** Called if the study ends for the participant before all is answered. */
+  onEnded: (ended: Ended) => void;
+}
+
+export function sessionTimeline(study: Study, session: Session, surroundings: Surroundings): Timeline {
+  forgetBegun(session.session);
+  const course = new Course(session);
+  const hasSkipped = skipInterrupted(session, course, surroundings.outbox);
+  const fullscreen = study.fullscreen && canGoFullscreen();
+  const isNew = course.next_trial_index === 0;
+  return [
+    ...demographics(session, surroundings),
+    ...(isNew && fullscreen ? [fullscreenPage()] : []),
+    ...(isNew ? instructions(study, session) : welcomeBack(session, course, hasSkipped, fullscreen)),
+    ...session.trials.slice(course.next_trial_index).map((trial) => step(trial, session, course, surroundings)),
+  ];
+}
+
+/** Passes over the trial that was on the screen when the page was closed, where the study wants it so; practice is repeated. */
+function skipInterrupted({ session, visit, interrupted_trial }: Session, course: Course, outbox: Outbox): boolean {
+  const begun = begunTrial(session);
+  const { trial } = course;
+  if (!begun || begun.trial_index !== trial?.trial_index || interrupted_trial === "repeat" || isPractice(trial)) return false;
+  void outbox.add({ response_id: uuid4(), session, visit, ...begun, response: null, missing: "interrupted" });
+  course.goOn();
+  return true;
+}
+
+function demographics({ session, demographics: questions }: Session, { reach }: Surroundings): Timeline {
+  if (questions.length === 0) return [];
+  const send = async ({ answers }: DemographicsData) => void (await reach(() => api.demographics(session, answers)));
+  return [{ type: DemographicsPlugin, questions, on_finish: send }];
+}
+
+function fullscreenPage(): TimelinePart {
+  return { type: PagePlugin, pages: [ourPage("fullscreen_title", say("fullscreen"))], ...GOING_FULLSCREEN };
+}
+
+function instructions({ instructions_html: pages }: Study, { deadline_ms }: Session): Timeline {
+  if (pages.length === 0) return [];
+  const withTimeLimit = pages.map((page, index) => (index === pages.length - 1 ? page + timeLimitNote(deadline_ms) : page));
+  return [{ type: PagePlugin, pages: withTimeLimit, buttons: [{ id: "page-next", label: say("begin") }] }];
+}
+
+function welcomeBack({ deadline_ms }: Session, course: Course, hasSkipped: boolean, fullscreen: boolean): Timeline {
+  if (!course.trial) return [];
+  const { answered, total } = course.place();
+  const words = [
+    say("welcome_back", { answered, total }),
+    ...(hasSkipped ? [say("trial_skipped")] : []),
+    ...(fullscreen ? [say("fullscreen")] : []),
+  ];
+  const page = ourPage("welcome_back_title", ...words) + timeLimitNote(deadline_ms);
+  return [{ type: PagePlugin, pages: [page], ...(fullscreen && GOING_FULLSCREEN) }];
+}
+
+/** A trial, and a page before it where one is due; passed over if the session does not come to it. */
+function step(trial: SessionTrial, session: Session, course: Course, surroundings: Surroundings): TimelinePart {
+  const isFirstOfVisit = trial === course.trial; // after another page
+  return {
+    timeline: [
+      ...(isFirstOfVisit ? [] : pageBefore(trial, session, course)),
+      trialDescription(trial, session, course, surroundings),
+    ],
+    conditional_function: () => course.trial === trial,
+  };
+}
+
+function pageBefore(trial: SessionTrial, { breaks }: Session, course: Course): Timeline {
+  if (isPractice(trial)) return course.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(course)] }] : [];
+  const answered = course.questionsBefore(trial);
+  if (!breaks || answered === 0 || answered % breaks.every > 0) return [];
+  const page = breaks.page_html ?? ourPage("break_title", say("break", { answered, total: course.questions }));
+  return [{ type: PagePlugin, pages: [page] }];
+}
+
+function practiceAgain({ practice }: Course): string {
+  const { correct, needed } = practice!; // there is a further round only if the one before it did not suffice
+  return ourPage("practice_again_title", say("practice_again", { correct, needed }));
+}
+
+function trialDescription(trial: SessionTrial, session: Session, course: Course, surroundings: Surroundings): TimelinePart {
+  const record = new TrialRecord(trial, session, course, surroundings);
+  return trial.task === "jspsych" ? foreignTrial(trial, session, surroundings, record) : ownTrial(trial, session, surroundings, record);
+}
+
+type OwnTrial = Exclude<SessionTrial, { task: "jspsych" }>;
+type ForeignSessionTrial = Extract<SessionTrial, { task: "jspsych" }>;
+
+function ownTrial(trial: OwnTrial, session: Session, { frame_ms }: Surroundings, record: TrialRecord): TimelinePart {
+  const plugin = trial.task === "multiple_choice" ? MultipleChoicePlugin : BlackboxPredictPlugin;
+  return {
+    type: plugin,
+    ...trial.content,
+    fixation_ms: session.fixation_ms,
+    frame_ms,
+    reading_ms: session.reading_ms,
+    deadline_ms: isPractice(trial) ? null : session.deadline_ms,
+    on_load: () => record.begin(),
+    on_shown: () => record.remember(),
+    on_response: (data: TrialData) => record.answer(data, plugin.info.name, plugin.info.version),
+  };
+}
+
+/** A published plugin's trial, after our fixation; in practice a page with the feedback follows. */
+function foreignTrial(
+  { content, phase }: ForeignSessionTrial,
+  { fixation_ms }: Session,
+  { plugins, frame_ms }: Surroundings,
+  record: TrialRecord,
+): TimelinePart {
+  const plugin = plugins.get(content.plugin)!;
+  let foreign: ForeignTrial;
+  let feedback: TrialFeedback | null = null;
+  const trial = {
+    type: withFixation(plugin),
+    ...content.parameters,
+    begin: (display: HTMLElement, show: () => unknown) => foreign.begin(display, show),
+    on_start: () => {
+      foreign = new ForeignTrial({ fixation_ms, frame_ms }, () => record.remember());
+      record.begin();
+    },
+    on_finish: async (data: Record<string, unknown>) => {
+      feedback = await record.answer(await foreign.record(data), plugin.info.name, (data["plugin_version"] as string) ?? null);
+    },
+  };
+  if (phase !== "practice") return trial;
+  const page = () => {
+    const { message, note } = feedback!;
+    const words = [message, ...(note ? [note] : [])];
+    return [html("div", {}, ...words.map((sentence) => html("p", { lang: TEXTS_LANGUAGE }, sentence))).outerHTML];
+  };
+  const continuing = { type: PagePlugin, pages: page, buttons: [{ id: "feedback-continue", label: say("continue") }] };
+  return { timeline: [trial, { timeline: [continuing], conditional_function: () => feedback !== null }] };
+}
+
+function timeLimitNote(deadline_ms: number | null): string {
+  return deadline_ms === null ? "" : html("p", { lang: TEXTS_LANGUAGE }, timeLimit(deadline_ms)).outerHTML;
+}
+
+function ourPage(title: TextName, ...paragraphs: string[]): string {
+  return html(
+    "div",
+    { lang: TEXTS_LANGUAGE },
+    html("h1", {}, say(title)),
+    ...paragraphs.map((words) => html("p", {}, words)),
+  ).outerHTML;
+}

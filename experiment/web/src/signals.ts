@@ -1,0 +1,75 @@
+/**
+ * What happens beside the answer while a trial lasts: the page out of sight, something copied, a program's clicks. It is
+ * recorded for those who analyse the data, and never acted upon.
+ */
+import type { SignalName, Signals } from "./api";
+
+/** A window that is dragged to another size tells of each step; steps closer together than this are one change. */
+const ONE_RESIZING_MS = 500;
+
+export class TrialSignals {
+  private counts: Signals = {};
+  private losses = 0;
+  private away = false;
+  private awaySince_ms: number | null;
+  private lastResized_ms = -Infinity;
+  private listening = new AbortController();
+
+  /** Begins to count. */
+  constructor() {
+    this.awaySince_ms = document.hidden || !document.hasFocus() ? performance.now() : null;
+    const { signal } = this.listening;
+    window.addEventListener("blur", () => this.leave(), { signal });
+    window.addEventListener("focus", () => this.comeBack(), { signal });
+    window.addEventListener("resize", ({ timeStamp }) => this.resized(timeStamp), { signal });
+    const onDocument = { signal, capture: true };
+    document.addEventListener("visibilitychange", () => this.visibility(), onDocument);
+    document.addEventListener("fullscreenchange", () => document.fullscreenElement || this.count("fullscreen_left"), onDocument);
+    document.addEventListener("paste", () => this.count("pasted"), onDocument);
+    for (const taking of ["copy", "cut"]) document.addEventListener(taking, () => this.count("copied"), onDocument);
+    for (const acting of ["keydown", "click"]) {
+      document.addEventListener(acting, ({ isTrusted }) => isTrusted || this.count("untrusted"), onDocument);
+    }
+  }
+
+  count(name: SignalName, number = 1): void {
+    this.counts[name] = (this.counts[name] ?? 0) + number;
+  }
+
+  /** Stops, and gives what was counted; `focus_lost` is how often the page lost the participant's focus. */
+  stop(): { focus_lost: number; signals: Signals | null } {
+    this.listening.abort();
+    this.endAway();
+    return { focus_lost: this.losses, signals: Object.keys(this.counts).length > 0 ? this.counts : null };
+  }
+
+  private visibility(): void {
+    if (!document.hidden) return this.comeBack();
+    this.count("hidden");
+    this.leave();
+  }
+
+  private leave(): void {
+    // A change of tab both blurs and hides the page; that is one loss.
+    if (!this.away) this.losses++;
+    this.away = true;
+    this.awaySince_ms ??= performance.now();
+  }
+
+  private comeBack(): void {
+    this.away = document.hidden;
+    if (!this.away) this.endAway();
+  }
+
+  private endAway(): void {
+    if (this.awaySince_ms === null) return;
+    const away_ms = Math.round(performance.now() - this.awaySince_ms);
+    if (away_ms > 0) this.count("away_ms", away_ms);
+    this.awaySince_ms = null;
+  }
+
+  private resized(at_ms: number): void {
+    if (at_ms - this.lastResized_ms > ONE_RESIZING_MS) this.count("resized");
+    this.lastResized_ms = at_ms;
+  }
+}

@@ -1,0 +1,26 @@
+/** What a participant is told of the time they have, or must take, for a question. */
+import { html } from "./dom";
+import { say, TEXTS_LANGUAGE } from "./texts";
+
+export interface TimeBounds {
+  /** Time from onset before which no answer is taken. */
+  reading_ms: number;
+  /** Time from onset after which the question passes unanswered; null if it does not. */
+  deadline_ms: number | null;
+}
+
+/** The hints for one trial, or nothing. The one on reading comes last: it leaves its room behind when it goes. */
+export function timeHints({ reading_ms, deadline_ms }: TimeBounds): HTMLElement[] {
+  const hints = [];
+  if (deadline_ms !== null) hints.push(html("span", {}, timeLimit(deadline_ms)));
+  if (reading_ms > 0) hints.push(html("span", { class: "reading-time" }, say("reading_time", { seconds: seconds(reading_ms) })));
+  return hints.length > 0 ? [html("p", { id: "time-hints", class: "hint", lang: TEXTS_LANGUAGE }, ...hints)] : [];
+}
+
+export function timeLimit(deadline_ms: number): string {
+  return say("time_limit", { seconds: seconds(deadline_ms) });
+}
+
+function seconds(duration_ms: number): string {
+  return (duration_ms / 1000).toLocaleString(TEXTS_LANGUAGE, { numberingSystem: "latn" });
+}

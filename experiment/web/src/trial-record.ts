@@ -1,0 +1,61 @@
+/** What becomes of a trial: which attempt it is, its answer on the way to the server, and where the session goes from there. */
+import type { JsPsych } from "jspsych";
+import type { Ended, Session, SessionTrial, TrialData } from "./api";
+import { begunTrial, rememberBegun } from "./begun";
+import { type Course, isPractice } from "./course";
+import type { Outbox } from "./outbox";
+import type { TrialFeedback } from "./run-trial";
+import type { StudyBar } from "./study-bar";
+import { say } from "./texts";
+import { uuid4 } from "./uuid";
+
+interface Surroundings {
+  jsPsych: JsPsych;
+  bar: StudyBar;
+  outbox: Outbox;
+  onEnded: (ended: Ended) => void;
+}
+
+export class TrialRecord {
+  private attempt = 1;
+
+  constructor(
+    private trial: SessionTrial,
+    private session: Session,
+    private course: Course,
+    private surroundings: Surroundings,
+  ) {}
+
+  /** The trial begins; nothing of it has been seen yet. */
+  begin(): void {
+    const begun = begunTrial(this.session.session);
+    this.attempt = begun?.trial_index === this.trial.trial_index ? begun.attempt + 1 : 1;
+    this.surroundings.bar.showTrial(this.course.place(this.trial));
+  }
+
+  /** The stimulus has been seen: should the page be closed now, the trial was interrupted. */
+  remember(): void {
+    rememberBegun(this.session.session, { trial_index: this.trial.trial_index, attempt: this.attempt });
+  }
+
+  /** Gives the answer to the outbox; resolves with the feedback in practice, else at once with null. */
+  async answer(data: TrialData, trial_type: string, plugin_version: string | null): Promise<TrialFeedback | null> {
+    const { jsPsych, bar, outbox, onEnded } = this.surroundings;
+    const { trial, course } = this;
+    if (data.missing) bar.announce(say("time_over"));
+    const stored = outbox.add({
+      response_id: uuid4(),
+      session: this.session.session,
+      visit: this.session.visit,
+      trial_index: trial.trial_index,
+      attempt: this.attempt,
+      ...data,
+      jspsych: { trial_type, plugin_version, time_elapsed_ms: Math.round(jsPsych.getTotalTime()) },
+    });
+    const feedback = isPractice(trial) ? await stored : null;
+    course.goOn(feedback?.practice);
+    if (course.practice?.ended) onEnded(course.practice.ended);
+    const practiceIsOver = !course.practice?.ended && !(course.trial && isPractice(course.trial));
+    return feedback && { ...feedback, note: practiceIsOver ? say("last_practice") : "" };
+  }
+}

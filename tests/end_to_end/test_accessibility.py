@@ -1,0 +1,205 @@
+"""Every page of the sample studies, and of a study with every part, under the rules of WCAG 2.2 AA that axe-core knows.
+
+axe-core sees about half of what can be wrong; announcements, zoom and reduced motion have tests of their own here.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from equipoise.processes import running_server
+from equipoise.studies import copy_sample_study
+from tests.end_to_end.visitor import Visitor
+from tests.end_to_end.walk import STAGES, Walker
+from tests.end_to_end.whole_study import PRACTICE, make_whole_study
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+NARROW = {"width": 320, "height": 640}
+AXE = Axe()
+
+
+def look_at(visitor: Visitor, name: str) -> None:
+    """Hold the page on the screen to the rules in light, dark and 320 px, and keep pictures of it."""
+    page = visitor.page
+    before = page.viewport_size
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.wait_for_timeout(50)
+        assert_without_violations(page, f"{name}, {scheme}")
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    assert_without_violations(page, f"{name}, 320 px")
+    assert_nothing_is_cut_off(page, name)
+    page.set_viewport_size(before)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme="null")
+    visitor.shoot_everywhere(f"axe-{name}")
+
+
+def assert_without_violations(page: Page, of: str) -> None:
+    found = AXE.run(page, options=RULES)
+    said = [
+        f"{violation['id']}: {violation['help']}: {[node['html'][:200] for node in violation['nodes']]}"
+        for violation in found.response["violations"]
+    ]
+    assert not said, f"{of}: {said}"
+    assert found.response["passes"], f"{of}: axe-core looked at nothing"
+
+
+def assert_nothing_is_cut_off(page: Page, of: str) -> None:
+    """WCAG 1.4.10: at 320 px everything can be read by scrolling in one direction."""
+    width, seen = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert width <= seen, f"{of} is {width} px wide in {seen} px"
+
+
+def visitor_task(page: Page) -> str:
+    """Return the kind of question on the screen."""
+    return (page.locator("#stimulus").get_attribute("class") or "").split()[0]
+
+
+class Looks:
+    """Looks at each page once, however often its like comes."""
+
+    def __init__(self, visitor: Visitor, name: str) -> None:
+        self.visitor, self.name = visitor, name
+        self.seen: set[str] = set()
+        self._titles: set[str] = set()
+
+    def look(self, stage: str) -> None:
+        """Look at what is on the screen, unless the same kind of page was looked at before."""
+        self.seen.add(stage)
+        page = self.visitor.page
+        title = ""
+        if stage in {"page", "end"}:
+            title = page.locator("h1, h2").first.inner_text()
+        elif stage in {"trial", "feedback"}:
+            title = visitor_task(page)
+        if (mark := f"{stage} {title}") not in self._titles:
+            self._titles.add(mark)
+            look_at(self.visitor, re.sub(r"\W+", "-", f"{self.name}-{mark}"))
+
+
+@pytest.fixture(params=["blackbox-predict", "intuition-single", "intuition-double"])
+def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    copy_sample_study(request.param, tmp_path / "study")
+    with running_server(tmp_path / "study") as url:
+        yield request.param, url
+
+
+def test_every_page_of_a_sample_study(visit: Any, sample: tuple[str, str]) -> None:
+    name, url = sample
+    visitor: Visitor = visit(url)
+    looks = Looks(visitor, name)
+    Walker(visitor, on_stage=looks.look).to_the_end()
+    assert looks.seen >= {"consent", "page", "trial", "feedback", "end"}
+    visitor.page.goto(f"{url}/withdraw")
+    look_at(visitor, f"{name}-withdraw")
+
+
+@pytest.mark.parametrize("language", ["ar", "en"])
+def test_every_page_of_a_study_with_every_part(visit: Any, tmp_path: Path, language: str) -> None:
+    timing = "{fixation_ms: 100, reading_ms: 300, deadline_ms: 60000}"
+    folder = make_whole_study(tmp_path / "study", language, timing)
+    wrong = {"Which number comes after three?": iter([3, 1])}
+
+    def answer(prompt: str) -> int:
+        page.wait_for_timeout(350)  # the time to read
+        return next(wrong[prompt]) if prompt in wrong else PRACTICE.get(prompt, 2)
+
+    with running_server(folder) as url:
+        visitor: Visitor = visit(url)
+        page = visitor.page
+        looks = Looks(visitor, f"whole-{language}")
+        walker = Walker(visitor, "keyboard", looks.look, answer)
+        walker.to("demographics")
+        page.locator("#question-age").fill("twelve")
+        page.locator("#demographics-done").click()
+        expect(page.locator("#question-age")).to_be_focused()
+        expect(page.locator("#question-age")).to_have_attribute("aria-invalid", "true")
+        looks.look("mistake")
+        walker.to("full screen")
+        for dialog in ("#show-contact", "#leave-study"):
+            page.locator(dialog).click()
+            looks.look(f"dialog {dialog[1:]}")
+            page.keyboard.press("Escape")
+        walker.to_the_end()
+        assert walker.prompts.count("Which number comes after three?") == 2
+        assert looks.seen >= set(STAGES) - {"keyboard check"}
+        expect(page.locator("#exit-link")).to_have_attribute("href", "https://panel.example.org/complete?cc=DONE2026")
+        page.locator("#withdraw-link").click()
+        page.locator("#code").wait_for()
+        looks.look("withdraw")
+        page.locator("#code").fill("WRONG")
+        visitor.expected.append("status of 404")
+        page.locator("#delete-answers").click()
+        page.locator("#problem").wait_for()
+        looks.look("withdraw unknown")
+
+
+@pytest.mark.parametrize("language", ["ar", "en"])
+def test_the_ways_out(visit: Any, tmp_path: Path, language: str) -> None:
+    with running_server(make_whole_study(tmp_path / "study", language)) as url:
+        visitor: Visitor = visit(url)
+        visitor.page.locator("#page-next").click()
+        visitor.page.locator("#consent-decline").click()
+        expect(visitor.page.locator("#exit-code")).to_have_text("NOCONS26")
+        look_at(visitor, f"whole-{language}-declined")
+        small = visit(url, viewport={"width": 319, "height": 640})
+        expect(small.page.locator("#exit-code")).to_have_text("DEVICE26")
+        assert_without_violations(small.page, "incompatible device")
+        small.shoot(f"axe-whole-{language}-incompatible")
+
+
+def test_with_reduced_motion_nothing_moves(visit: Any, tmp_path: Path) -> None:
+    with running_server(make_whole_study(tmp_path / "study")) as url:
+        visitor: Visitor = visit(url, reduced_motion="reduce")
+        moving: list[Any] = []
+        find = "document.getAnimations().map((moves) => moves.animationName ?? moves.transitionProperty)"
+        Walker(visitor, on_stage=lambda stage: moving.append((stage, visitor.page.evaluate(find)))).to_the_end()
+        assert [found for found in moving if found[1]] == []
+
+
+def test_at_twice_the_size_nothing_is_cut_off(visit: Any, tmp_path: Path) -> None:
+    """A zoom of 200 % halves the window in CSS pixels and doubles each of them."""
+    with running_server(make_whole_study(tmp_path / "study")) as url:
+        visitor: Visitor = visit(url, viewport={"width": 640, "height": 400}, device_scale_factor=2)
+        Walker(visitor, on_stage=lambda stage: assert_nothing_is_cut_off(visitor.page, stage)).to_the_end()
+
+
+ANNOUNCED = """
+window.announced = [];
+addEventListener("DOMContentLoaded", () =>
+  new MutationObserver((changes) => {
+    for (const { target } of changes) {
+      const element = target.nodeType === 1 ? target : target.parentElement;
+      const live = element?.closest("[aria-live], [role=status], [role=alert]");
+      if (live && live.textContent.trim()) window.announced.push(live.textContent.trim());
+    }
+  }).observe(document.body, { childList: true, characterData: true, subtree: true }));
+"""
+
+
+def test_a_screen_reader_is_told_which_question_comes_that_time_is_over_and_how_saving_goes(
+    visit: Any, tmp_path: Path
+) -> None:
+    folder = make_whole_study(tmp_path / "study", timing="{fixation_ms: 100, deadline_ms: 3000}")
+    with running_server(folder) as url:
+        visitor: Visitor = visit("about:blank")
+        visitor.page.add_init_script(ANNOUNCED)
+        visitor.page.goto(url)
+        walker = Walker(visitor)
+        walker.to_trial(2)
+        expect(visitor.page.locator("#stimulus")).to_be_focused()
+        visitor.context.set_offline(True)
+        walker.step()
+        walker.look()  # the deadline of the next question passes
+        visitor.page.wait_for_function("() => announced.includes('The time for this question is over.')")
+        visitor.page.wait_for_function("() => announced.some((words) => words.startsWith('Offline'))")
+        visitor.context.set_offline(False)
+        visitor.page.wait_for_function("() => announced.some((words) => words === 'All answers are saved.')")
+        announced = visitor.page.evaluate("announced")
+        assert any(words.startswith("Question 1 of") for words in announced)
+        assert any(words.startswith("Question 2 of") for words in announced)

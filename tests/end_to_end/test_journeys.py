@@ -1,0 +1,425 @@
+"""Whole ways through a study with every part, and what the store holds at their end: what a researcher would expect."""
+
+import json
+import os
+import signal
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from equipoise.processes import running_server
+from server.serving import free_port
+from server.store.opened import open_store
+from server.store.verifying import verify
+from tests.end_to_end.test_durability import start_server
+from tests.end_to_end.visitor import PHONE, Visitor
+from tests.end_to_end.walk import Walker
+from tests.end_to_end.whole_study import CHECK, N_STORIES, PRACTICE, make_whole_study
+
+ALL_STAGES = ["page", "consent", "demographics", "full screen", "page", "trial"]
+N_QUESTIONS = N_STORIES + 1
+OFFLINE_S = 60
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_whole_study(tmp_path / "study")
+
+
+@contextmanager
+def verified(folder: Path):
+    """Serve the study; afterwards its books must balance."""
+    with running_server(folder) as url:
+        yield url
+    problems_in(folder)
+
+
+def problems_in(folder: Path) -> None:
+    store = open_store(str(folder / "data" / "equipoise.db"))
+    with store.snapshot() as db:
+        assert verify(db).problems == []
+    store.close()
+
+
+def answered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["received_at"] is not None]
+
+
+def check_whole(rows: list[dict[str, Any]], walker: Walker, n_practice: int = 2) -> None:
+    """The store holds every question that was on the screen once, with its answer, and nothing else."""
+    assert {row["status"] for row in rows} == {"completed"}
+    assert len(rows) == 2 * len(PRACTICE) + N_QUESTIONS
+    given = answered(rows)
+    assert [json.loads(row["content"])["prompt"] for row in given] == walker.prompts
+    assert [json.loads(row["response"]) for row in given] == [PRACTICE.get(prompt, 2) for prompt in walker.prompts]
+    assert [row["phase"] for row in given].count("practice") == n_practice
+    assert [row["phase"] for row in given].count("attention_check") == 1
+    for row in given:
+        assert (row["attempt"], row["visit"], row["missing"]) == (1, 1, None)
+        assert 0 < row["rt_ms"] < 60_000
+        assert row["fixation_frames"] >= 1
+        assert row["onset_source"] in {"presented", "painted"}
+        assert json.loads(row["jspsych"])["trial_type"] == "multiple-choice"
+
+
+@pytest.mark.parametrize("hand", ["keyboard", "mouse", "touch"])
+def test_the_whole_way(visit: Any, folder: Path, rows: Any, query: Any, hand: Any) -> None:
+    options = {"has_touch": True, "is_mobile": True, "viewport": PHONE} if hand == "touch" else {}
+    with verified(folder) as url:
+        visitor: Visitor = visit(url, **options)
+        walker = Walker(visitor, hand)
+        walker.to_the_end()
+        assert walker.stages[: len(ALL_STAGES)] == ALL_STAGES
+        expect(visitor.page.locator("#completion-code")).to_have_text("DONE2026")
+        code = visitor.page.locator("#withdrawal-code").inner_text()
+        check_whole(rows(folder), walker)
+        used = {row["input"] for row in answered(rows(folder))}
+        assert used == {{"keyboard": "key"}.get(hand, hand)}
+        # A break after three and after six questions.
+        stages = [stage for stage in walker.stages if stage in {"trial", "page"}]
+        assert stages == ["page"] * 2 + ["trial"] * (2 + 3) + ["page"] + ["trial"] * 3 + ["page", "trial"]
+        (session,) = query(folder, "SELECT * FROM sessions")
+        assert json.loads(session["demographics"])["answers"] == {
+            "age": 34, "gender": None, "country": None, "remarks": None,
+        }  # fmt: skip
+        assert session["consent_digest"] is not None
+        assert session["completion_code"] == code
+        (opened,) = query(folder, "SELECT device FROM visits")
+        device = json.loads(opened["device"])
+        assert device["automation"] is True
+        assert device["phone"] is (hand == "touch")
+        assert "phone" not in query(folder, "SELECT texts FROM studies")[0]["texts"].lower() or device
+
+
+def test_a_reload_at_every_stage_goes_on_there(visit: Any, folder: Path, rows: Any, query: Any) -> None:
+    seen: list[str] = []
+    reloads = 0
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        page = visitor.page
+
+        def reload_once(stage: str) -> None:
+            nonlocal reloads
+            title = (
+                page.locator("h1, h2, #prompt").first.inner_text() if page.locator("h1, h2, #prompt").count() else ""
+            )
+            if (name := f"{stage} {title}") in seen:
+                return
+            seen.append(name)
+            reloads += 1
+            page.reload()
+            walker.look()
+            raise Reloaded
+
+        walker = Walker(visitor, on_stage=reload_once)
+        while walker.stages[-1:] != ["end"]:
+            with suppress(Reloaded):
+                walker.step()
+        expect(page.locator("#completion-code")).to_have_text("DONE2026")
+        (session,) = {row["session"] for row in rows(folder)}
+        given = answered(rows(folder))
+        assert [json.loads(row["response"]) for row in given] == [
+            PRACTICE.get(json.loads(row["content"])["prompt"], 2) for row in given
+        ]
+        assert len(given) == 2 + N_QUESTIONS
+        # Each question was interrupted once: shown again, and marked.
+        assert [row["attempt"] for row in given] == [2] * len(given)
+        assert [row["visit"] for row in given] == sorted(row["visit"] for row in given)
+        assert given[-1]["visit"] > len(given)
+        assert query(folder, "SELECT COUNT(*) AS n FROM visits")[0]["n"] >= given[-1]["visit"]
+        assert session is not None
+
+
+class Reloaded(Exception):
+    """The page was loaded anew; what is on the screen is another one."""
+
+
+def test_an_interrupted_question_is_passed_over_where_the_study_says_so(visit: Any, tmp_path: Path, rows: Any) -> None:
+    folder = make_whole_study(tmp_path / "study", resume="{interrupted_trial: skip}")
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        walker = Walker(visitor)
+        walker.to_trial(4)
+        prompt = visitor.page.locator("#prompt").inner_text()
+        visitor.page.reload()
+        walker.look()
+        expect(visitor.page.get_by_text("passed over")).to_be_visible()
+        visitor.shoot_everywhere("trial-skipped")
+        walker.to_the_end()
+        (skipped,) = [row for row in answered(rows(folder)) if row["missing"] == "interrupted"]
+        assert json.loads(skipped["content"])["prompt"] == prompt
+        assert (skipped["response"], skipped["rt_ms"], skipped["attempt"]) == ("null", None, 1)
+        assert prompt not in walker.prompts
+        assert len(answered(rows(folder))) == 2 + N_QUESTIONS
+
+
+def test_a_deadline_passes_over_a_question(visit: Any, tmp_path: Path, rows: Any) -> None:
+    folder = make_whole_study(tmp_path / "study", timing="{fixation_ms: 100, deadline_ms: 4000}")
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        walker = Walker(visitor)
+        walker.to_trial(2)
+        late = visitor.page.locator("#prompt").inner_text()
+        visitor.page.wait_for_selector(f"#prompt:not(:text-is({json.dumps(late)}))", timeout=10_000)
+        walker.to_the_end()
+        (missed,) = [row for row in answered(rows(folder)) if row["missing"] == "deadline"]
+        assert json.loads(missed["content"])["prompt"] == late
+        assert (missed["response"], missed["rt_ms"]) == ("null", None)
+        assert missed["onset_source"] == "presented"
+        assert {row["status"] for row in rows(folder)} == {"completed"}
+
+
+def test_no_answer_is_taken_while_there_is_time_to_read(visit: Any, tmp_path: Path, rows: Any) -> None:
+    folder = make_whole_study(tmp_path / "study", timing="{fixation_ms: 100, reading_ms: 3000}")
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        walker = Walker(visitor, answer=lambda prompt: visitor.page.wait_for_timeout(3200) or PRACTICE.get(prompt, 2))
+        walker.to_trial(2)
+        visitor.wait_for_trial()
+        visitor.page.keyboard.press("3")
+        visitor.page.locator("[data-option='3']").click()
+        visitor.shoot_everywhere("time-to-read")
+        walker.to_the_end()
+        question = answered(rows(folder))[2]
+        assert json.loads(question["response"]) == 2
+        assert question["rt_ms"] >= 3000
+        assert json.loads(question["signals"])["too_early"] == 2
+
+
+def test_practice_is_repeated_until_it_is_passed(visit: Any, folder: Path, rows: Any) -> None:
+    wrong = iter([1])
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        before = "Which number comes before three?"
+        walker = Walker(visitor, answer=lambda prompt: next(wrong, 2) if prompt == before else PRACTICE.get(prompt, 2))
+        walker.to_trial(1)
+        walker.step()
+        walker.step()
+        walker.look()
+        expect(visitor.page.locator("h1")).to_have_text("Practise once more")
+        visitor.shoot_everywhere("practise-once-more")
+        walker.to_the_end()
+        assert walker.prompts[:4] == [*PRACTICE, *PRACTICE]
+        assert [row["phase"] for row in answered(rows(folder))].count("practice") == 4
+
+
+def test_who_does_not_pass_the_practice_is_thanked_and_sent_back(
+    visit: Any, folder: Path, rows: Any, query: Any
+) -> None:
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        walker = Walker(visitor, answer=lambda _prompt: 3)
+        walker.to_the_end()
+        expect(visitor.page.locator("#ended")).to_be_visible()
+        expect(visitor.page.locator("#exit-code")).to_have_text("PRACTI26")
+        visitor.shoot_everywhere("practice-failed")
+        visitor.page.reload()
+        expect(visitor.page.locator("#ended")).to_be_visible()
+        assert [row["phase"] for row in answered(rows(folder))] == ["practice"] * 4
+        (session,) = query(folder, "SELECT status, place, release_reason FROM sessions")
+        assert session == {"status": "active", "place": "released", "release_reason": "practice not passed"}
+
+
+def test_who_fails_the_check_gets_the_code_for_that_and_is_replaced(
+    visit: Any, folder: Path, rows: Any, query: Any
+) -> None:
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        Walker(visitor, answer=lambda prompt: 1 if prompt == CHECK else PRACTICE.get(prompt, 2)).to_the_end()
+        expect(visitor.page.locator("#completion-code")).to_have_text("CHECKS26")
+        expect(visitor.page.locator("#exit-link")).to_have_attribute(
+            "href", "https://panel.example.org/complete?cc=CHECKS26"
+        )
+        assert {row["status"] for row in rows(folder)} == {"completed"}
+        assert query(folder, "SELECT place, release_reason FROM sessions") == [
+            {"place": "released", "release_reason": "attention check"}
+        ]
+
+
+def test_refusing_consent_leaves_nothing_and_has_its_own_exit(visit: Any, folder: Path, query: Any) -> None:
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        walker = Walker(visitor)
+        walker.to("consent")
+        visitor.page.locator("#consent-decline").click()
+        expect(visitor.page.locator("#exit-code")).to_have_text("NOCONS26")
+        for table in ("sessions", "participants", "responses", "visits", "identities"):
+            assert query(folder, f"SELECT * FROM {table}") == []
+
+
+def test_withdrawing_during_and_after(visit: Any, folder: Path, rows: Any, query: Any) -> None:
+    with verified(folder) as url:
+        during: Visitor = visit(url)
+        Walker(during).to_trial(4)
+        during.page.locator("#leave-study").click()
+        during.page.locator("#leave-confirm").click()
+        expect(during.page.locator("#withdrawn")).to_be_visible()
+        after: Visitor = visit(url)
+        Walker(after).to_the_end()
+        code = after.page.locator("#withdrawal-code").inner_text()
+        elsewhere: Visitor = visit(f"{url}/withdraw")  # another browser, where nothing but the code is known
+        elsewhere.page.locator("#code").fill(code.lower())
+        elsewhere.page.locator("#delete-answers").click()
+        expect(elsewhere.page.get_by_text("Your answers were deleted")).to_be_visible()
+        elsewhere.shoot_everywhere("withdrawn-by-code")
+        assert answered(rows(folder)) == []
+        assert {row["status"] for row in rows(folder)} == {"withdrawn"}
+        assert [row["demographics"] for row in query(folder, "SELECT demographics FROM sessions")] == [None, None]
+        after.page.reload()
+        expect(after.page.locator("#withdrawn")).to_be_visible()
+
+
+def test_a_minute_offline_in_mid_study_loses_nothing(visit: Any, folder: Path, rows: Any) -> None:
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        walker = Walker(visitor)
+        walker.to_trial(3)
+        visitor.context.set_offline(True)
+        offline_from = time.monotonic()
+        walker.to_trial(6)
+        expect(visitor.page.locator("#save-status")).to_contain_text("Offline")
+        visitor.shoot_everywhere("offline")
+        assert len(answered(rows(folder))) <= 4
+        visitor.page.wait_for_timeout(max(0, OFFLINE_S - (time.monotonic() - offline_from)) * 1000)
+        visitor.context.set_offline(False)
+        walker.to_the_end()
+        check_whole(rows(folder), walker)
+
+
+def test_a_server_killed_in_mid_study_and_started_again_loses_nothing(visit: Any, folder: Path, rows: Any) -> None:
+    port = free_port()
+    server = start_server(folder, port)
+    try:
+        visitor: Visitor = visit(f"http://127.0.0.1:{port}")
+        visitor.expected.append("ERR_CONNECTION_REFUSED")
+        walker = Walker(visitor)
+        walker.to_trial(3)
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+        walker.to_trial(6)
+        server = start_server(folder, port)
+        walker.to_the_end()
+        check_whole(rows(folder), walker)
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
+    problems_in(folder)
+
+
+def test_two_tabs_give_one_answer_to_each_question(visit: Any, folder: Path, rows: Any) -> None:
+    with verified(folder) as url:
+        first: Visitor = visit(url)
+        walker = Walker(first)
+        walker.to_trial(3)
+        second: Visitor = visit(url, beside=first)
+        other = Walker(second)
+        other.to_trial(1)
+        walker.step()  # the second tab has answered this question already
+        expect(first.page.get_by_text("perhaps in another window")).to_be_visible()
+        other.to_the_end()
+        given = answered(rows(folder))
+        assert len(given) == 2 + N_QUESTIONS
+        assert len({row["trial_index"] for row in given}) == len(given)
+        assert {row["visit"] for row in given} == {1, 2}
+
+
+NO_STORAGE = """
+for (const name of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(window, name, { get: () => { throw new DOMException("denied", "SecurityError"); } });
+}
+"""
+
+
+def test_without_storage_the_whole_way_can_be_gone(visit: Any, folder: Path, rows: Any) -> None:
+    with verified(folder) as url:
+        visitor: Visitor = visit("about:blank")
+        visitor.page.add_init_script(NO_STORAGE)
+        visitor.page.goto(url)
+        walker = Walker(visitor)
+        walker.to_the_end()
+        check_whole(rows(folder), walker)
+
+
+def test_the_back_button_loses_nothing(visit: Any, folder: Path, rows: Any) -> None:
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        walker = Walker(visitor)
+        walker.to_trial(3)
+        prompt = visitor.page.locator("#prompt").inner_text()
+        for _ in range(2):
+            visitor.page.evaluate("history.back()")
+            visitor.page.wait_for_timeout(200)
+            assert visitor.page.locator("#prompt").inner_text() == prompt
+        walker.to_the_end()
+        check_whole(rows(folder), walker)
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"), [("{max_reloads: 1}", "too often"), ("{max_age_min: 0.01}", "too long ago")]
+)
+def test_who_comes_back_beyond_the_rules_is_told_so(
+    visit: Any, tmp_path: Path, rows: Any, rules: str, reason: str
+) -> None:
+    folder = make_whole_study(tmp_path / "study", resume=rules)
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        Walker(visitor).to_trial(3)
+        visitor.page.reload()
+        if "reloads" in rules:
+            Walker(visitor).look()
+            visitor.page.reload()
+        expect(visitor.page.locator("#ended")).to_contain_text(reason)
+        visitor.shoot_everywhere(f"ended-{reason.replace(' ', '-')}")
+        assert len(answered(rows(folder))) == 3
+
+
+def test_who_begins_again_gets_another_session_in_the_same_group(visit: Any, tmp_path: Path, query: Any) -> None:
+    folder = make_whole_study(tmp_path / "study", resume="{max_reloads: 0, otherwise: restart}")
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        Walker(visitor).to_trial(3)
+        visitor.page.reload()
+        walker = Walker(visitor)
+        walker.to_the_end()
+        assert "consent" not in walker.stages
+        assert "demographics" not in walker.stages
+        assert walker.prompts[:2] == list(PRACTICE)
+        first, second = query(
+            folder, 'SELECT participant, "group", status, release_reason FROM sessions ORDER BY started_at'
+        )
+        assert first["participant"] == second["participant"]
+        assert first["group"] == second["group"]
+        assert (first["status"], first["release_reason"], second["status"]) == ("active", "begun again", "completed")
+
+
+def test_what_happens_on_the_page_is_recorded_with_its_question(visit: Any, folder: Path, rows: Any) -> None:
+    with verified(folder) as url:
+        visitor: Visitor = visit(url)
+        page = visitor.page
+        walker = Walker(visitor)
+        walker.to_trial(3)
+        visitor.wait_for_trial()
+        page.set_viewport_size({"width": 900, "height": 700})
+        page.evaluate("document.dispatchEvent(new ClipboardEvent('copy', {bubbles: true}))")
+        page.evaluate("document.dispatchEvent(new ClipboardEvent('paste', {bubbles: true}))")
+        page.evaluate("document.exitFullscreen?.().catch(() => {})")
+        page.evaluate(
+            "document.querySelector('#jspsych').dispatchEvent(new KeyboardEvent('keydown', {key: 'x', bubbles: true}))"
+        )
+        page.evaluate("window.dispatchEvent(new Event('blur'))")
+        page.wait_for_timeout(300)
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        walker.to_the_end()
+        given = answered(rows(folder))
+        told = json.loads(given[3]["signals"])
+        assert told["copied"] == told["pasted"] == 1
+        assert told["resized"] >= 1
+        assert told["fullscreen_left"] == 1
+        assert told["untrusted"] >= 1
+        assert told["away_ms"] >= 250
+        assert given[3]["focus_lost"] == 1
+        assert given[5]["signals"] is None
