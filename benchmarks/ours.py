@@ -31,9 +31,10 @@ Acknowledged = list[str]
 """Ids of acknowledged responses."""
 
 
-def new_study(folder: Path) -> Path:
-    """Make the sample study in `folder`, which must not exist, and return it."""
-    subprocess.run([*EQUIPOISE, "new", str(folder)], cwd=folder.parent, check=True, capture_output=True)
+def new_study(folder: Path, sample: str = "blackbox-predict") -> Path:
+    """Make a sample study in `folder`, which must not exist, and return it."""
+    command = [*EQUIPOISE, "new", str(folder), "--from", sample]
+    subprocess.run(command, cwd=folder.parent, check=True, capture_output=True)
     return folder
 
 

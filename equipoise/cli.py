@@ -275,6 +275,16 @@ def analyze(study: Path, store: str | None, output: Path, study_version: str | N
     click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
 
 
+@main.command("jspsych-plugins", epilog="Example: equipoise jspsych-plugins -o my-experiment/equipoise")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to copy them to.")
+def jspsych_plugins(output: Path) -> None:
+    """Copy our trial plugins and their stylesheet, to use them in a jsPsych experiment of your own."""
+    from equipoise.jspsych_plugins import FILES, copy_plugins
+
+    copy_plugins(output)
+    click.echo(f"Copied {' and '.join(FILES)} to {output}.")
+
+
 @main.command(epilog="Example: equipoise schema study > study.schema.json")
 @click.argument("what", type=click.Choice(["study", "item", "spec"]))
 def schema(what: str) -> None:

@@ -1,8 +1,9 @@
 """Questions about the person, asked once on one page, each of which may be left unanswered."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, field_validator, model_validator
 
 from batteries.errors import InputError
 
@@ -14,9 +15,7 @@ class Question(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(
-        pattern=r"^[a-z][a-z0-9_]{0,39}$", description="Name of its column: small letters, digits and underscores."
-    )
+    name: str = Field(description="Name of its column: small letters, digits and underscores, at most 40 of them.")
     ask: str = Field(min_length=1, description="The question as the participant reads it.")
     answer: Literal["number", "choice", "text"] = Field(
         description="A whole number, one of `options`, or a line of text."
@@ -26,6 +25,15 @@ class Question(BaseModel):
     )
     low: int = Field(default=0, description="Least number.")
     high: int = Field(default=1_000_000, description="Greatest number.")
+
+    @field_validator("name")
+    @classmethod
+    def _can_name_a_column(cls, name: str) -> str:
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
+            raise ValueError(
+                f"`{name}` cannot name a column; begin with a small letter, then small letters, digits and underscores."
+            )
+        return name
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Question":

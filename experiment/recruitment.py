@@ -3,10 +3,12 @@
 Nothing here changes what is shown or how it is analyzed, so none of it is part of a study's digest.
 """
 
+import re
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+LINK_PATTERN = r"https://[^\s{}/?#]+(/([^\s{}]|\{code\}|\{id\})*)?"
 PARAMETER_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 
 
@@ -20,9 +22,25 @@ class Exit(BaseModel):
     )
     link: str | None = Field(
         default=None,
-        pattern=r"^https://[^\s{}/]+(/([^\s{}]|\{code\}|\{id\})*)?$",
         description="Address to return to, with https; `{code}` stands for the code and `{id}` for the panel's id.",
     )
+
+    @field_validator("code")
+    @classmethod
+    def _has_no_spaces(cls, code: str | None) -> str | None:
+        if code is not None and re.search(r"\s", code):
+            raise ValueError("a code has no spaces in it; write it as the panel knows it.")
+        return code
+
+    @field_validator("link")
+    @classmethod
+    def _is_an_address(cls, link: str | None) -> str | None:
+        if link is not None and not re.fullmatch(LINK_PATTERN, link):
+            raise ValueError(
+                "this is no address to return to; write it whole, such as https://panel.example.org/end?cc={code}, "
+                "with no other places than {code} and {id}."
+            )
+        return link
 
 
 class Exits(BaseModel):
@@ -44,6 +62,14 @@ class Exits(BaseModel):
     )
     no_consent: Exit = Field(default_factory=Exit, description="Not agreed to take part.")
     incompatible_device: Exit = Field(default_factory=Exit, description="A device that the study does not work on.")
+
+    @model_validator(mode="after")
+    def _links_have_their_codes(self) -> "Exits":
+        for name in ("practice_not_passed", "not_resumed", "no_consent", "incompatible_device"):
+            exit_: Exit = getattr(self, name)
+            if exit_.code is None and "{code}" in (exit_.link or ""):
+                raise ValueError(f"the link of `{name}` has a place for a code, and there is none; add its `code`.")
+        return self
 
 
 class Recruitment(BaseModel):
@@ -79,6 +105,17 @@ class Recruitment(BaseModel):
     )
 
     exits: Exits = Field(default_factory=Exits, description="Codes and return links, by outcome.")
+
+    @model_validator(mode="after")
+    def _ids_are_known(self) -> "Recruitment":
+        for name in Exits.model_fields:
+            exit_: Exit | None = getattr(self.exits, name)
+            if self.entry == "open" and exit_ is not None and "{id}" in (exit_.link or ""):
+                raise ValueError(
+                    f"the link of `exits.{name}` has a place for a panel's id, which nobody has with `entry: open`; "
+                    "take `{id}` out or choose `entry: panel`."
+                )
+        return self
 
     @model_validator(mode="after")
     def _parameters_are_distinct(self) -> "Recruitment":

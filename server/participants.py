@@ -4,9 +4,11 @@ A session is known by a random token in a signed cookie; the store keeps only th
 anything that is sent, practice feedback apart, which comes after the answer.
 """
 
+import gzip
 import hashlib
 import secrets
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
@@ -126,9 +128,28 @@ def page() -> str | Response:
 @participants.get("/static/<path:name>")
 def static(name: str) -> Response:
     """The web client's bundle."""
-    response = send_from_directory(str(files("experiment.web") / "static"), name)
+    response = send_from_directory(str(files("experiment.web") / "static"), name, conditional=False)
+    if request.accept_encodings.quality("gzip") > 0:
+        response = _compressed(response)
+    response.vary.add("Accept-Encoding")
     response.headers["Cache-Control"] = "no-cache"  # ask each time, answered from the cache by ETag
+    response.make_conditional(request)
     return response
+
+
+def _compressed(plain: Response) -> Response:
+    etag, _ = plain.get_etag()
+    with plain:
+        plain.direct_passthrough = False
+        response = Response(_gzip(plain.get_data()), mimetype=plain.mimetype)
+    response.content_encoding = "gzip"
+    response.set_etag(f"{etag}-gzip")
+    return response
+
+
+@lru_cache(maxsize=8)
+def _gzip(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
 
 
 @participants.get("/study/<digest>.js")

@@ -183,8 +183,6 @@ def _withdrawal_code(plan: SessionPlan) -> str | None:
 
 def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> dict[str, str | None]:
     url = exit_.link
-    if url is not None and exit_.code is None and "{code}" in url:
-        url = None
     if url is not None:
         url = url.replace("{code}", quote(exit_.code or "", safe=""))
         if "{id}" in url:

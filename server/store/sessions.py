@@ -80,6 +80,8 @@ def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionSt
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
         raise Refusal("cannot_begin_again")
+    # A start that is sent again late may stand with the session that was begun before this one.
+    db.execute("UPDATE sessions SET start_id = NULL WHERE start_id = ? AND session <> ?", (start.start_id, session))
     db.execute(
         "UPDATE sessions SET token_digest = ?, start_id = ? WHERE session = ?",
         (start.token_digest, start.start_id, session),

@@ -196,10 +196,10 @@ def test_a_screen_reader_is_told_which_question_comes_that_time_is_over_and_how_
         visitor.context.set_offline(True)
         walker.step()
         walker.look()  # the deadline of the next question passes
-        visitor.page.wait_for_function("() => announced.includes('The time for this question is over.')")
-        visitor.page.wait_for_function("() => announced.some((words) => words.startsWith('Offline'))")
+        visitor.wait_until("announced.includes('The time for this question is over.')")
+        visitor.wait_until("announced.some((words) => words.startsWith('Offline'))")
         visitor.context.set_offline(False)
-        visitor.page.wait_for_function("() => announced.some((words) => words === 'All answers are saved.')")
+        visitor.wait_until("announced.some((words) => words === 'All answers are saved.')")
         announced = visitor.page.evaluate("announced")
         assert any(words.startswith("Question 1 of") for words in announced)
         assert any(words.startswith("Question 2 of") for words in announced)

@@ -181,7 +181,7 @@ def test_no_answer_is_taken_while_there_is_time_to_read(visit: Any, tmp_path: Pa
         walker.to_trial(2)
         visitor.wait_for_trial()
         visitor.page.keyboard.press("3")
-        visitor.page.locator("[data-option='3']").click()
+        visitor.page.locator("[data-option='3']").click(force=True)
         visitor.shoot_everywhere("time-to-read")
         walker.to_the_end()
         question = answered(rows(folder))[2]

@@ -1,14 +1,17 @@
 """A published jsPsych plugin as trials of a study, in a real browser against a real server."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import expect
 
 from analysis.data import read_trials
+from equipoise.cli import main
 from equipoise.processes import running_server
 from equipoise.studies import copy_sample_study
 from experiment.web import __file__ as web
@@ -32,7 +35,8 @@ plugins:
 def item(item_id: str, n_dots: int) -> str:
     dots = "●" * n_dots
     return (
-        f"  - item_id: {item_id}\n    task: jspsych\n    factors: {{shape: dots}}\n    key: {{response: {n_dots}}}\n    content:\n"
+        f"  - item_id: {item_id}\n    task: jspsych\n    factors: {{shape: dots}}\n"
+        f"    key: {{response: {n_dots}}}\n    content:\n"
         f"      plugin: slider\n      answers: [{{response: 1}}, {{response: 2}}, {{response: 3}}]\n"
         f"      parameters: {{stimulus: <p>{dots}</p>, min: 1, max: 3, slider_start: 2, labels: [one, two, three]}}\n"
     )
@@ -103,3 +107,53 @@ def test_a_plugin_that_cannot_be_loaded_is_told_and_begins_nothing(visit: Any, d
         visitor: Visitor = visit(url)
         visitor.page.locator("#consent-agree").click()
         expect(visitor.page.get_by_role("alert")).to_contain_text("jsPsychHtmlSliderResponse")
+
+
+JSPSYCH = Path(web).parent / "node_modules/jspsych/dist/index.browser.min.js"
+HOW_TO = Path(__file__).parents[2] / "docs/how-to/use-with-jspsych.md"
+INFOS = """() => Object.values(equipoisePlugins).filter((plugin) => plugin.info).map(({ info }) => [
+  info.name, Object.keys(info.parameters), Object.keys(info.data)])"""
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> str:
+    """The how-to's experiment, made as it says."""
+    folder = tmp_path / "experiment"
+    done = CliRunner().invoke(main, ["jspsych-plugins", "-o", str(folder / "equipoise")])
+    assert done.exit_code == 0, done.output
+    shutil.copy(JSPSYCH, folder / "jspsych.js")
+    (html,) = re.findall(r"```html\n(.*?)```", HOW_TO.read_text(encoding="utf-8"), flags=re.DOTALL)
+    (folder / "index.html").write_text(html, encoding="utf-8")
+    return (folder / "index.html").as_uri()
+
+
+def test_our_plugins_are_trials_of_any_jspsych_experiment(visit: Any, experiment: str) -> None:
+    visitor: Visitor = visit("about:blank")
+    visitor.expected.append("file:// protocol")
+    visitor.page.goto(experiment)
+    page = visitor.page
+    page.locator("#page-next").click()
+    page.locator("[data-port='west-5']").wait_for()
+    visitor.shoot_everywhere("our-plugin-elsewhere")
+    visitor.answer()
+    page.locator("[data-option='2']").wait_for()
+    visitor.answer()
+    visitor.wait_until("window.collected !== undefined")
+    read, board, choice = page.evaluate("window.collected")
+    assert (read["trial_type"], read["button"]) == ("page", "page-next")
+    assert (board["trial_type"], board["response"]) == ("blackbox-predict", "reflected")
+    assert (choice["trial_type"], choice["response"]) == ("multiple-choice", 2)
+    assert [trial["fixation_frames_intended"] for trial in (board, choice)] == [12, 30]
+    assert choice["onset_source"] == "presented"
+
+
+def test_the_how_to_names_every_parameter_and_every_datum(visit: Any, experiment: str) -> None:
+    visitor: Visitor = visit("about:blank")
+    visitor.expected.append("file:// protocol")
+    visitor.page.goto(experiment)
+    text = HOW_TO.read_text(encoding="utf-8")
+    infos = visitor.page.evaluate(INFOS)
+    assert {name for name, *_ in infos} == {"multiple-choice", "blackbox-predict", "demographics", "page"}
+    for name, parameters, data in infos:
+        for word in (name, *parameters, *data):
+            assert f"`{word}`" in text, (name, word)

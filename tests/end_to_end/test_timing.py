@@ -24,7 +24,7 @@ def answer_some(visitor: Any, n: int) -> None:
     visitor.answer_practice()
     visitor.wait_for_trial()
     visitor.answer_questions(n)
-    visitor.page.wait_for_function(NOTHING_WAITS)
+    visitor.wait_until(NOTHING_WAITS)
 
 
 def test_a_response_time_counts_from_the_moment_the_stimulus_was_presented(

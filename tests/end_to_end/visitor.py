@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ PHONE = {"width": 390, "height": 844}
 EXPECTED_COMPLAINTS = ("status of 401", "status of 409", "ERR_INTERNET_DISCONNECTED")
 
 
-NOTHING_WAITS = "() => !Object.keys(localStorage).some((key) => key.startsWith('equipoise-response-'))"
+NOTHING_WAITS = "!Object.keys(localStorage).some((key) => key.startsWith('equipoise-response-'))"
 """JavaScript: whether the browser keeps no answer that the server has not acknowledged."""
 
 
@@ -46,6 +47,13 @@ class Visitor:
     def sent_trials(self) -> list[list[int]]:
         """The trials whose answers the server has taken, by request."""
         return [[response["trial_index"] for response in body["responses"]] for body in self.sent]
+
+    def wait_until(self, condition: str, timeout_s: float = 20) -> None:
+        """Wait until a JavaScript expression is true; the page's own policy forbids the browser to look for it."""
+        deadline = time.monotonic() + timeout_s
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < deadline, condition
+            self.page.wait_for_timeout(50)
 
     def shoot(self, name: str) -> None:
         if folder := os.environ.get("EQUIPOISE_SCREENSHOTS"):

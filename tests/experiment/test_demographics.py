@@ -64,9 +64,9 @@ def test_words_of_yaml_1_1_are_words(asking: Callable[[str], Study]) -> None:
         (questions(AGE, AGE), r"two questions have the name `age`; give each its own"),
         (questions(AGE) + "title: About you\n", r"line 3: `title` is not a field Equipoise knows"),
         (questions(GENDER, "age"), r"line 3: `questions.1` must hold `name: value` fields"),
-        (questions("{name: Age, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*'Age'"),
-        (questions("{name: a b, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*'a b'"),
-        (questions("{name: 1st, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*'1st'"),
+        (questions("{name: Age, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*`Age`"),
+        (questions("{name: a b, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*`a b`"),
+        (questions("{name: 1st, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*`1st`"),
         (questions("{name: , ask: How old?, answer: number}"), r"line 2: `questions.0.name` must be a text"),
         (questions(f"{{name: {'a' * 41}, ask: How old?, answer: number}}"), r"line 2: `questions.0.name`"),
         (questions("{ask: How old?, answer: number}"), r"line 2: `questions.0.name` is missing; add it"),
@@ -94,7 +94,7 @@ def test_a_mistake_in_the_questions_is_one_sentence_with_its_file_and_line(
         asking(text)
     said = str(error.value)
     assert "about-you.yaml" in said and "\n" not in said
-    assert said.endswith((".", "."))
+    assert said.endswith(".")
 
 
 @pytest.mark.parametrize("name", ["Age", "a b", "1st", "é"])
@@ -105,8 +105,8 @@ def test_a_wrong_name_is_explained_in_words_and_not_as_a_pattern(asking: Callabl
     assert "letters" in str(error.value)
 
 
-def test_two_questions_of_one_name_are_found_at_the_line_of_one_of_them(asking: Callable[[str], Study]) -> None:
-    with pytest.raises(InputError, match=r"about-you.yaml, line [34]:"):
+def test_two_questions_of_one_name_are_told_apart_by_it(asking: Callable[[str], Study]) -> None:
+    with pytest.raises(InputError, match=r"about-you.yaml, line \d+: two questions have the name `age`"):
         asking(questions(GENDER, AGE, AGE))
 
 
@@ -154,6 +154,12 @@ def test_an_answer_is_taken(question: Question, answer: Any) -> None:
 def test_what_is_no_answer_is_refused_in_a_sentence_that_names_the_question(question: Question, answer: Any) -> None:
     with pytest.raises(InputError, match=rf"^`{question.name}` takes .*\.$"):
         question.check(answer)
+
+
+@pytest.mark.parametrize("answer", [True, False, 1.0])
+def test_yes_is_no_number_though_python_takes_it_for_one(answer: Any) -> None:
+    with pytest.raises(InputError):
+        Question(name="q", ask="?", answer="number", low=0, high=1).check(answer)
 
 
 @given(low=st.integers(-100, 100), high=st.integers(-100, 100), answer=st.integers(-300, 300))

@@ -201,7 +201,7 @@ def test_an_exit_that_would_send_people_back_with_nothing_in_it_is_refused(
 ) -> None:
     """A code's place without a code, a panel's id where nobody comes from a panel, a code of spaces."""
     with_line(study_folder, edit, "recruitment", f"{{exits: {exits}}}")
-    with pytest.raises(InputError, match=r"recruitment.exits"):
+    with pytest.raises(InputError, match=r"`recruitment"):
         load_study(study_folder)
 
 

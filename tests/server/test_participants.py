@@ -1,5 +1,6 @@
 """A participant's requests, over HTTP, and what the store holds afterwards."""
 
+import gzip
 import json
 import uuid
 from collections import Counter
@@ -436,3 +437,21 @@ def test_a_wrong_method_is_refused(participant: Any, method: str, address: str) 
 def test_files_beside_the_bundle_are_out_of_reach(participant: Any) -> None:
     for address in ("/static/../__init__.py", "/static/%2e%2e/package.json", "/static/..%5cpackage.json"):
         assert participant.http.get(address).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["equipoise.js", "equipoise.css"])
+def test_the_bundle_is_sent_compressed_to_whoever_takes_it_so_and_once(app: Flask, name: str) -> None:
+    http = app.test_client()
+    with http.get(f"/static/{name}", headers={"Accept-Encoding": "identity"}) as plain:
+        data = plain.data
+    packed = http.get(f"/static/{name}", headers={"Accept-Encoding": "gzip, br"})
+    assert gzip.decompress(packed.data) == data
+    assert len(packed.data) < len(data) / 2
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Content-Length"] == str(len(packed.data))
+    assert "Accept-Encoding" in packed.headers["Vary"] and "Accept-Encoding" in plain.headers["Vary"]
+    assert packed.headers["ETag"] != plain.headers["ETag"]
+    for one, encoding in ((plain, "identity"), (packed, "gzip")):
+        headers = {"If-None-Match": one.headers["ETag"], "Accept-Encoding": encoding}
+        with http.get(f"/static/{name}", headers=headers) as known:
+            assert known.status_code == 304

@@ -475,6 +475,21 @@ def test_an_old_start_that_is_sent_again_after_one_began_again_begins_nothing(
     assert problems(any_store) == []
 
 
+def test_an_old_start_of_a_panels_person_that_is_sent_again_goes_on_with_what_they_have_now(
+    study_of: StudyOf, any_store: Store
+) -> None:
+    """Begun, begun again by a reload, and then the page that still knows its first start comes without its cookie."""
+    person = Person(any_store, study_of(max_reloads=1, otherwise="restart"), identity=panel())
+    visit(person)
+    visit(person)
+    second = person.session
+    assert sessions_in(any_store) == 2
+    for _ in range(2):
+        assert person.begin().session.session == second
+    assert sessions_in(any_store) == 2
+    assert problems(any_store) == []
+
+
 def test_two_browsers_of_a_panels_person_at_once_begin_again_once(study_of: StudyOf, any_store: Store) -> None:
     study = study_of(max_reloads=0, otherwise="restart")
     for number in range(3):
@@ -588,7 +603,8 @@ def test_who_withdraws_after_beginning_again_withdraws_all_they_ever_answered(
 ) -> None:
     any_store.add_demographics(again.session, {"age": 30})
     first = again.session
-    visit(again)
+    again.stored = any_store.open_session(again.study, again.token, Visit(new_id(), DEVICE))
+    assert [row[3] is None for row in visits_of(any_store, again.session)] == [False]
     again.sent = []
     again.answer()
     if completes:

@@ -23,7 +23,7 @@ export class AnswerWindow {
 
   /** Whether an event that stands for an answer, or for a part of one, is taken. */
   takes(event: Event): boolean {
-    if (!isMeant(event)) return false;
+    if (this.closed.aborted || !isMeant(event)) return false;
     if (event.timeStamp >= this.opens_ms) return event.timeStamp <= this.closes_ms;
     this.onTooEarly();
     return false;

@@ -68,13 +68,11 @@ start().catch(showFailure);
 
 async function start(): Promise<void> {
   showWaiting(main, say("connecting"));
-  const study = await reach(api.study);
+  const [study, found] = await Promise.all([reach(api.study), savedSession()]);
   document.title = study.title;
   document.documentElement.lang = study.language;
-  if (study.contact_html !== null) bar.offerContact(study.contact_html);
-
-  const found = await savedSession();
   if (found && found.status !== "active") return showEndOf(found);
+  if (study.contact_html !== null) bar.offerContact(study.contact_html);
   // What stands in the way of people: a simulation takes nobody's place, and has no screen.
   if (!askedSimulation) {
     if (!found && study.notice !== null) return showNotice(main, study.title, study.notice);

@@ -17,7 +17,7 @@ export interface Stimulus<A extends Answer> {
   controls: Element[];
   /** Resolves with the participant's answer and the event that gave it, the first that `answers` takes. */
   answered(answers: AnswerWindow): Promise<Answered<A>>;
-  /** Takes no answers any more; the stimulus stays on the screen. */
+  /** Shows that no answers are taken any more; the stimulus stays on the screen. */
   close(): void;
   /** Marks the right answer on the stimulus, which is closed. */
   showSolution(solution: unknown): void;
@@ -87,7 +87,7 @@ export async function runTrial<A extends Answer>(
   const answer = await Promise.race([answered, timeIsOver]);
   if (!stimulus.element.isConnected) return new Promise(() => {}); // the experiment was aborted meanwhile
   answers.close();
-  stimulus.close();
+  // Nothing changes on the screen: a frame drawn for it would take the place of the one in which the next cross comes.
   const happened = counted.stop();
   const { onset_ms, onset_source } = await onset();
   const data: TrialData<A> = {
@@ -107,6 +107,7 @@ export async function runTrial<A extends Answer>(
   const feedback = await trial.on_response(data);
   clearTimeout(waiting);
   if (feedback) {
+    stimulus.close();
     stimulus.element.append(panel);
     stimulus.showSolution(feedback.solution);
     await untilContinued(panel, feedback, trial, simulated);

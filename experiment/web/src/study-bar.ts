@@ -16,6 +16,7 @@ export class StudyBar {
   private announcer = html("p", { class: "visually-hidden", role: "status", lang: TEXTS_LANGUAGE });
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
   private buttons: HTMLElement;
+  private leave: HTMLElement;
   private contact: HTMLElement | null = null;
   private header: HTMLElement;
   private announced_ms = -Infinity;
@@ -26,7 +27,8 @@ export class StudyBar {
     private main: HTMLElement,
     leaveDialog: HTMLDialogElement,
   ) {
-    this.buttons = html("div", { class: "study-bar-buttons" }, this.opener("leave-study", say("leave"), leaveDialog));
+    this.leave = this.opener("leave-study", say("leave"), leaveDialog);
+    this.buttons = html("div", { class: "study-bar-buttons" });
     this.header = html(
       "header",
       { class: "study-bar", lang: TEXTS_LANGUAGE, hidden: true },
@@ -39,6 +41,7 @@ export class StudyBar {
 
   show(words = ""): void {
     this.header.hidden = false;
+    if (!this.leave.isConnected) this.buttons.append(this.leave); // before, there is nothing to leave
     this.label.textContent = words;
     this.progress.hidden = words === "";
   }
@@ -47,13 +50,18 @@ export class StudyBar {
     this.header.hidden = true;
   }
 
-  /** Says whom to ask and which rights one has: in a dialog of its own, and in the one that asks whether to leave. */
+  /**
+   * Says whom to ask and which rights one has: from now on in a dialog of its own, and later in the one that asks whether
+   * to leave.
+   */
   offerContact(contact_html: string): void {
     const dialog = createContactDialog();
     this.contact = embeddedHtml(contact_html);
     this.contact.lang = document.documentElement.lang;
     this.buttons.prepend(this.opener("show-contact", say("contact"), dialog));
     this.main.after(dialog);
+    this.header.hidden = false;
+    this.progress.hidden = true;
   }
 
   /** Shows and announces which trial comes; called during its fixation, so that nothing of it falls into the timing. */

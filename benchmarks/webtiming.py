@@ -1,0 +1,319 @@
+"""The web client's timing, frame by frame, beside stock jsPsych and lab.js; and how long participants wait for it.
+
+    .venv/bin/python benchmarks/webtiming.py
+    .venv/bin/python benchmarks/webtiming.py --rounds 1 --trials 8
+
+The sample study `intuition-single`, on a real server, and small pages in jsPsych 8.3 and lab.js 20 show trials of one
+kind: a fixation cross of 200 ms, which is 12 frames, a story with four answers until a key is pressed, the next cross.
+They take turns in a new browser each time, on a machine that is quiet and on one with a busy core. Keys are real input
+events, 300 to 600 ms after the story. Everything is taken from the browser's trace, nothing from the page's own clocks:
+on which frames each screen was, when it was presented, when the key was received. Beside it stand the response times
+that each page recorded. The first trial, which is practice with feedback in our study, is left out everywhere.
+
+Then a participant with an empty cache opens our study over a line of 1.6 Mbit/s with a latency of 150 ms.
+
+All of it takes about nine minutes, on an otherwise quiet machine, and needs Chromium; jsPsych and lab.js are installed
+from npm at the first run, into the user's cache folder. Tables come at the end, and one JSON line last.
+"""
+
+import argparse
+import asyncio
+import gzip
+import json
+import os
+import random
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import async_playwright
+
+from benchmarks import ours
+from benchmarks.load import HOST
+from benchmarks.parts import Findings, progress
+from benchmarks.peers import PeerUnavailable, cache_folder, webtiming
+from benchmarks.screens import FRAME_MS, TRACED, Recording, Trial, Visitor, chromium, trials_of, visiting
+
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+SAMPLE_STUDY = "intuition-single"
+MOST_TRIALS = 24
+"""The sample study has 25 after practice, and the last one has no fixation after it."""
+FIXATION_FRAMES = round(200 / FRAME_MS)
+KEY = "2"
+KEY_AFTER_S = (0.2, 0.5)
+"""After the visitor knows of a story, a tenth of a second after it came."""
+READING_S = 1.0
+"""On each page that ends with a button."""
+N_LOADS = 5
+LINE = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 1.6e6 / 8}
+"""In ms and bytes a second."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the trials of a page tell together. Errors are absolute but for the signed one."""
+
+    n_trials: int
+    exact_frames: float
+    """Share of trials whose fixation was on the screen for exactly the intended frames."""
+    exact_refreshes: float
+    """The same, by when a display would have shown it."""
+    rt_error_signed_ms: float
+    rt_error_median_ms: float
+    rt_error_p95_ms: float
+    key_to_fixation_median_ms: float
+    blank_frames: int
+    """In all trials, between screens that should touch."""
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial]) -> "Figures":
+        """Take them together."""
+        errors_ms = [trial.rt_error_ms for trial in trials if trial.rt_error_ms is not None]
+        sizes_ms = [abs(error_ms) for error_ms in errors_ms]
+        return cls(
+            len(trials),
+            statistics.fmean(trial.fixation_frames == FIXATION_FRAMES for trial in trials),
+            statistics.fmean(trial.fixation_refreshes == FIXATION_FRAMES for trial in trials),
+            statistics.median(errors_ms),
+            statistics.median(sizes_ms),
+            statistics.quantiles(sizes_ms, n=20, method="inclusive")[-1],
+            statistics.median(trial.key_to_fixation_ms for trial in trials),
+            sum(trial.blank_frames for trial in trials),
+        )
+
+
+@dataclass(frozen=True)
+class Waits:
+    """How long a participant waits, in seconds, from the begin of the navigation to the first fixation."""
+
+    page_usable_s: float
+    """Until the button of the first page was presented."""
+    begin_to_trial_s: float
+    """From the press of the last button to the first fixation."""
+    first_trial_ready_s: float
+    """All of it: both, and after the other buttons; what a participant takes to read is left out."""
+
+    @classmethod
+    def of(cls, recording: Recording) -> "Waits":
+        """Take them from a recording that ends with the first fixation."""
+        shown_ms = [screen.presented_ms for screen in recording.named]
+        after_press_ms = [
+            next(at_ms for at_ms in shown_ms if at_ms > press_ms) - press_ms for press_ms in recording.presses_ms
+        ]
+        return cls(shown_ms[0] / 1000, after_press_ms[-1] / 1000, (shown_ms[0] + sum(after_press_ms)) / 1000)
+
+
+def main() -> None:
+    """Run the rounds, print a table for each part, and one JSON line last."""
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="how often each page takes its turn, quiet and busy")
+    parser.add_argument("--trials", type=int, default=MOST_TRIALS, help=f"trials in a turn, at most {MOST_TRIALS}")
+    parser.add_argument("--traces", type=Path, help="keep each turn's trace in this folder, to look at")
+    options = parser.parse_args()
+    if not 2 <= options.trials <= MOST_TRIALS:
+        parser.error(f"--trials must be between 2 and {MOST_TRIALS}")
+    executable = os.environ.get("EQUIPOISE_CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if executable is None:
+        sys.exit("no Chromium or Chrome was found; install one or set EQUIPOISE_CHROMIUM to its path")
+
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    load_at_start = os.getloadavg()[0]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="run-", dir=cache_folder())))
+        study = ours.new_study(folder / "study", SAMPLE_STUDY)
+        port = _free_port()
+        stack.enter_context(ours.server(study, port))
+        pages = {"equipoise": f"http://{HOST}:{port}/"}
+        try:
+            peers = stack.enter_context(webtiming.running_pages(folder / "peers", _items(study)))
+            pages |= {name: f"{peers}/{page}" for name, page in webtiming.PAGES.items()}
+        except PeerUnavailable as error:
+            progress(str(error))
+        bench = Bench(executable, options.rounds, options.trials, options.traces)
+        found = [asyncio.run(bench.trials(pages)), asyncio.run(bench.loading(pages["equipoise"]))]
+    for findings in found:
+        print(findings.text())  # noqa: T201
+    summary: dict[str, Any] = {"cores": os.cpu_count(), "load_at_start": round(load_at_start, 2)}
+    for findings in found:
+        summary |= findings.summary
+    print(json.dumps(summary))  # noqa: T201
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The measurements, as asked for on the command line."""
+
+    executable: str
+    rounds: int
+    n_trials: int
+    traces: Path | None
+
+    async def trials(self, pages: dict[str, str]) -> Findings:
+        """Let the pages take turns; return a table with a row for each, quiet and busy."""
+        rng = random.Random(1)
+        turns = [(name, is_busy) for is_busy in (False, True) for name in pages]
+        trials: dict[tuple[str, bool], list[Trial]] = {turn: [] for turn in turns}
+        for number in range(self.rounds):
+            for name, is_busy in rng.sample(turns, len(turns)):
+                with busy_core(is_busy):
+                    trace, recorded_ms = await self._traced(pages[name], lambda at: _answer(at, self.n_trials, rng))
+                of_turn = trials_of(Recording.of(trace), recorded_ms)
+                trials[name, is_busy] += of_turn
+                self._keep(trace, f"{name}-{_machine(is_busy)}-{number + 1}")
+                n_exact = sum(trial.fixation_frames == FIXATION_FRAMES for trial in of_turn)
+                progress(f"{number + 1}. {name}, {_machine(is_busy)}: {n_exact} of {len(of_turn)} exact")
+
+        found = Findings(
+            f"Fixation of {FIXATION_FRAMES} frames, story until a key, next fixation",
+            (
+                "page, machine",
+                "trials",
+                "exact frames %",
+                "exact refreshes %",
+                "RT error ms, signed",
+                "absolute",
+                "p95",
+                "key to fixation ms",
+                "blank frames",
+            ),
+        )
+        for (name, is_busy), of_page in trials.items():
+            figures = Figures.of(of_page)
+            found.rows.append(
+                (
+                    f"{name}, {_machine(is_busy)}",
+                    figures.n_trials,
+                    100 * figures.exact_frames,
+                    100 * figures.exact_refreshes,
+                    figures.rt_error_signed_ms,
+                    figures.rt_error_median_ms,
+                    figures.rt_error_p95_ms,
+                    figures.key_to_fixation_median_ms,
+                    figures.blank_frames,
+                )
+            )
+            prefix = ("" if name == "equipoise" else f"{name}_") + ("busy_" if is_busy else "")
+            found.summary |= {f"{prefix}{key}": round(value, 3) for key, value in asdict(figures).items()}
+        return found
+
+    async def loading(self, url: str) -> Findings:
+        """Open our study over a slow line; return medians, and the sizes of what is loaded."""
+        waits: list[Waits] = []
+        for number in range(N_LOADS):
+            trace, _ = await self._traced(url, _begin, LINE)
+            waits.append(Waits.of(Recording.of(trace)))
+            self._keep(trace, f"loading-{number + 1}")
+            progress(f"{number + 1}. loading: usable after {waits[-1].page_usable_s:.2f} s")
+
+        static = files("experiment.web") / "static"
+        sizes = {kind: len(gzip.compress((static / f"equipoise.{kind}").read_bytes())) / 1000 for kind in ("js", "css")}
+        found = Findings(
+            f"Our study over 1.6 Mbit/s with 150 ms latency, cold cache, {N_LOADS} times",
+            ("wait", "median s", "longest"),
+        )
+        for key, words in (
+            ("page_usable_s", "from opening the page until it can be used"),
+            ("begin_to_trial_s", "from the press of Begin to the first fixation"),
+            ("first_trial_ready_s", "all waits until the first fixation"),
+        ):
+            of_all = [getattr(one, key) for one in waits]
+            found.rows.append((words, statistics.median(of_all), max(of_all)))
+            found.summary[key] = round(statistics.median(of_all), 3)
+        found.notes.append(f"gzipped: equipoise.js {sizes['js']:.1f} KB, equipoise.css {sizes['css']:.1f} KB")
+        found.summary |= {f"{kind}_gzip_kb": round(size, 1) for kind, size in sizes.items()}
+        return found
+
+    async def _traced(
+        self, url: str, act: Callable[[Visitor], Any], line: dict[str, Any] | None = None
+    ) -> tuple[bytes, list[float]]:
+        """Let a visitor act at a page in a new browser; return the trace and the recorded response times."""
+        async with (
+            async_playwright() as playwright,
+            chromium(playwright, self.executable) as browser,
+            visiting(browser) as visitor,
+        ):
+            if line is not None:
+                await visitor.devtools.send("Network.enable")
+                await visitor.devtools.send("Network.emulateNetworkConditions", line)
+            await browser.start_tracing(categories=TRACED)
+            await visitor.page.goto(url)
+            await act(visitor)
+            await asyncio.sleep(0.5)  # for the last answer's way to the server
+            return await browser.stop_tracing(), await visitor.recorded_ms()
+
+    def _keep(self, trace: bytes, name: str) -> None:
+        if self.traces is not None:
+            self.traces.mkdir(parents=True, exist_ok=True)
+            (self.traces / f"{name}.json.gz").write_bytes(gzip.compress(trace))
+
+
+async def _answer(visitor: Visitor, n_trials: int, rng: random.Random) -> None:
+    """Go through whatever pages come and answer stories until this many, beside the first, led to a fixation."""
+    n_stories = n_measured = 0
+    before = ""
+    while n_measured < n_trials:
+        screen = await visitor.next_screen()
+        match screen:
+            case "button":
+                await asyncio.sleep(READING_S)
+                await visitor.press_button()
+            case "stimulus":
+                await asyncio.sleep(rng.uniform(*KEY_AFTER_S))
+                await visitor.press_key(KEY)
+                n_stories += 1
+            case "fixation" if before == "stimulus" and n_stories > 1:
+                n_measured += 1
+            case "end":
+                return
+        before = screen
+
+
+async def _begin(visitor: Visitor) -> None:
+    """Go through the pages up to the first fixation."""
+    while await visitor.next_screen() != "fixation":
+        await asyncio.sleep(READING_S)
+        await visitor.press_button()
+
+
+@contextmanager
+def busy_core(is_busy: bool) -> Iterator[None]:
+    """Keep one core busy, if asked to."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if is_busy else None
+    try:
+        yield
+    finally:
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def _machine(is_busy: bool) -> str:
+    return "one core busy" if is_busy else "quiet"
+
+
+def _items(study: Path) -> list[dict[str, Any]]:
+    """Return as many of the study's stories as a turn takes, with the first trial and the fixation after the last."""
+    lines = (study / "battery.jsonl").read_text(encoding="utf-8").splitlines()
+    return [content for line in lines if (content := json.loads(line).get("content"))][: MOST_TRIALS + 2]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+/** Our trial plugins for jsPsych experiments of others: built to be loaded after jsPsych itself, as `equipoisePlugins`. */
+export { measureFrameInterval_ms } from "./fixation";
+export { default as BlackboxPredictPlugin } from "./plugins/blackbox-predict";
+export { default as DemographicsPlugin } from "./plugins/demographics";
+export { default as MultipleChoicePlugin } from "./plugins/multiple-choice";
+export { default as PagePlugin } from "./plugins/page";
