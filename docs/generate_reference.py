@@ -327,7 +327,7 @@ def _parameter_row(parameter: click.Parameter, context: click.Context) -> str:
             name += f" {_value_words(parameter, context)}"
         # A default that depends on what is there already is written at the end of the help.
         meaning, _, default = (parameter.help or "").partition("  [default: ")
-        default = default.rstrip("]") or parameter.default
+        default = default.rstrip("]") or parameter.to_info_dict()["default"]
     else:
         name, meaning, default = f"`{parameter.make_metavar(context)}`", ARGUMENTS[str(parameter.name)], None
     if parameter.required:

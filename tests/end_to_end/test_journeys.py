@@ -216,6 +216,7 @@ def test_who_does_not_pass_the_practice_is_thanked_and_sent_back(
         walker.to_the_end()
         expect(visitor.page.locator("#ended")).to_be_visible()
         expect(visitor.page.locator("#exit-code")).to_have_text("PRACTI26")
+        expect(visitor.page.locator("#withdrawal-code")).to_be_visible()
         visitor.shoot_everywhere("practice-failed")
         visitor.page.reload()
         expect(visitor.page.locator("#ended")).to_be_visible()

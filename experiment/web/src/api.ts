@@ -111,6 +111,8 @@ export interface Completion {
 export interface Ended {
   message: string;
   exit: Exit;
+  /** As of a completed session. */
+  withdrawal_code: string | null;
   contact_html: string | null;
 }
 

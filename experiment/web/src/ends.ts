@@ -23,8 +23,9 @@ export function showWrongDevice(place: HTMLElement): void {
   showEnd(place, "incompatible", [title("device_title"), paragraph("device_phone")]);
 }
 
-export function showEnded(place: HTMLElement, { message, exit, contact_html }: Ended): void {
-  showEnd(place, "ended", [title("ended_title"), html("p", {}, message)], exit, ...contact(contact_html));
+export function showEnded(place: HTMLElement, { message, exit, withdrawal_code, contact_html }: Ended): void {
+  const below = [...contact(contact_html), ...changeOfMind(withdrawal_code)];
+  showEnd(place, "ended", [title("ended_title"), html("p", {}, message)], exit, ...below);
 }
 
 export function showCompletion(place: HTMLElement, completion: Completion): void {
@@ -36,7 +37,7 @@ export function showCompletion(place: HTMLElement, completion: Completion): void
     html("div", { lang: TEXTS_LANGUAGE }, title("completed_title"), paragraph("completed"), ...code.elements),
     ...(debrief_html ? [embeddedHtml(debrief_html)] : []),
     ...contact(contact_html),
-    ...(withdrawal_code === null ? [] : [changeOfMind(withdrawal_code)]),
+    ...changeOfMind(withdrawal_code),
     ...wayOut(exit),
   );
   replaceAndFocus(place, page);
@@ -73,15 +74,17 @@ function contact(contact_html: string | null): HTMLElement[] {
 }
 
 /** How the answers can be deleted when all is over. */
-function changeOfMind(withdrawal_code: string): HTMLElement {
+function changeOfMind(withdrawal_code: string | null): HTMLElement[] {
+  if (withdrawal_code === null) return [];
   const code = html("code", { id: "withdrawal-code", dir: "ltr" }, withdrawal_code);
-  return html(
+  const section = html(
     "section",
     { lang: TEXTS_LANGUAGE },
     html("h2", {}, say("change_mind_title")),
     html("p", {}, ...sayAround("change_mind", "code", code)),
     html("p", {}, html("a", { id: "withdraw-link", href: "/withdraw" }, say("change_mind_link"))),
   );
+  return [section];
 }
 
 /** The way back to whoever sent the participant; last on the page, so that nothing above it is missed. */
