@@ -35,6 +35,16 @@ def html(markdown: str) -> str:
     return rendered
 
 
+def embedded(markdown: str) -> str:
+    """Return Markdown as HTML for a place on a page that has a title of its own: its headings are one level lower."""
+    tokens = _markdown.parse(markdown)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+    rendered: str = _markdown.renderer.render(tokens, _markdown.options, {})
+    return rendered
+
+
 def page(texts: Mapping[str, str], name: str | None) -> str | None:
     """Return a page of a study as HTML, or None where the study has none."""
     return None if name is None else html(texts[name])

@@ -8,7 +8,7 @@ from werkzeug.exceptions import TooManyRequests
 
 from server.context import context
 from server.logs import logger
-from server.sent import page
+from server.sent import embedded
 from server.store import Store, StoreUnavailable
 
 withdrawal = Blueprint("withdrawal", __name__, template_folder="templates")
@@ -55,10 +55,11 @@ def too_many(error: TooManyRequests) -> tuple[str, int, dict[str, str]]:
 
 def _page(code: str = "", problem: str | None = None, is_done: bool = False) -> str:
     study = context().study
+    contact = study.definition.timeline.contact
     return render_template(
         "withdraw.html",
         study=study,
-        contact_html=page(study.texts, study.definition.timeline.contact),
+        contact_html=embedded(study.texts[contact]) if contact else None,
         code=code,
         problem=problem,
         is_done=is_done,
