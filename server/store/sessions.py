@@ -77,6 +77,7 @@ def _known_session(db: Database, study: Study, start: SessionStart) -> str | Non
 def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionStart) -> None:
     """Let somebody who comes again go on with the session they have; the token of then is no longer valid."""
     log = _lock(db, session)
+    session = _known_session(db, study, start) or session  # another one may have been begun while we waited
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
         raise Refusal("cannot_begin_again")
