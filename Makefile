@@ -17,7 +17,7 @@ demo: $(VENV)/installed  ## Run a whole study on simulated participants; ARGS=--
 
 test: $(VENV)/installed-dev check  ## Check style, types and imports, then run all tests.
 	sh tests/prerequisites.sh
-	$(VENV)/bin/python -m pytest --numprocesses 2 $(ARGS)
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
 check: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .
