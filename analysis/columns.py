@@ -14,7 +14,8 @@ DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature")
 YES_NO = ("valid", "imported_correct")
 JSON = ("factors", "content", "key", "response", "signals", "jspsych")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
-LATER_COLUMNS = ("visit", "input", "missing", "signals", "jspsych")
+LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
+                 "jspsych")  # fmt: skip
 """Columns that stores and exports of an earlier Equipoise lack; they are read as missing."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",

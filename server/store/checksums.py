@@ -21,6 +21,9 @@ RESPONSE_COLUMNS = (
 N_FIRST_COLUMNS = 18
 """How many of them there were before `m003`; answers of that time have their checksums over these alone."""
 
+TIMING_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source")
+"""Those among the first that the earliest stores with checksums did not have, nor cover."""
+
 FIXED = """
     session, participant, kind, study_digest, battery_digest, "group", seed, source, started_at, consent_digest,
     run, model, model_version, temperature, prompt_digest, parameters,
@@ -62,6 +65,27 @@ def link_answer(previous: str, values: Sequence[Any]) -> str:
     while n_covered > N_FIRST_COLUMNS and values[n_covered - 1] is None:
         n_covered -= 1
     return link(previous, values[:n_covered])
+
+
+def is_link_of_answer(checksum: str, previous: str, values: Sequence[Any]) -> bool:
+    """Return whether a checksum is that of an answer after the one before it, in whichever version it was stored.
+
+    Parameters
+    ----------
+    checksum
+        What is stored with the answer.
+    previous
+        The checksum before.
+    values
+        The answer, in the order of `RESPONSE_COLUMNS`.
+    """
+    if checksum == link_answer(previous, values):
+        return True
+    later = {*TIMING_COLUMNS, *RESPONSE_COLUMNS[N_FIRST_COLUMNS:]}
+    answer = dict(zip(RESPONSE_COLUMNS, values, strict=True))
+    if any(answer[column] is not None for column in later):
+        return False
+    return checksum == link(previous, [value for column, value in answer.items() if column not in later])
 
 
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:

@@ -7,7 +7,7 @@ in SQLite.
 
 from server.store.view import TRIALS
 
-VERSION = "m003_visits_signals_demographics"
+VERSION = "m004_timing_of_every_answer"
 """Of SQLite's migrations, the one that these tables are equal to."""
 
 STATEMENTS = (
@@ -52,13 +52,14 @@ STATEMENTS = (
     CREATE TABLE IF NOT EXISTS responses (
       session TEXT REFERENCES sessions (session), trial_index INTEGER, attempt INTEGER, response_id TEXT NOT NULL,
       response TEXT NOT NULL, rt_ms DOUBLE PRECISION, fixation_ms DOUBLE PRECISION, fixation_frames INTEGER,
-      fixation_frames_intended INTEGER, frame_ms DOUBLE PRECISION, shown_at TEXT, onset_source TEXT,
-      received_at TEXT NOT NULL, frames_dropped INTEGER, focus_lost INTEGER, valid INTEGER NOT NULL, text TEXT,
-      imported_correct INTEGER, checksum TEXT NOT NULL, PRIMARY KEY (session, trial_index, attempt)
+      shown_at TEXT, received_at TEXT NOT NULL, frames_dropped INTEGER, focus_lost INTEGER, valid INTEGER NOT NULL,
+      text TEXT, imported_correct INTEGER, checksum TEXT NOT NULL, PRIMARY KEY (session, trial_index, attempt)
     )
     """,
     """
     ALTER TABLE responses
+      ADD COLUMN IF NOT EXISTS fixation_frames_intended INTEGER,
+      ADD COLUMN IF NOT EXISTS frame_ms DOUBLE PRECISION, ADD COLUMN IF NOT EXISTS onset_source TEXT,
       ADD COLUMN IF NOT EXISTS visit INTEGER, ADD COLUMN IF NOT EXISTS input TEXT,
       ADD COLUMN IF NOT EXISTS missing TEXT, ADD COLUMN IF NOT EXISTS signals TEXT,
       ADD COLUMN IF NOT EXISTS jspsych TEXT
@@ -95,5 +96,6 @@ STATEMENTS = (
       next_trial_index INTEGER NOT NULL, device TEXT, PRIMARY KEY (session, visit)
     )
     """,
-    f"CREATE OR REPLACE VIEW trials AS {TRIALS}",
+    "DROP VIEW IF EXISTS trials",  # which cannot be replaced where its columns came in another order
+    f"CREATE VIEW trials AS {TRIALS}",
 )

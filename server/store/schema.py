@@ -201,4 +201,15 @@ def m003_visits_signals_demographics(db: Database) -> None:
     db.create_view("trials", TRIALS)
 
 
+@migrations()
+def m004_timing_of_every_answer(db: Database) -> None:
+    """The columns of timing, where the store is older than they are."""
+    before = {column.name for column in db.table("responses").columns}
+    db.execute("DROP VIEW trials")
+    for column, kind in {"fixation_frames_intended": int, "frame_ms": float, "onset_source": str}.items():
+        if column not in before:
+            db.table("responses").add_column(column, kind)
+    db.create_view("trials", TRIALS)
+
+
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

@@ -14,7 +14,7 @@ from typing import Any
 
 from experiment.plan import Phase
 from experiment.records import Kind
-from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, link, link_answer
+from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_answer, link
 from server.store.database import Database
 from server.store.registry import content_checksum
 
@@ -186,18 +186,20 @@ def _check_chain(
         yield f"session {session}: {len(plan)} planned trials are there of {n_trials}."
     if len(rows) + _n_passed_over(plan, rows, n_answered) != n_answered:
         yield f"session {session}: {len(rows)} answers are there of {n_answered} that were acknowledged."
-    expected = beginning_of_session(fixed, plan)
+    last = beginning_of_session(fixed, plan)
     for *values, stored in rows:
-        expected = link_answer(expected, values)
-        if stored != expected:
+        if not is_link_of_answer(stored, last, values):
             yield f"session {session}: the answer to trial {values[1]}, or what comes before it, was changed."
             return
-    if expected != checksum:
+        last = stored
+    if last != checksum:
         yield f"session {session}: its plan, or the end of its answers, is not as it was written."
 
 
 def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
     """Return how many practice trials needed no answer, as a round before them was good enough."""
+    if len(rows) == n_answered:
+        return 0
     answered = {row[1] for row in rows}
     unanswered = [phase for index, (phase, _) in enumerate(plan[:n_answered]) if index not in answered]
     return unanswered.count(Phase.PRACTICE) if rows else 0
