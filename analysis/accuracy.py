@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.columns import factor_columns, level_order, subject_order, subjects, units
-from analysis.intervals import Interval, proportion_interval
+from analysis.statistics.intervals import Interval, proportion_interval
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 

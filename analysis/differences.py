@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.accuracy import check_factors, interval_of, kept_trials, ordered_table, participant_counts
 from analysis.columns import PEOPLE, level_order
-from analysis.intervals import Interval, mover_difference, weighted_accuracy
+from analysis.statistics.intervals import Interval, mover_difference, weighted_accuracy
 from experiment.preregistration import AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high")

@@ -61,11 +61,8 @@ def _n_words(task: str, content: dict[str, object]) -> int:
 
 
 def _same_response_run(trials: pd.DataFrame) -> pd.Series:
-    runs = pd.Series(pd.NA, dtype="Int64", index=trials.index)
     answered = trials[(trials["kind"] != "model") & (trials["phase"] != "practice") & trials["response"].notna()]
     in_order = answered.sort_values(["session", "trial_index"])
-    given = zip(in_order.index, in_order["session"], map(json.dumps, in_order["response"]), strict=True)
-    for _, same in groupby(given, key=lambda row: row[1:]):
-        for length, (row, *_) in enumerate(same, start=1):
-            runs[row] = length
-    return runs
+    given = zip(in_order["session"], map(json.dumps, in_order["response"]), strict=True)
+    runs = [length for _, same in groupby(given) for length, _ in enumerate(same, start=1)]
+    return pd.Series(runs, dtype="Int64", index=in_order.index).reindex(trials.index)

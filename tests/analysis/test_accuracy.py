@@ -5,7 +5,7 @@ import pytest
 from analysis.accuracy import accuracy
 from analysis.data import tidy_trials
 from analysis.exclusions import apply_exclusions
-from analysis.intervals import wilson
+from analysis.statistics.intervals import wilson
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from analysis.data import tidy_trials
 from analysis.differences import differences
 from analysis.exclusions import apply_exclusions
-from analysis.intervals import mover_difference, participant_bootstrap, wilson
+from analysis.statistics.intervals import mover_difference, participant_bootstrap, wilson
 from experiment.preregistration import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=1000)

@@ -8,7 +8,7 @@ import analysis
 
 
 def test_every_example_in_a_docstring_is_true():
-    modules = [importlib.import_module(f"analysis.{module.name}") for module in pkgutil.iter_modules(analysis.__path__)]
+    modules = [importlib.import_module(module.name) for module in pkgutil.walk_packages(analysis.__path__, "analysis.")]
     results = [doctest.testmod(module) for module in modules]
     assert sum(result.attempted for result in results) >= 7
     assert sum(result.failed for result in results) == 0

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.intervals import (
+from analysis.statistics.intervals import (
     Interval,
     mover_difference,
     participant_bootstrap,

@@ -1,0 +1,33 @@
+"""What every hypothesis test returns."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class HypothesisTest:
+    """One hypothesis test, its effect and what to know of it."""
+
+    test: str
+    """The test by its full name, such as `Welch's t test`."""
+    statistic_name: str
+    """`t`, `F`, `chisq` or `z`."""
+    statistic: float
+    p_value: float
+    """Two-sided."""
+    n: int
+    """Units of observation that the test counted: participants, pairs, or counts in a table."""
+    df: float | None = None
+    """Degrees of freedom; of an F test, those of the effect."""
+    df_error: float | None = None
+    """Degrees of freedom of an F test's error."""
+    estimate: float | None = None
+    """The difference that was tested, first minus second; missing where there is no single one."""
+    ci_low: float | None = None
+    ci_high: float | None = None
+    """Confidence interval of `estimate`."""
+    effect_name: str | None = None
+    """Such as `Cohen's d`, `partial eta squared`, `Cramér's V`."""
+    effect: float | None = None
+    """Size of the effect in standard units."""
+    warnings: tuple[str, ...] = ()
+    """Why the result may not be what it seems, a sentence each."""
