@@ -3,7 +3,7 @@
 
 VENV := .venv
 PYTHON ?= python3
-WEB := $(filter-out experiment/web/node_modules/%,$(wildcard experiment/web/src/*.ts experiment/web/src/*/*.ts experiment/web/src/*.css experiment/web/*.json experiment/web/*.mjs experiment/texts/en.json))
+WEB := $(filter-out experiment/web/node_modules/%,$(wildcard experiment/web/src/*.ts experiment/web/src/*/*.ts experiment/web/src/*.css experiment/web/src/*/*.css experiment/web/*.json experiment/web/*.mjs experiment/texts/en.json))
 SOURCES := pyproject.toml hatch_build.py constraints.txt $(WEB)
 
 # Constraints by environment variable: so they hold for the build's own dependencies too.

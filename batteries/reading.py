@@ -49,7 +49,11 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     InputError
         One sentence for each mistake, each with the file, its line and how to mend it.
     """
-    text = read_text(path)
+    return parse_yaml(read_text(path), path, model)
+
+
+def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
+    """Return a YAML 1.2 text, which was read from `path`, as `model`; errors are those of `read_yaml`."""
     try:
         document = YAML(typ="rt").load(text)
     except MarkedYAMLError as error:

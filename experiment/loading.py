@@ -6,7 +6,7 @@ from pathlib import Path
 from batteries.design import LatinSquare, assign_groups
 from batteries.errors import InputError
 from batteries.items import Battery, Item, load_battery
-from batteries.reading import read_text, read_yaml
+from batteries.reading import parse_yaml, read_text, read_yaml
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from experiment.demographics import Question, Questionnaire
 from experiment.plan import plan_session
@@ -41,8 +41,9 @@ def load_study(folder: Path) -> Study:
     texts = {name: read_text(folder / name) for name in timeline.texts}
     demographics: tuple[Question, ...] = ()
     if timeline.demographics is not None:
-        texts[timeline.demographics] = read_text(folder / timeline.demographics)
-        demographics = read_yaml(folder / timeline.demographics, Questionnaire).questions
+        path_of_questions = folder / timeline.demographics
+        texts[timeline.demographics] = read_text(path_of_questions)
+        demographics = parse_yaml(texts[timeline.demographics], path_of_questions, Questionnaire).questions
     for plugin in definition.plugins.values():
         texts[plugin.file] = read_text(folder / plugin.file)
     try:
@@ -78,9 +79,11 @@ def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
 def _check_practice(definition: StudyDefinition) -> None:
     criterion, n_practice = definition.practice_criterion, len(definition.practice)
     if criterion and criterion.correct > n_practice:
+        answers = "right answer" if criterion.correct == 1 else "right answers"
+        items = "is 1 practice item" if n_practice == 1 else f"are {n_practice} practice items"
         raise InputError(
-            f"`practice_criterion` asks for {criterion.correct} right answers, and there are {n_practice} practice "
-            "trials; lower `correct` or name more items under `practice`."
+            f"`practice_criterion` asks for {criterion.correct} {answers} in one round of the practice trials, and "
+            f"there {items}; lower `correct` or name more items under `practice`."
         )
 
 

@@ -92,25 +92,21 @@ def test_the_whole_way(visit: Any, folder: Path, rows: Any, query: Any, hand: An
         device = json.loads(opened["device"])
         assert device["automation"] is True
         assert device["phone"] is (hand == "touch")
-        assert "phone" not in query(folder, "SELECT texts FROM studies")[0]["texts"].lower() or device
 
 
 def test_a_reload_at_every_stage_goes_on_there(visit: Any, folder: Path, rows: Any, query: Any) -> None:
     seen: list[str] = []
-    reloads = 0
     with verified(folder) as url:
         visitor: Visitor = visit(url)
         page = visitor.page
 
         def reload_once(stage: str) -> None:
-            nonlocal reloads
             title = (
                 page.locator("h1, h2, #prompt").first.inner_text() if page.locator("h1, h2, #prompt").count() else ""
             )
             if (name := f"{stage} {title}") in seen:
                 return
             seen.append(name)
-            reloads += 1
             page.reload()
             walker.look()
             raise Reloaded
@@ -120,7 +116,7 @@ def test_a_reload_at_every_stage_goes_on_there(visit: Any, folder: Path, rows: A
             with suppress(Reloaded):
                 walker.step()
         expect(page.locator("#completion-code")).to_have_text("DONE2026")
-        (session,) = {row["session"] for row in rows(folder)}
+        assert len({row["session"] for row in rows(folder)}) == 1
         given = answered(rows(folder))
         assert [json.loads(row["response"]) for row in given] == [
             PRACTICE.get(json.loads(row["content"])["prompt"], 2) for row in given
@@ -131,7 +127,6 @@ def test_a_reload_at_every_stage_goes_on_there(visit: Any, folder: Path, rows: A
         assert [row["visit"] for row in given] == sorted(row["visit"] for row in given)
         assert given[-1]["visit"] > len(given)
         assert query(folder, "SELECT COUNT(*) AS n FROM visits")[0]["n"] >= given[-1]["visit"]
-        assert session is not None
 
 
 class Reloaded(Exception):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from tests.end_to_end.visitor import Visitor
 from tests.end_to_end.whole_study import PRACTICE
@@ -96,7 +96,7 @@ class Walker:
         while self.step() != "end":
             pass
 
-    def _find(self, selector: str):  # type: ignore[no-untyped-def]
+    def _find(self, selector: str) -> Locator:
         return self.page.locator(", ".join(f"{part}{NEW}" for part in selector.split(", ")))
 
     def _answer_trial(self) -> None:

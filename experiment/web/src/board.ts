@@ -1,6 +1,6 @@
 /**
  * The Black Box board as SVG: atoms, grid, and the ports around it, which are radio buttons to assistive technology.
- * Marks tell themselves apart by word and shape, never by colour alone; colours are in style.css.
+ * Marks tell themselves apart by word and shape, never by colour alone; colours are in style/colours.css.
  */
 import type { BlackboxContent, BlackboxSolution } from "./api";
 import { atomsInWords, portSpoken, rayEnters } from "./board-words";
