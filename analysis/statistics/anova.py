@@ -1,0 +1,185 @@
+"""Analyses of variance with one factor: between units, and within them."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.linalg import helmert
+
+from analysis.statistics.result import HypothesisTest
+from analysis.statistics.t_tests import LARGEST, Floats, checked_sample, is_constant
+from batteries.errors import InputError
+
+
+def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
+    r"""Test whether independent groups have the same mean, their variances being equal.
+
+    Parameters
+    ----------
+    groups : mapping of str to array of float, shape (units,)
+        The values of each group by its name, one value a unit; no unit is in two groups.
+
+    Returns
+    -------
+    HypothesisTest
+        `effect` is eta squared, with one factor the same as partial eta squared. There is no single `estimate`.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two groups, a group has fewer than two values or holds one that is not finite, or no
+        group varies.
+
+    Notes
+    -----
+    With :math:`k` groups of :math:`n_i` values, :math:`N` in all, group means :math:`m_i` and the mean :math:`m` of
+    all values,
+
+    .. math::
+        F = \frac{\sum n_i (m_i - m)^2 / (k - 1)}{\sum \sum (x_{ij} - m_i)^2 / (N - k)}, \quad
+        \eta^2 = \frac{\sum n_i (m_i - m)^2}{\sum \sum (x_{ij} - m)^2}.
+
+    References
+    ----------
+    Fisher, R. A. (1925). Statistical methods for research workers. Oliver & Boyd.
+
+    Examples
+    --------
+    The sums of squares are 14 and 6 with 2 and 6 degrees of freedom, and p is (1 + F/3)^-3 with two of them:
+
+    >>> groups = {"a": np.array([1.0, 2, 3]), "b": np.array([2.0, 3, 4]), "c": np.array([4.0, 5, 6])}
+    >>> result = one_way_anova(groups)
+    >>> round(result.statistic, 6), result.df, result.df_error, round(result.p_value, 6), round(result.effect, 6)
+    (7.0, 2, 6, 0.027, 0.7)
+    """
+    if len(groups) < 2:
+        raise InputError(f"an analysis of variance compares groups, and there are {len(groups)}; give at least two.")
+    samples = [checked_sample(values, f"the group {name}") for name, values in groups.items()]
+    everything = np.concatenate(samples)
+    df, df_error = len(samples) - 1, len(everything) - len(samples)
+    mean = everything.mean()
+    # scipy.stats.f_oneway subtracts sums of squares, and gives no p where all groups have one mean.
+    between = float(sum(len(sample) * (sample.mean() - mean) ** 2 for sample in samples))
+    within = float(sum(((sample - sample.mean()) ** 2).sum() for sample in samples))
+    if is_constant(math.sqrt(within / df_error), float(np.abs(everything).max())):
+        raise InputError("no group varies, so an analysis of variance cannot be computed; report the groups' values.")
+    f = between / df / (within / df_error)
+    return HypothesisTest(
+        test="One-way analysis of variance",
+        statistic_name="F",
+        statistic=f,
+        p_value=float(stats.f.sf(f, df, df_error)),
+        n=len(everything),
+        df=df,
+        df_error=df_error,
+        effect_name="eta squared",
+        effect=between / (between + within),
+    )
+
+
+def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
+    r"""Test whether the levels of a factor within units have the same mean, corrected after Greenhouse and Geisser.
+
+    Parameters
+    ----------
+    table : DataFrame, shape (units, levels)
+        One row a unit, such as a participant, and one column a level; every cell holds a number.
+
+    Returns
+    -------
+    HypothesisTest
+        `df` and `df_error` are corrected, and so is `p_value`; a warning gives epsilon, and the p value without
+        correction where it is another at three decimals. `effect` is partial eta squared. There is no single
+        `estimate`.
+
+    Raises
+    ------
+    InputError
+        A cell is missing, there are fewer than two units or levels, or the units' profiles over the levels are all
+        alike.
+
+    Notes
+    -----
+    The :math:`n \times k` table is turned into :math:`k - 1` orthonormal contrasts of the levels, with means
+    :math:`z` and covariance matrix :math:`S`. Then
+
+    .. math::
+        F = \frac{n \sum z_j^2}{\operatorname{tr} S}, \quad
+        \hat\varepsilon = \frac{(\operatorname{tr} S)^2}{(k - 1) \operatorname{tr} S^2},
+
+    with :math:`\hat\varepsilon (k - 1)` and :math:`\hat\varepsilon (k - 1)(n - 1)` degrees of freedom. Epsilon is 1
+    when all contrasts have one variance and do not correlate (sphericity), and at least :math:`1/(k - 1)`. With two
+    levels it is 1, and F is the square of the paired t.
+
+    References
+    ----------
+    Greenhouse, S. W., & Geisser, S. (1959). On methods in the analysis of profile data. Psychometrika, 24, 95-112.
+
+    Examples
+    --------
+    Without noise that differs between contrasts, epsilon is 1. Here the sums of squares are 8 for the levels and 4 for
+    the error, with 2 and 4 degrees of freedom, and p is (1 + F/2)^-2:
+
+    >>> table = pd.DataFrame({"a": [0.0, 1, 2], "b": [2.0, 0, 1], "c": [1.0, 2, 0]}) + [0, 1, 3]
+    >>> result = repeated_measures_anova(table)
+    >>> round(result.statistic, 6), round(result.df, 6), round(result.df_error, 6), round(result.p_value, 6)
+    (4.666667, 2.0, 4.0, 0.09)
+    """
+    cells = _complete_cells(table)
+    n, k = cells.shape
+    contrasts = cells @ helmert(k).T
+    covariance = np.atleast_2d(np.cov(contrasts, rowvar=False))
+    error_variance = float(np.trace(covariance))
+    if is_constant(math.sqrt(error_variance), float(np.abs(cells).max())):
+        raise InputError(
+            "the levels differ by the same amounts in every unit, so an analysis of variance cannot be computed; "
+            "report these differences."
+        )
+    effect_variance = n * float((contrasts.mean(axis=0) ** 2).sum())
+    f = effect_variance / error_variance
+    epsilon = min(1.0, error_variance**2 / ((k - 1) * float((covariance**2).sum())))
+    df, df_error = epsilon * (k - 1), epsilon * (k - 1) * (n - 1)
+    p_value = float(stats.f.sf(f, df, df_error))
+    uncorrected = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+    return HypothesisTest(
+        test="Repeated-measures analysis of variance",
+        statistic_name="F",
+        statistic=f,
+        p_value=p_value,
+        n=n,
+        df=df,
+        df_error=df_error,
+        effect_name="partial eta squared",
+        effect=effect_variance / (effect_variance + (n - 1) * error_variance),
+        warnings=_sphericity_warning(epsilon, p_value, uncorrected),
+    )
+
+
+def _complete_cells(table: pd.DataFrame) -> Floats:
+    cells = np.asarray(table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
+    if cells.shape[0] < 2 or cells.shape[1] < 2:
+        raise InputError(
+            f"a repeated-measures analysis of variance needs at least 2 units and 2 levels, and there are "
+            f"{cells.shape[0]} and {cells.shape[1]}; collect more or choose another test."
+        )
+    incomplete = int((~(np.abs(cells) <= LARGEST)).any(axis=1).sum())
+    if incomplete:
+        raise InputError(
+            f"{incomplete} of {len(cells)} units have no number at one level or more; leave these units out "
+            "beforehand, or fit a mixed model, which uses them."
+        )
+    return cells
+
+
+def _sphericity_warning(epsilon: float, p_value: float, uncorrected: float) -> tuple[str, ...]:
+    if epsilon > 1 - 1e-9:
+        return ()
+    sentence = (
+        "Sphericity is not assumed: the degrees of freedom are multiplied by the Greenhouse-Geisser epsilon of "
+        f"{epsilon:.4f}"
+    )
+    if f"{uncorrected:.3f}" == f"{p_value:.3f}":
+        return (f"{sentence}.",)
+    return (f"{sentence}; with sphericity assumed p would be {uncorrected:.3g}.",)

@@ -1,0 +1,332 @@
+"""Tests of counts: independence in a table, one table against probabilities, and paired yes-no answers."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from analysis.statistics.result import HypothesisTest
+from batteries.errors import InputError
+
+Counts = npt.NDArray[np.int64]
+
+FEW_DISCORDANT = 25
+"""Below so many discordant pairs McNemar's test is exact."""
+
+
+def chi_square(table: pd.DataFrame) -> HypothesisTest:
+    r"""Test whether rows and columns of a table of counts are independent, by Pearson's chi-square test.
+
+    Parameters
+    ----------
+    table : DataFrame, shape (rows, columns)
+        Counts. Each unit is counted once: several answers of one participant are not independent.
+
+    Returns
+    -------
+    HypothesisTest
+        `effect` is Cramér's V, without correction for bias. A warning tells of expected counts under 5.
+
+    Raises
+    ------
+    InputError
+        The table has fewer than two rows or columns, a cell is no count, or a row or column is empty.
+
+    Notes
+    -----
+    With counts :math:`O_{ij}` and expected counts :math:`E_{ij}`, row total times column total over :math:`N`,
+
+    .. math:: \chi^2 = \sum \frac{(O_{ij} - E_{ij})^2}{E_{ij}}, \quad V = \sqrt{\frac{\chi^2}{N \min(r - 1, c - 1)}}
+
+    with :math:`(r - 1)(c - 1)` degrees of freedom. There is no continuity correction, in a 2 by 2 table neither.
+
+    References
+    ----------
+    Pearson, K. (1900). On the criterion that a given system of deviations from the probable ... can be reasonably
+    supposed to have arisen from random sampling. Philosophical Magazine, 50, 157-175.
+    Cramér, H. (1946). Mathematical methods of statistics. Princeton University Press.
+
+    Examples
+    --------
+    Agresti (2007, p. 39): gender and party.
+
+    >>> result = chi_square(pd.DataFrame([[762, 327, 468], [484, 239, 477]]))
+    >>> round(result.statistic, 2), result.df, f"{result.p_value:.3e}", round(result.effect, 4)
+    (30.07, 2, '2.954e-07', 0.1044)
+    """
+    counts = checked_counts(table)
+    if min(counts.shape) < 2:
+        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}; give at least two rows and columns.")
+    empty = [f"row {name}" for name in table.index[counts.sum(axis=1) == 0]]
+    empty += [f"column {name}" for name in table.columns[counts.sum(axis=0) == 0]]
+    if empty:
+        raise InputError(f"the table is empty in {_listed(empty)}; leave that out of the table.")
+    chisq, p_value, df, expected = stats.chi2_contingency(counts, correction=False)
+    n = int(counts.sum())
+    return HypothesisTest(
+        test="Pearson's chi-square test of independence",
+        statistic_name="chisq",
+        statistic=float(chisq),
+        p_value=float(p_value),
+        n=n,
+        df=int(df),
+        effect_name="Cramér's V",
+        effect=math.sqrt(float(chisq) / (n * (min(counts.shape) - 1))),
+        warnings=_small_expected_counts(np.asarray(expected)),
+    )
+
+
+def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> HypothesisTest:
+    r"""Test whether counts come from a distribution that was fixed beforehand, by Pearson's chi-square test.
+
+    Parameters
+    ----------
+    counts : array-like of int, shape (categories,)
+        How often each category was seen.
+    probabilities : array-like of float, shape (categories,)
+        The probability of each category under the null hypothesis, all above zero; their sum is 1.
+
+    Returns
+    -------
+    HypothesisTest
+        `effect` is Cohen's w. A warning tells of expected counts under 5.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two categories, a count is none, nothing was counted, or the probabilities are none.
+
+    Notes
+    -----
+    With counts :math:`O_i` of :math:`k` categories, :math:`N` in all, and probabilities :math:`p_i`,
+
+    .. math:: \chi^2 = \sum \frac{(O_i - N p_i)^2}{N p_i}, \quad w = \sqrt{\chi^2 / N}
+
+    with :math:`k - 1` degrees of freedom.
+
+    References
+    ----------
+    Pearson, K. (1900). On the criterion that a given system of deviations from the probable ... can be reasonably
+    supposed to have arisen from random sampling. Philosophical Magazine, 50, 157-175.
+    Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.
+
+    Examples
+    --------
+    Mendel's peas, 9 : 3 : 3 : 1:
+
+    >>> result = goodness_of_fit([315, 108, 101, 32], [9 / 16, 3 / 16, 3 / 16, 1 / 16])
+    >>> round(result.statistic, 2), result.df, round(result.p_value, 4)
+    (0.47, 3, 0.9254)
+    """
+    observed = checked_counts(pd.DataFrame({"count": np.asarray(counts)})).ravel()
+    shares = np.asarray(probabilities, dtype=float)
+    if shares.shape != observed.shape or len(observed) < 2:
+        raise InputError(
+            f"there are {len(observed)} counts and {shares.size} probabilities; give one of each for at least two "
+            "categories."
+        )
+    if not (shares > 0).all() or not math.isclose(float(shares.sum()), 1, abs_tol=1e-6):
+        raise InputError("the probabilities are not all above zero with a sum of 1; mend them.")
+    n = int(observed.sum())
+    if n == 0:
+        raise InputError("nothing was counted in any category, so there is nothing to test; leave this test out.")
+    expected = n * shares
+    chisq = float(((observed - expected) ** 2 / expected).sum())
+    return HypothesisTest(
+        test="Pearson's chi-square test of goodness of fit",
+        statistic_name="chisq",
+        statistic=chisq,
+        p_value=float(stats.chi2.sf(chisq, len(observed) - 1)),
+        n=n,
+        df=len(observed) - 1,
+        effect_name="Cohen's w",
+        effect=math.sqrt(chisq / n),
+        warnings=_small_expected_counts(expected),
+    )
+
+
+def mcnemar(table: pd.DataFrame) -> HypothesisTest:
+    r"""Test whether two yes-no answers of the same units are equally often yes, by McNemar's test.
+
+    Parameters
+    ----------
+    table : DataFrame, shape (2, 2)
+        Counts of pairs: rows are the first answer, columns the second, with the same labels in the same order.
+
+    Returns
+    -------
+    HypothesisTest
+        With fewer than 25 discordant pairs `test` is the exact binomial one, and its `statistic` is `b`, the number of
+        pairs in the first row and second column; otherwise `chisq`, without continuity correction. `n` counts all
+        pairs. `estimate` is the share of the first label among the first answers minus that among the second;
+        `effect` is Cohen's g, the share of `b` among the discordant pairs minus a half.
+
+    Raises
+    ------
+    InputError
+        The table is not 2 by 2, its labels differ between rows and columns, a cell is no count, or no pair is
+        discordant.
+
+    Notes
+    -----
+    With :math:`b` and :math:`c` the discordant pairs of :math:`n`,
+
+    .. math:: \chi^2 = \frac{(b - c)^2}{b + c}
+
+    with one degree of freedom; the exact p is the two-sided binomial one of :math:`b` in :math:`b + c` with
+    probability one half. The estimate is :math:`(b - c)/n`.
+
+    References
+    ----------
+    McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or percentages.
+    Psychometrika, 12, 153-157.
+    Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.
+
+    Examples
+    --------
+    Agresti (1990, p. 350): approval of a prime minister, asked twice.
+
+    >>> label = ["approve", "disapprove"]
+    >>> result = mcnemar(pd.DataFrame([[794, 150], [86, 570]], index=label, columns=label))
+    >>> round(result.statistic, 2), result.df, f"{result.p_value:.3e}", round(result.estimate, 2)
+    (17.36, 1, '3.099e-05', 0.04)
+    """
+    counts = checked_counts(table)
+    if counts.shape != (2, 2):
+        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}; give two answers by two answers.")
+    if list(table.index) != list(table.columns):
+        raise InputError(
+            f"the rows are {_listed(table.index)} and the columns {_listed(table.columns)}; give both the same labels "
+            "in the same order."
+        )
+    b, c = int(counts[0, 1]), int(counts[1, 0])
+    discordant, n = b + c, int(counts.sum())
+    if discordant == 0:
+        raise InputError("no pair has two different answers, so there is nothing to test; report the shares.")
+    exact = discordant < FEW_DISCORDANT
+    chisq = (b - c) ** 2 / discordant
+    return HypothesisTest(
+        test=f"McNemar's exact test (binomial, {discordant} discordant pairs)"
+        if exact
+        else "McNemar's chi-square test, without continuity correction",
+        statistic_name="b" if exact else "chisq",
+        statistic=float(b if exact else chisq),
+        p_value=float(stats.binomtest(b, discordant).pvalue if exact else stats.chi2.sf(chisq, 1)),
+        n=n,
+        df=None if exact else 1,
+        estimate=(b - c) / n,
+        effect_name="Cohen's g",
+        effect=b / discordant - 0.5,
+    )
+
+
+def cochran_q(table: pd.DataFrame) -> HypothesisTest:
+    r"""Test whether a yes-no answer is equally often yes in conditions that every unit had, by Cochran's Q.
+
+    Parameters
+    ----------
+    table : DataFrame, shape (units, conditions)
+        One row a unit, one column a condition; every cell is 0 or 1.
+
+    Returns
+    -------
+    HypothesisTest
+        `effect` is eta squared of Q, between 0 and 1. `n` counts all units. A warning tells when too few units answer
+        differently in different conditions for the chi-square distribution to hold.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two units or conditions, a cell is missing or neither 0 nor 1, or every unit gives one
+        answer throughout.
+
+    Notes
+    -----
+    With :math:`n` units, :math:`k` conditions, column totals :math:`G_j` and row totals :math:`L_i`,
+
+    .. math::
+        Q = \frac{(k - 1)\left(k \sum G_j^2 - (\sum G_j)^2\right)}{k \sum L_i - \sum L_i^2}, \quad
+        \eta_Q^2 = \frac{Q}{n (k - 1)}
+
+    with :math:`k - 1` degrees of freedom. Units with one answer throughout do not enter Q. The approximation is held
+    to be good when the other units number at least 4 and their cells at least 24.
+
+    References
+    ----------
+    Cochran, W. G. (1950). The comparison of percentages in matched samples. Biometrika, 37, 256-266.
+    Tate, M. W., & Brown, S. M. (1970). Note on the Cochran Q test. Journal of the American Statistical Association,
+    65, 155-160.
+    Serlin, R. C., Carr, J., & Marascuilo, L. A. (1982). A measure of association for selected nonparametric
+    procedures. Psychological Bulletin, 92, 786-790.
+
+    Examples
+    --------
+    Eight units answer yes in the first of three conditions only, and four in the second only: Q = 2 (3 x 80 - 144)/24.
+
+    >>> table = pd.DataFrame([[1, 0, 0]] * 8 + [[0, 1, 0]] * 4, columns=["a", "b", "c"])
+    >>> result = cochran_q(table)
+    >>> round(result.statistic, 6), result.df, round(result.p_value, 6), round(result.effect, 6)
+    (8.0, 2, 0.018316, 0.333333)
+    """
+    answers = _numbers(table)
+    n, k = answers.shape
+    if n < 2 or k < 2:
+        raise InputError(f"Cochran's Q needs at least 2 units and 2 conditions, and there are {n} and {k}.")
+    unusable = int((~np.isin(answers, (0, 1))).any(axis=1).sum())
+    if unusable:
+        raise InputError(
+            f"{unusable} of {n} units have a cell that is missing or neither 0 nor 1; leave these units out beforehand."
+        )
+    by_condition, by_unit = answers.sum(axis=0), answers.sum(axis=1)
+    changing = int(((by_unit > 0) & (by_unit < k)).sum())
+    if changing == 0:
+        raise InputError("every unit gives one answer throughout, so there is nothing to test; report the shares.")
+    total = float(by_unit.sum())
+    q = (k - 1) * (k * float((by_condition**2).sum()) - total**2) / (k * total - float((by_unit**2).sum()))
+    few = changing < 4 or changing * k < 24
+    return HypothesisTest(
+        test="Cochran's Q test",
+        statistic_name="chisq",
+        statistic=q,
+        p_value=float(stats.chi2.sf(q, k - 1)),
+        n=n,
+        df=k - 1,
+        effect_name="eta squared of Q",
+        effect=q / (n * (k - 1)),
+        warnings=(
+            f"Only {changing} of {n} units answer differently in different conditions, so the p value is a rough "
+            "approximation.",
+        )
+        if few
+        else (),
+    )
+
+
+def checked_counts(table: pd.DataFrame) -> Counts:
+    """Return the counts of a table, or say which cells hold none."""
+    numbers = _numbers(table)
+    wrong = int((~((numbers >= 0) & (numbers <= 2**53) & (numbers == np.floor(numbers)))).sum())
+    if wrong:
+        raise InputError(f"{wrong} cells of the table hold no count; give whole numbers from 0 up.")
+    return numbers.astype(np.int64)
+
+
+def _numbers(table: pd.DataFrame) -> npt.NDArray[np.float64]:
+    return np.asarray(table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
+
+
+def _small_expected_counts(expected: npt.NDArray[np.float64]) -> tuple[str, ...]:
+    small = int((expected < 5).sum())
+    if small == 0:
+        return ()
+    return (
+        f"{small} of {expected.size} expected counts are under 5 (the smallest is {expected.min():.2f}), so the p "
+        "value is a rough approximation.",
+    )
+
+
+def _listed(names: Iterable[object]) -> str:
+    return " and ".join(str(name) for name in names)

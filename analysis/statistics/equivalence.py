@@ -1,0 +1,143 @@
+"""Equivalence tests: whether a difference is smaller than one that would matter."""
+
+import math
+
+from scipy import stats
+
+from analysis.statistics.result import HypothesisTest
+from analysis.statistics.t_tests import Floats, difference_of_groups, difference_of_pairs, t_interval
+from batteries.errors import InputError
+
+
+def equivalence_t(
+    first: Floats,
+    second: Floats,
+    low: float,
+    high: float,
+    *,
+    paired: bool = False,
+    equal_variances: bool = False,
+    confidence: float = 0.95,
+) -> HypothesisTest:
+    r"""Test whether the difference of two means lies between `low` and `high`, by two one-sided t tests (TOST).
+
+    Parameters
+    ----------
+    first, second : array of float, shape (units,)
+        One value a unit; with `paired`, the two values of each pair in the same order.
+    low, high : float
+        The bounds of equivalence, in the units of the values: the largest differences that count as none.
+    paired : bool
+        Whether the values are pairs.
+    equal_variances : bool
+        Of independent groups: Student's tests instead of Welch's.
+    confidence : float
+        1 - alpha, above 0.5. A p value below alpha shows equivalence.
+
+    Returns
+    -------
+    HypothesisTest
+        `p_value` is not two-sided but that of the two one-sided tests: the larger of their p values. `statistic` is
+        that test's t. `ci_low` and `ci_high` bound the interval with coverage 1 - 2 alpha (90 % for a `confidence` of
+        0.95): it lies within the bounds exactly when p is below alpha. `estimate` and `effect` are those of
+        `independent_t` and `paired_t`.
+
+    Raises
+    ------
+    InputError
+        `low` is not below `high`, `confidence` is not between 0.5 and 1, or a t test cannot be computed.
+
+    Notes
+    -----
+    With estimate :math:`d`, its standard error :math:`e` and bounds :math:`L < U`,
+
+    .. math::
+        p = \max\left(P\left(T_\nu \ge \frac{d - L}{e}\right), P\left(T_\nu \le \frac{d - U}{e}\right)\right).
+
+    A large p does not show a difference; it says that the data do not rule out one as large as a bound.
+
+    References
+    ----------
+    Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for assessing
+    the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, 657-680.
+    Lakens, D. (2017). Equivalence tests: A practical primer for t tests, correlations, and meta-analyses. Social
+    Psychological and Personality Science, 8, 355-362.
+
+    Examples
+    --------
+    The mean of the differences -1, 0 and 1 is 0 with standard error 1/sqrt(3); bounds of 2/sqrt(3) give t = 2 at two
+    degrees of freedom, where the upper tail is 1/2 - 1/sqrt(6):
+
+    >>> import numpy as np
+    >>> bound = 2 / math.sqrt(3)
+    >>> result = equivalence_t(np.array([4.0, 5.0, 6.0]), np.array([5.0, 5.0, 5.0]), -bound, bound, paired=True)
+    >>> round(abs(result.statistic), 6), round(result.p_value, 6), round(0.5 - 1 / math.sqrt(6), 6)
+    (2.0, 0.091752, 0.091752)
+    """
+    _check_bounds(low, high)
+    if not 0.5 < confidence < 1:
+        raise InputError(f"the confidence of an equivalence test is {confidence}; give one above 0.5 and below 1.")
+    if paired:
+        difference = difference_of_pairs(first, second)
+    else:
+        difference = difference_of_groups(first, second, equal_variances=equal_variances)
+    above = (difference.estimate - low) / difference.standard_error
+    below = (difference.estimate - high) / difference.standard_error
+    p_above = float(stats.t.sf(above, difference.df))
+    p_below = float(stats.t.cdf(below, difference.df))
+    coverage = 2 * confidence - 1
+    ci_low, ci_high = t_interval(difference, coverage)
+    return HypothesisTest(
+        test=f"Equivalence between {low:g} and {high:g} by two one-sided tests "
+        f"({difference.test}, {100 * coverage:g} % interval)",
+        statistic_name="t",
+        statistic=above if p_above >= p_below else below,
+        p_value=max(p_above, p_below),
+        n=difference.n,
+        df=difference.df,
+        estimate=difference.estimate,
+        ci_low=ci_low,
+        ci_high=ci_high,
+        effect_name=difference.effect_name,
+        effect=difference.effect,
+        warnings=difference.warnings,
+    )
+
+
+def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: float) -> bool:
+    """Return whether an interval lies wholly between the bounds of equivalence.
+
+    For a test at level alpha the interval has the coverage 1 - 2 alpha, such as 90 % for alpha = 0.05; a wider one is
+    on the safe side.
+
+    Parameters
+    ----------
+    ci_low, ci_high : float
+        The interval of the difference, however it was obtained.
+    low, high : float
+        The bounds of equivalence, in the same units.
+
+    Raises
+    ------
+    InputError
+        A number is missing, or `low` is not below `high`, or `ci_low` is above `ci_high`.
+
+    References
+    ----------
+    Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for assessing
+    the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, 657-680.
+
+    Examples
+    --------
+    >>> equivalence_of_interval(-0.04, 0.08, -0.1, 0.1), equivalence_of_interval(-0.04, 0.12, -0.1, 0.1)
+    (True, False)
+    """
+    _check_bounds(low, high)
+    if not ci_low <= ci_high:
+        raise InputError(f"the interval from {ci_low} to {ci_high} is none; give its lower bound first.")
+    return low < ci_low and ci_high < high
+
+
+def _check_bounds(low: float, high: float) -> None:
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(f"the bounds of equivalence are {low} and {high}; give two numbers, the lower one first.")

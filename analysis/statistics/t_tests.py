@@ -1,0 +1,285 @@
+"""t tests: two groups (Student's and Welch's), pairs, and one sample against a number."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from analysis.statistics.result import HypothesisTest
+from batteries.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+
+LARGEST = 1e100
+"""Squares of much larger values would overflow, and of values much smaller than its inverse vanish."""
+
+
+@dataclass(frozen=True)
+class MeanDifference:
+    """A difference that a t test is about, and what is needed to test it."""
+
+    test: str
+    """The test that it is for, such as `Welch's t test`."""
+    estimate: float
+    standard_error: float
+    df: float
+    n: int
+    """Units: participants of both groups, or pairs."""
+    effect_name: str
+    effect: float
+    """The estimate in standard deviations."""
+    warnings: tuple[str, ...] = ()
+
+
+def independent_t(
+    first: Floats, second: Floats, *, equal_variances: bool = False, confidence: float = 0.95
+) -> HypothesisTest:
+    r"""Test whether two independent groups have the same mean, by Welch's or Student's t test.
+
+    Parameters
+    ----------
+    first, second : array of float, shape (units,)
+        One value a unit, such as a participant's mean; no unit is in both groups.
+    equal_variances : bool
+        Whether to assume that both populations have one variance: Student's test instead of Welch's.
+    confidence : float
+        Coverage of the interval of the difference.
+
+    Returns
+    -------
+    HypothesisTest
+        `estimate` is mean(first) - mean(second); `effect` is Cohen's d. Both tests divide it by the pooled standard
+        deviation; Welch's test does not need equal variances, but the pooled standard deviation is hard to interpret
+        without them.
+
+    Raises
+    ------
+    InputError
+        A group has fewer than two values or holds one that is not finite, or neither group varies.
+
+    Notes
+    -----
+    With sizes :math:`n_i`, means :math:`m_i`, variances :math:`s_i^2` and the pooled variance
+    :math:`s^2 = ((n_1 - 1) s_1^2 + (n_2 - 1) s_2^2) / (n_1 + n_2 - 2)`, Student's test is
+
+    .. math:: t = \frac{m_1 - m_2}{s \sqrt{1/n_1 + 1/n_2}}, \quad \nu = n_1 + n_2 - 2,
+
+    and Welch's
+
+    .. math::
+        t = \frac{m_1 - m_2}{\sqrt{s_1^2/n_1 + s_2^2/n_2}}, \quad
+        \nu = \frac{(s_1^2/n_1 + s_2^2/n_2)^2}{(s_1^2/n_1)^2/(n_1 - 1) + (s_2^2/n_2)^2/(n_2 - 1)}.
+
+    Cohen's d is :math:`(m_1 - m_2)/s` in both.
+
+    References
+    ----------
+    Student (1908). The probable error of a mean. Biometrika, 6, 1-25.
+    Welch, B. L. (1947). The generalization of "Student's" problem when several different population variances are
+    involved. Biometrika, 34, 28-35.
+    Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.
+
+    Examples
+    --------
+    Student's hours of sleep gained, taken as two groups (R: ``t.test(extra ~ group, sleep)``):
+
+    >>> one = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
+    >>> two = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
+    >>> result = independent_t(one, two)
+    >>> round(result.statistic, 4), round(result.df, 3), round(result.p_value, 5)
+    (-1.8608, 17.776, 0.07939)
+    >>> round(result.ci_low, 4), round(result.ci_high, 4)
+    (-3.3655, 0.2055)
+    """
+    return _tested(difference_of_groups(first, second, equal_variances=equal_variances), confidence)
+
+
+def paired_t(first: Floats, second: Floats, *, confidence: float = 0.95) -> HypothesisTest:
+    r"""Test whether the mean difference within pairs is zero.
+
+    Parameters
+    ----------
+    first, second : array of float, shape (pairs,)
+        The two values of each pair, such as a participant's means in two conditions, in the same order.
+    confidence : float
+        Coverage of the interval of the mean difference.
+
+    Returns
+    -------
+    HypothesisTest
+        `estimate` is the mean of first - second; `effect` is Cohen's d_z, which the standard deviation of the
+        differences standardises.
+
+    Raises
+    ------
+    InputError
+        The arrays differ in length, there are fewer than two pairs, a value is not finite, or all differences are
+        the same.
+
+    Notes
+    -----
+    With :math:`m` and :math:`s` the mean and standard deviation of the :math:`n` differences,
+
+    .. math:: t = \frac{m}{s / \sqrt{n}}, \quad \nu = n - 1, \quad d_z = m / s.
+
+    References
+    ----------
+    Student (1908). The probable error of a mean. Biometrika, 6, 1-25.
+    Lakens, D. (2013). Calculating and reporting effect sizes to facilitate cumulative science. Frontiers in
+    Psychology, 4, 863.
+
+    Examples
+    --------
+    Student's ten patients, as pairs (R: ``t.test(one, two, paired = TRUE)``):
+
+    >>> one = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
+    >>> two = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
+    >>> result = paired_t(one, two)
+    >>> round(result.statistic, 4), result.df, round(result.p_value, 6)
+    (-4.0621, 9, 0.002833)
+    """
+    return _tested(difference_of_pairs(first, second), confidence)
+
+
+def one_sample_t(values: Floats, against: float, *, confidence: float = 0.95) -> HypothesisTest:
+    r"""Test whether a population's mean is a given number, such as chance.
+
+    Parameters
+    ----------
+    values : array of float, shape (units,)
+        One value a unit.
+    against : float
+        The mean under the null hypothesis.
+    confidence : float
+        Coverage of the interval of the difference.
+
+    Returns
+    -------
+    HypothesisTest
+        `estimate` is mean(values) - against, and `effect` is Cohen's d: the estimate in standard deviations of the
+        values.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two values, one is not finite, or all are the same.
+
+    Notes
+    -----
+    .. math:: t = \frac{m - \mu_0}{s / \sqrt{n}}, \quad \nu = n - 1, \quad d = (m - \mu_0) / s.
+
+    References
+    ----------
+    Student (1908). The probable error of a mean. Biometrika, 6, 1-25.
+
+    Examples
+    --------
+    The mean of 1, 2, 3, 4, 5 is 3, with a standard error of the square root of a half:
+
+    >>> result = one_sample_t(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), 2.0)
+    >>> round(result.statistic**2, 6), result.df, result.estimate
+    (2.0, 4, 1.0)
+    """
+    if not abs(against) <= LARGEST:
+        raise InputError(f"the number to test against is {against}; give a finite one.")
+    sample = checked_sample(values, "the sample")
+    largest = max(_largest(sample), abs(against))
+    return _tested(_mean_against_zero(sample - against, largest, "One-sample t test", "Cohen's d"), confidence)
+
+
+def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool) -> MeanDifference:
+    """Return the difference of two independent groups' means; the parameters are those of `independent_t`."""
+    one, two = checked_sample(first, "the first group"), checked_sample(second, "the second group")
+    n_one, n_two = len(one), len(two)
+    variance_one, variance_two = float(one.var(ddof=1)), float(two.var(ddof=1))
+    pooled = math.sqrt(((n_one - 1) * variance_one + (n_two - 1) * variance_two) / (n_one + n_two - 2))
+    largest = _largest(one, two)
+    if is_constant(pooled, largest):
+        raise InputError("neither group varies, so a t test cannot be computed; report the two values themselves.")
+    if equal_variances:
+        test, effect_name = "Student's t test", "Cohen's d"
+        standard_error, df = pooled * math.sqrt(1 / n_one + 1 / n_two), float(n_one + n_two - 2)
+    else:
+        test, effect_name = "Welch's t test", "Cohen's d (pooled standard deviation)"
+        standard_error = math.sqrt(variance_one / n_one + variance_two / n_two)
+        share = variance_one / n_one / standard_error**2
+        df = 1 / (share**2 / (n_one - 1) + (1 - share) ** 2 / (n_two - 1))
+    estimate = float(one.mean() - two.mean())
+    warnings = tuple(
+        f"All values of the {name} group are the same, so they tell nothing of its variance."
+        for name, variance in (("first", variance_one), ("second", variance_two))
+        if is_constant(math.sqrt(variance), largest)
+    )
+    return MeanDifference(test, estimate, standard_error, df, n_one + n_two, effect_name, estimate / pooled, warnings)
+
+
+def difference_of_pairs(first: Floats, second: Floats) -> MeanDifference:
+    """Return the mean difference within pairs; the parameters are those of `paired_t`."""
+    one, two = checked_sample(first, "the first condition"), checked_sample(second, "the second condition")
+    if len(one) != len(two):
+        raise InputError(
+            f"the first condition has {len(one)} values and the second {len(two)}, so they are no pairs; "
+            "keep the units that have both."
+        )
+    return _mean_against_zero(one - two, _largest(one, two), "Paired t test", "Cohen's d_z")
+
+
+def checked_sample(values: Floats, name: str) -> Floats:
+    """Return the values as an array, or say what keeps a test of means from using them."""
+    sample = np.asarray(values, dtype=float)
+    if sample.ndim != 1:
+        raise InputError(f"{name} has {sample.ndim} dimensions; give one value a unit, in one dimension.")
+    unusable = int((~(np.abs(sample) <= LARGEST)).sum())
+    if unusable:
+        raise InputError(f"{name} holds {unusable} missing or infinite values; leave those units out beforehand.")
+    if len(sample) < 2:
+        raise InputError(f"{name} has {len(sample)} values where a test needs at least 2; collect more or test less.")
+    return sample
+
+
+def t_interval(difference: MeanDifference, confidence: float) -> tuple[float, float]:
+    """Return the confidence interval of the difference."""
+    if not 0 < confidence < 1:
+        raise InputError(f"the confidence is {confidence}; give a share between 0 and 1, such as 0.95.")
+    half = float(stats.t.ppf(0.5 + confidence / 2, difference.df)) * difference.standard_error
+    return difference.estimate - half, difference.estimate + half
+
+
+def is_constant(standard_deviation: float, largest: float) -> bool:
+    """Return whether a spread is no more than rounding leaves where all values are the same.
+
+    `largest` is the largest absolute value that went into the computation.
+    """
+    return standard_deviation <= max(1e-13 * largest, 1 / LARGEST)
+
+
+def _mean_against_zero(values: Floats, largest: float, test: str, effect_name: str) -> MeanDifference:
+    n, mean, deviation = len(values), float(values.mean()), float(values.std(ddof=1))
+    if is_constant(deviation, largest):
+        raise InputError(f"all {n} differences are the same, so a t test cannot be computed; report that difference.")
+    return MeanDifference(test, mean, deviation / math.sqrt(n), n - 1, n, effect_name, mean / deviation)
+
+
+def _largest(*samples: Floats) -> float:
+    return max(float(np.abs(sample).max()) for sample in samples)
+
+
+def _tested(difference: MeanDifference, confidence: float) -> HypothesisTest:
+    t = difference.estimate / difference.standard_error
+    low, high = t_interval(difference, confidence)
+    return HypothesisTest(
+        test=difference.test,
+        statistic_name="t",
+        statistic=t,
+        p_value=float(2 * stats.t.sf(abs(t), difference.df)),
+        n=difference.n,
+        df=difference.df,
+        estimate=difference.estimate,
+        ci_low=low,
+        ci_high=high,
+        effect_name=difference.effect_name,
+        effect=difference.effect,
+        warnings=difference.warnings,
+    )
