@@ -1,0 +1,299 @@
+"""Model formulas in R's notation: what `rt ~ model * prompt + (1 | participant)` asks for, term by term.
+
+The notation is that of Wilkinson and Rogers (1973) as R reads it, with lme4's brackets for random effects. Terms come
+in R's order: by the number of their variables, and the variables of a term in the order of their first appearance.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from batteries.errors import InputError
+
+Term = tuple[str, ...]
+"""The variables of a term; none for the intercept."""
+
+EXAMPLE = "`rt_ms ~ model * prompt + (1 + prompt | participant) + (1 | item)`"
+HIGHEST_POWER = 10
+
+_TOKEN = re.compile(
+    r"\s*(?:`(?P<quoted>[^`]+)`|(?P<name>\.?[^\W\d][\w.]*)|(?P<number>\d+)|(?P<symbol>\|\||[~+\-*:^/()|]))"
+)
+_END = ("end", "")
+
+
+@dataclass(frozen=True)
+class RandomTerm:
+    """One bracket `(1 + slopes | group)`."""
+
+    intercept: bool
+    slopes: tuple[Term, ...]
+    group: tuple[str, ...]
+    """The columns whose combined values are the groups; one column, or several where groups are nested."""
+
+    @property
+    def group_name(self) -> str:
+        return ":".join(self.group)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What a formula asks for."""
+
+    text: str
+    outcome: str
+    intercept: bool
+    terms: tuple[Term, ...]
+    """Fixed effects, without the intercept."""
+    random: tuple[RandomTerm, ...]
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """The columns of the fixed effects and the random slopes, each once."""
+        slopes = (slope for bracket in self.random for slope in bracket.slopes)
+        return tuple(dict.fromkeys(variable for term in (*self.terms, *slopes) for variable in term))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that the formula names, each once."""
+        groups = (column for bracket in self.random for column in bracket.group)
+        return tuple(dict.fromkeys((self.outcome, *self.predictors, *groups)))
+
+
+def parse_formula(text: str) -> Formula:
+    """Return what the formula `text` asks for.
+
+    Parameters
+    ----------
+    text : str
+        `outcome ~ terms`. Terms are joined by `+`; `a:b` is an interaction, `a * b` is `a + b + a:b`, `(a + b)^2` all
+        main effects and interactions of two, `- a` takes a term away, `0` or `- 1` the intercept. Random effects are
+        `(1 | g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`. Names that are not letters,
+        digits, dots and underscores stand in backticks.
+
+    Raises
+    ------
+    InputError
+        The formula is none of this; the message quotes it and shows one that is.
+
+    References
+    ----------
+    Wilkinson, G. N., & Rogers, C. E. (1973). Symbolic description of factorial models for analysis of variance. Applied
+    Statistics, 22, 392-399.
+    Bates, D., Mächler, M., Bolker, B., & Walker, S. (2015). Fitting linear mixed-effects models using lme4. Journal of
+    Statistical Software, 67(1).
+
+    Examples
+    --------
+    >>> formula = parse_formula("rt ~ model * prompt + (1 | lab/participant)")
+    >>> formula.terms
+    (('model',), ('prompt',), ('model', 'prompt'))
+    >>> [bracket.group_name for bracket in formula.random]
+    ['lab', 'lab:participant']
+    """
+    return _Parser(text).formula()
+
+
+_Terms = list[frozenset[str]]
+_INTERCEPT: frozenset[str] = frozenset()
+
+
+class _Parser:
+    """Reads a formula from left to right, one method for each level of R's precedence."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = self._tokens()
+        self.place = 0
+        self.variables: dict[str, None] = {}
+        """In the order of their first appearance in the part that is being read."""
+
+    def formula(self) -> Formula:
+        outcome = self._name("must begin with the name of the outcome")
+        self._expect("~", "needs `~` after the outcome")
+        random: list[RandomTerm] = []
+        found = self._sum([_INTERCEPT], random)
+        if self._peek() != _END:
+            raise self._stray()
+        terms = self._ordered(found)
+        if outcome in self.variables:
+            raise self._error(f"has `{outcome}` on both sides of `~`")
+        if not found:
+            raise self._error("leaves no fixed effect, not even an intercept")
+        groups = [frozenset(bracket.group) for bracket in random]
+        for bracket, group in zip(random, groups, strict=True):
+            if groups.count(group) > 1:
+                raise self._error(
+                    f"has more than one random effect for `{bracket.group_name}`; the engine estimates their "
+                    f"correlations, so put them in one bracket, such as `(1 + slope | {bracket.group_name})`"
+                )
+        return Formula(self.text, outcome, _INTERCEPT in found, terms, tuple(random))
+
+    def _sum(self, terms: _Terms, random: list[RandomTerm] | None) -> _Terms:
+        """Read terms joined by `+` and `-`; random effects go to `random`, where they are allowed."""
+        sign = self._next()[1] if self._peek()[1] in ("+", "-") else "+"
+        while True:
+            if random is not None and self._at_random_effect():
+                if sign == "-":
+                    raise self._error("takes a random effect away; leave it out instead")
+                random.extend(self._random_effect())
+            else:
+                negated, found = self._addend()
+                if (sign == "-") != negated:
+                    terms = [term for term in terms if term not in found]
+                else:
+                    terms = _union(terms, found)
+            if self._peek()[1] not in ("+", "-"):
+                return terms
+            sign = self._next()[1]
+
+    def _addend(self) -> tuple[bool, _Terms]:
+        """Return whether what follows takes terms away, as 0 does with the intercept, and the terms."""
+        if self._peek()[0] == "number":
+            number = self._next()[1]
+            if number not in ("0", "1") or self._peek()[1] in ("*", ":", "^"):
+                raise self._error(f"has the number {number}; only 1 and 0 may stand there, between `+` or `-`")
+            return number == "0", [_INTERCEPT]
+        return False, self._product()
+
+    def _product(self) -> _Terms:
+        terms = self._interaction()
+        while self._took("*"):
+            other = self._interaction()
+            terms = _union(_union(terms, other), _crossed(terms, other))
+        return terms
+
+    def _interaction(self) -> _Terms:
+        terms = self._power()
+        while self._took(":"):
+            terms = _crossed(terms, self._power())
+        return terms
+
+    def _power(self) -> _Terms:
+        terms = self._primary()
+        while self._took("^"):
+            kind, number = self._next()
+            if kind != "number" or not 1 <= int(number) <= HIGHEST_POWER:
+                raise self._error(f"needs a whole number from 1 to {HIGHEST_POWER} after `^`")
+            base = terms
+            for _ in range(int(number) - 1):
+                terms = _union(terms, _crossed(terms, base))
+        return terms
+
+    def _primary(self) -> _Terms:
+        if self._took("("):
+            terms = self._sum([], None)
+            self._expect(")", None)
+            return terms
+        name = self._name("lacks the name of a column")
+        self.variables.setdefault(name)
+        return [frozenset([name])]
+
+    def _at_random_effect(self) -> bool:
+        """Say whether a bracket follows that has a bar of its own."""
+        depth = 0
+        for kind, value in self.tokens[self.place :]:
+            depth += (value == "(") - (value == ")") if kind == "symbol" else 0
+            if depth == 0:
+                return False
+            if depth == 1 and kind == "symbol" and value in ("|", "||"):
+                return True
+        return False
+
+    def _random_effect(self) -> list[RandomTerm]:
+        self._expect("(", None)
+        fixed_variables, self.variables = self.variables, {}
+        found = self._sum([_INTERCEPT], None)
+        slopes = self._ordered(found)
+        self.variables = fixed_variables
+        bar = self._next()[1]
+        if bar not in ("|", "||"):
+            raise self._error("has a random effect without `|`")
+        if not found:
+            raise self._error("has a random effect without a term before `|`")
+        if bar == "||" and slopes:
+            raise self._error(
+                "has `||`, random slopes without correlations, which the engine cannot fit; write `|`, or leave the "
+                "slope out"
+            )
+        nested: tuple[str, ...] = ()
+        brackets = []
+        while True:
+            nested = tuple(dict.fromkeys((*nested, *self._group())))
+            brackets.append(RandomTerm(_INTERCEPT in found, slopes, nested))
+            if not self._took("/"):
+                break
+        self._expect(")", "needs after `|` the name of a column, `a:b` or `a/b`, and `)`")
+        return brackets
+
+    def _group(self) -> list[str]:
+        columns = [self._name("lacks the grouping column after `|`")]
+        while self._took(":"):
+            columns.append(self._name("lacks the grouping column after `:`"))
+        return columns
+
+    def _ordered(self, terms: Iterable[frozenset[str]]) -> tuple[Term, ...]:
+        """Return the terms without the intercept in R's order."""
+        order = {variable: place for place, variable in enumerate(self.variables)}
+        named = (tuple(sorted(term, key=order.__getitem__)) for term in terms if term)
+        return tuple(sorted(named, key=len))
+
+    def _tokens(self) -> list[tuple[str, str]]:
+        tokens = []
+        place = 0
+        text = self.text.rstrip()
+        while place < len(text):
+            match = _TOKEN.match(text, place)
+            if match is None:
+                raise self._error(f"cannot be read from `{text[place:].strip()[:20]}` on")
+            kind = str(match.lastgroup)
+            tokens.append(("name" if kind == "quoted" else kind, match[kind]))
+            place = match.end()
+            if kind == "name" and text[place:].lstrip().startswith("("):
+                raise self._error(
+                    f"calls a function, `{match[kind]}()`; make a column of its values first and name that column"
+                )
+        return tokens
+
+    def _peek(self) -> tuple[str, str]:
+        return self.tokens[self.place] if self.place < len(self.tokens) else _END
+
+    def _next(self) -> tuple[str, str]:
+        token = self._peek()
+        self.place += 1
+        return token
+
+    def _took(self, symbol: str) -> bool:
+        found = self._peek() == ("symbol", symbol)
+        self.place += found
+        return found
+
+    def _expect(self, symbol: str, otherwise: str | None) -> None:
+        if not self._took(symbol):
+            raise self._error(otherwise) if otherwise else self._stray()
+
+    def _name(self, otherwise: str) -> str:
+        kind, value = self._peek()
+        if kind != "name":
+            raise self._error(f"{otherwise}, but has {f'`{value}`' if value else 'nothing more'} there")
+        self.place += 1
+        return value
+
+    def _stray(self) -> InputError:
+        kind, value = self._peek()
+        if value in ("|", "||"):
+            return self._error(f"has `{value}` outside a bracket of its own; add random effects as `+ (1 | group)`")
+        if kind == "end":
+            return self._error("ends before a bracket is closed")
+        return self._error(f"has `{value}` where `+` or the end is expected")
+
+    def _error(self, what: str) -> InputError:
+        return InputError(f"the formula `{self.text}` {what}; write one like {EXAMPLE}.")
+
+
+def _union(terms: _Terms, others: _Terms) -> _Terms:
+    return list(dict.fromkeys((*terms, *others)))
+
+
+def _crossed(terms: _Terms, others: _Terms) -> _Terms:
+    return list(dict.fromkeys(term | other for term in terms for other in others))

@@ -1,0 +1,123 @@
+"""How well a mixed model fits: the intraclass correlation and Nakagawa's R squared, from shares of variance."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+LOGISTIC_VARIANCE = math.pi**2 / 3
+"""Variance of the standard logistic distribution: the residual variance of a logistic model on its own scale."""
+
+
+@dataclass(frozen=True)
+class VarianceShares:
+    """Shares of a model's variance, each from 0 to 1; missing where the model has no such variance."""
+
+    icc_adjusted: float
+    """Of random and residual variance, what is random: how alike two rows of one group are, given the fixed effects."""
+    r2_marginal: float
+    """Of all variance, what the fixed effects explain."""
+    r2_conditional: float
+    """Of all variance, what fixed and random effects explain together."""
+
+
+def variance_shares(fixed: float, random: float | None, residual: float) -> VarianceShares:
+    r"""Return the adjusted intraclass correlation and Nakagawa's marginal and conditional R squared.
+
+    Parameters
+    ----------
+    fixed : float
+        Variance over the rows of what the fixed effects predict on the scale of the linear predictor, with `n - 1`.
+    random : float or None
+        Variance of all random effects together, see `random_effect_variance`; None for a model without any.
+    residual : float
+        Residual variance; `LOGISTIC_VARIANCE` for a logistic model.
+
+    Returns
+    -------
+    VarianceShares
+        Without random effects, `icc_adjusted` and `r2_conditional` are missing.
+
+    Notes
+    -----
+    .. math::
+        \mathrm{ICC} = \frac{\sigma_r^2}{\sigma_r^2 + \sigma_e^2}, \quad
+        R^2_m = \frac{\sigma_f^2}{\sigma_f^2 + \sigma_r^2 + \sigma_e^2}, \quad
+        R^2_c = \frac{\sigma_f^2 + \sigma_r^2}{\sigma_f^2 + \sigma_r^2 + \sigma_e^2}.
+
+    The same as R's ``performance::icc`` and ``performance::r2_nakagawa``. Of a linear model without random effects,
+    :math:`R^2_m` is close to, but not, the usual R squared: its residual variance is divided by the residual degrees of
+    freedom. Of a logistic one it is McKelvey and Zavoina's pseudo R squared.
+
+    References
+    ----------
+    Nakagawa, S., Johnson, P. C. D., & Schielzeth, H. (2017). The coefficient of determination R2 and intra-class
+    correlation coefficient from generalized linear mixed-effects models revisited and expanded. Journal of the Royal
+    Society Interface, 14, 20170213.
+    McKelvey, R. D., & Zavoina, W. (1975). A statistical model for the analysis of ordinal level dependent variables.
+    Journal of Mathematical Sociology, 4, 103-120.
+
+    Examples
+    --------
+    >>> variance_shares(1.0, 2.0, 2.0)
+    VarianceShares(icc_adjusted=0.5, r2_marginal=0.2, r2_conditional=0.6)
+    """
+    if random is None:
+        return VarianceShares(math.nan, fixed / (fixed + residual), math.nan)
+    total = fixed + random + residual
+    return VarianceShares(random / (random + residual), fixed / total, (fixed + random) / total)
+
+
+def random_effect_variance(covariance: Floats, slopes: Sequence[Floats]) -> float:
+    r"""Return the mean variance over the rows that a random intercept and its slopes contribute.
+
+    Parameters
+    ----------
+    covariance : array of float, shape (q, q)
+        Covariance of intercept and slopes.
+    slopes : sequence of q - 1 arrays of float, shape (n,)
+        The predictors that have slopes, in the rows.
+
+    Notes
+    -----
+    With :math:`z_i` the predictors in row :math:`i`, after a 1 for the intercept,
+
+    .. math:: \bar\sigma^2 = \frac{1}{n} \sum_i z_i^\top \Sigma z_i.
+
+    References
+    ----------
+    Johnson, P. C. D. (2014). Extension of Nakagawa & Schielzeth's R2 GLMM to random slopes models. Methods in Ecology
+    and Evolution, 5, 944-946.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random_effect_variance(np.diag([2.0, 1.0]), [np.array([-1.0, 1.0])])
+    3.0
+    """
+    z: tuple[Floats | float, ...] = (1.0, *slopes)
+    products = ((covariance[i, j], one * other) for i, one in enumerate(z) for j, other in enumerate(z))
+    return sum(float(entry) * float(np.mean(product)) for entry, product in products)
+
+
+def root_mean_squared_error(outcome: Floats, fitted: Floats) -> float:
+    r"""Return :math:`\sqrt{\sum (y_i - \hat y_i)^2 / n}`, missing if the model fitted nothing.
+
+    Parameters
+    ----------
+    outcome, fitted : array of float, shape (n,)
+        What was observed, and the fitted means with the random effects; of a logistic model, probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> root_mean_squared_error(np.array([1.0, 2.0]), np.array([4.0, -2.0])).__round__(6)
+    3.535534
+    """
+    if len(fitted) == 0:
+        return math.nan
+    return float(np.sqrt(np.mean((outcome - fitted) ** 2)))

@@ -1,0 +1,114 @@
+"""Tests and intervals of linear combinations of a model's coefficients."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from batteries.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Satterthwaite:
+    r"""What Satterthwaite's degrees of freedom of a linear mixed model are made of.
+
+    Notes
+    -----
+    For the combination :math:`l^\top b` of coefficients with covariance :math:`V(\theta)`,
+
+    .. math:: \nu = \frac{2\,(l^\top V l)^2}{g^\top A g}, \quad g_k = l^\top \frac{\partial V}{\partial \theta_k} l,
+
+    with :math:`A` the covariance of the estimated variance parameters :math:`\theta`. The same as R's lmerTest.
+
+    References
+    ----------
+    Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. Biometrics Bulletin,
+    2, 110-114.
+    Kuznetsova, A., Brockhoff, P. B., & Christensen, R. H. B. (2017). lmerTest package: Tests in linear mixed effects
+    models. Journal of Statistical Software, 82(13).
+    """
+
+    gradients: Floats
+    """Derivatives of the coefficients' covariance, shape (parameters, p, p)."""
+    parameter_covariance: Floats
+    """Covariance of the variance parameters, shape (parameters, parameters)."""
+
+    def df(self, rows: Floats, covariance: Floats) -> Floats:
+        """Return the degrees of freedom of each combination, a row of coefficients' weights; missing where none."""
+        variances = _quadratic(rows, covariance)
+        slopes = np.column_stack([_quadratic(rows, gradient) for gradient in self.gradients])
+        spread = _quadratic(slopes, self.parameter_covariance)
+        df: Floats = np.divide(2 * variances**2, spread, out=np.full(len(rows), np.nan), where=spread > 0)
+        return df
+
+
+DegreesOfFreedom = Satterthwaite | float
+"""Satterthwaite's, the same number for every combination, or NaN for a z test."""
+
+
+def wald_table(
+    coefficients: Floats, covariance: Floats, degrees: DegreesOfFreedom, rows: Floats, confidence: float
+) -> pd.DataFrame:
+    r"""Return estimate, test against zero and interval of linear combinations of coefficients.
+
+    Parameters
+    ----------
+    coefficients : array of float, shape (p,)
+    covariance : array of float, shape (p, p)
+    degrees : Satterthwaite or float
+        Where the degrees of freedom come from; NaN for a z test.
+    rows : array of float, shape (m, p)
+        The combinations.
+    confidence : float
+        Coverage.
+
+    Returns
+    -------
+    DataFrame, shape (m, 7)
+        `estimate`, `std_error`, `df` (missing: z), `statistic`, `p_value`, `ci_low`, `ci_high`.
+
+    Raises
+    ------
+    InputError
+        The confidence is not between 0 and 1.
+
+    Notes
+    -----
+    .. math:: t = \frac{l^\top b}{\sqrt{l^\top V l}}, \quad l^\top b \pm t_{\nu, (1 + c)/2} \sqrt{l^\top V l}.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = wald_table(np.array([2.0]), np.array([[1.0]]), 10.0, np.array([[1.0]]), 0.95)
+    >>> table.round(3).loc[0].tolist()
+    [2.0, 1.0, 10.0, 2.0, 0.073, -0.228, 4.228]
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"the confidence is {confidence}; give a share between 0 and 1, such as 0.95.")
+    estimates = rows @ coefficients
+    errors = np.sqrt(np.maximum(_quadratic(rows, covariance), 0.0))
+    df = degrees.df(rows, covariance) if isinstance(degrees, Satterthwaite) else np.full(len(rows), degrees)
+    statistics = np.divide(estimates, errors, out=np.full(len(rows), np.nan), where=errors > 0)
+    # Student's t with infinite degrees of freedom is the normal distribution.
+    t_df = np.where(np.isnan(df), np.inf, df)
+    half = stats.t.ppf(0.5 + confidence / 2, t_df) * errors
+    return pd.DataFrame(
+        {
+            "estimate": estimates,
+            "std_error": errors,
+            "df": df,
+            "statistic": statistics,
+            "p_value": 2 * stats.t.sf(np.abs(statistics), t_df),
+            "ci_low": estimates - half,
+            "ci_high": estimates + half,
+        }
+    )
+
+
+def _quadratic(rows: Floats, matrix: Floats) -> Floats:
+    """Return `row @ matrix @ row` of each row."""
+    return np.asarray(((rows @ matrix) * rows).sum(axis=1))

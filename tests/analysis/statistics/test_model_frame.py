@@ -1,0 +1,270 @@
+"""What a mixed model takes of the data, what it refuses, and what it warns of."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.statistics.contrasts import pairwise_contrasts
+from analysis.statistics.marginal_means import marginal_means
+from analysis.statistics.mixed_models import fit_mixed_model, odds_ratios, standardized_coefficients
+from batteries.errors import InputError
+
+
+@pytest.fixture
+def rows():
+    """90 made-up trials of 10 people; a third of the people answer by touch."""
+    generator = np.random.default_rng(5)
+    n = 90
+    person = np.arange(n) % 10
+    table = pd.DataFrame(
+        {
+            "person": [f"p{number}" for number in person],
+            "touch": person < 3,
+            "model": generator.choice(["m2", "m10", "m1"], n),
+            "load": generator.normal(size=n),
+            "day": generator.integers(1, 4, n),
+        }
+    )
+    table["rt"] = table["load"] + generator.normal(size=10)[person] + generator.normal(size=n)
+    table["right"] = (table["rt"] + generator.normal(size=n) > 0).astype(int)
+    return table
+
+
+def refused(data, formula, **options):
+    with pytest.raises(InputError) as error:
+        fit_mixed_model(data, formula, **options)
+    return str(error.value)
+
+
+def warned(data, formula, **options):
+    return " ".join(fit_mixed_model(data, formula, **options).warnings)
+
+
+def test_levels_come_in_their_natural_order(rows):
+    model = fit_mixed_model(rows, "rt ~ model + touch")
+    assert model.levels == {"model": ("m1", "m2", "m10"), "touch": (False, True)}
+    assert model.coefficients["term"].tolist() == ["(Intercept)", "modelm2", "modelm10", "touchTrue"]
+
+
+@pytest.mark.parametrize("dtype", ["object", "category", "str"])
+def test_text_is_a_factor_however_it_is_stored(rows, dtype):
+    expected = fit_mixed_model(rows, "rt ~ model + (1 | person)").coefficients
+    stored = rows.astype({"model": dtype, "person": dtype})
+    pd.testing.assert_frame_equal(fit_mixed_model(stored, "rt ~ model + (1 | person)").coefficients, expected)
+
+
+def test_yes_and_no_are_a_factor_and_numbers_a_covariate_however_they_are_stored(rows):
+    formula = "right ~ touch + day + (1 | person)"
+    expected = fit_mixed_model(rows, formula, family="binomial").coefficients
+    for types in ({"touch": "boolean", "day": "Int64", "right": "boolean"}, {"touch": object, "right": bool},
+                  {"day": "float32", "right": "Float64"}):  # fmt: skip
+        found = fit_mixed_model(rows.astype(types), formula, family="binomial").coefficients
+        pd.testing.assert_frame_equal(found, expected)
+
+
+def test_names_and_levels_may_hold_anything(rows):
+    names = {"rt": "log(rt) ~", "model": "a|b", "load": "größe & 'so'", "person": "1 who", "day": "x1"}
+    plain = fit_mixed_model(rows, "rt ~ model * load + day + (1 + load | person)")
+    texts = {"m1": "", "m2": 'x1:"g0"|\n', "m10": "y ~ 0"}
+    strange = rows.assign(model=rows["model"].map(texts)).rename(columns=names)
+    formula = "`log(rt) ~` ~ `a|b` * `größe & 'so'` + x1 + (1 + `größe & 'so'` | `1 who`)"
+    model = fit_mixed_model(strange, formula, reference={"a|b": ""})
+    assert model.coefficients["term"].tolist()[1:3] == ['a|bx1:"g0"|\n', "a|by ~ 0"]
+    pd.testing.assert_frame_equal(model.coefficients.drop(columns="term"), plain.coefficients.drop(columns="term"))
+    assert model.random["term"].tolist() == ["(Intercept)", "größe & 'so'", ""]
+    means = marginal_means(model, ["a|b"])
+    assert means["a|b"].tolist() == ["", 'x1:"g0"|\n', "y ~ 0"]
+
+
+def test_two_coefficients_of_one_name_are_told(rows):
+    twins = rows.assign(
+        ab=rows["model"].map({"m1": "0", "m2": "1", "m10": "2"}), a=rows["touch"].map({True: "b1", False: "b0"})
+    )
+    model = fit_mixed_model(twins, "rt ~ ab + a")
+    assert model.coefficients["term"].tolist() == ["(Intercept)", "ab1", "ab2", "ab1"]
+    assert "More than one coefficient is named `ab1`" in " ".join(model.warnings)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.text(max_size=6), min_size=3, max_size=3, unique=True), st.text(min_size=1, max_size=6))
+def test_any_level_and_any_name_give_the_same_numbers(levels, name):
+    generator = np.random.default_rng(1)
+    codes = np.arange(36) % 3
+    y = codes + generator.normal(size=36)
+    name = name.replace("`", "'") + "?"
+    ordered = pd.DataFrame({"y": y, "f": np.array(["a", "b", "c"])[codes]})
+    named = pd.DataFrame({"y": y, name: np.array(levels, dtype=object)[codes]})
+    expected = marginal_means(fit_mixed_model(ordered, "y ~ f"), "f")
+    found = marginal_means(fit_mixed_model(named, f"y ~ `{name}`"), name).set_index(name).loc[levels]
+    np.testing.assert_allclose(found["estimate"], expected["estimate"])
+
+
+def test_rows_that_miss_a_value_are_left_out_and_counted(rows):
+    holes = rows.copy()
+    holes.loc[:3, "load"] = np.nan
+    holes.loc[3:5, "person"] = None
+    holes["day"] = holes["day"].where(holes["day"] > 5)
+    model = fit_mixed_model(holes, "rt ~ load + (1 | person)")
+    assert model.warnings == ("6 of 90 rows were left out because a value is missing: 4 in `load`, 3 in `person`.",)
+    assert model.fit["n"][0] == 84
+    complete = fit_mixed_model(rows.iloc[6:], "rt ~ load + (1 | person)")
+    pd.testing.assert_frame_equal(model.coefficients, complete.coefficients)
+
+
+def test_levels_without_rows_are_told(rows):
+    gone = rows.assign(rt=rows["rt"].where(rows["model"] != "m2"), touch=rows["touch"].astype("category"))
+    gone["touch"] = gone["touch"].cat.add_categories("eyes")
+    said = warned(gone, "rt ~ model + touch")
+    assert "No row to fit has these levels of `model`, so they were left out: `m2`." in said
+    assert "No row to fit has these levels of `touch`, so they were left out: `eyes`." in said
+    assert "`m2` is to be the reference level of `model`, but its levels are `m1`, `m10`" in refused(
+        gone, "rt ~ model", reference={"model": "m2"}
+    )
+
+
+def test_redundant_columns_are_left_out_and_told(rows):
+    doubled = rows.assign(twice=2 * rows["load"] + 1, same=1.0)
+    model = fit_mixed_model(doubled, "rt ~ load + twice + same + (1 | person)")
+    assert model.coefficients["term"].tolist() == ["(Intercept)", "load"]
+    assert "Redundant, so left out: `twice`, `same`;" in " ".join(model.warnings)
+    pd.testing.assert_frame_equal(
+        model.coefficients, fit_mixed_model(rows, "rt ~ load + (1 | person)").coefficients, rtol=1e-6
+    )
+    assert "combination of other coefficients" in refused(doubled, "rt ~ load + twice + (1 + twice | person)")
+
+
+def test_a_covariate_too_far_from_zero_is_told(rows):
+    said = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
+    assert "Too far from 0 for how little it varies: `clock`; subtract its mean first." in said
+
+
+def test_copies_of_rows_are_told(rows):
+    said = warned(pd.concat([rows, rows.iloc[:2]]), "rt ~ load + (1 | person)")
+    assert said == "2 of 92 rows are equal to an earlier one in every column; if they are copies, remove them."
+
+
+def test_equal_rows_are_no_copies_if_another_column_tells_them_apart_or_the_outcome_takes_few_values(rows):
+    twice = pd.concat([rows, rows], ignore_index=True)
+    assert warned(twice.assign(trial=range(180)), "rt ~ load + (1 | person)") == ""
+    assert warned(twice[["right", "touch", "person"]], "right ~ touch + (1 | person)", family="binomial") == ""
+    told = warned(twice.assign(answer=[{"a": 1}] * 180), "rt ~ load + (1 | person)")
+    assert told.startswith("90 of 180 rows are equal")
+
+
+def test_columns_that_are_not_in_the_formula_may_be_anything(rows):
+    more = pd.concat([rows.assign(when=pd.Timestamp("2026-01-01"), answer=[[1]] * 90), rows[["day"]]], axis=1)
+    again = pd.concat([more, more.head(1)])
+    assert warned(again, "rt ~ load").startswith("1 of 91 rows are equal")
+
+
+def test_a_random_effect_of_zero_makes_the_fit_singular_and_is_told(rows):
+    flat = rows.assign(rt=np.random.default_rng(0).normal(size=90))
+    flat["rt"] -= flat.groupby("person")["rt"].transform("mean")
+    model = fit_mixed_model(flat, "rt ~ load + (1 | person)")
+    assert model.fit["singular"][0]
+    assert model.random["sd"][0] == 0
+    assert model.fit["icc_adjusted"][0] == 0
+    assert "The fit is singular" in model.warnings[0]
+    assert model.warnings[1] == "The random effect `(Intercept)` of `person` is estimated as zero."
+
+
+def test_correlations_of_a_random_effect_of_zero_are_missing_without_a_numpy_warning(rows):
+    flat = rows.assign(rt=np.random.default_rng(0).normal(size=90))
+    flat["rt"] -= flat.groupby("person")["rt"].transform("mean")
+    model = fit_mixed_model(flat, "rt ~ load + (1 + load | person)")
+    assert model.fit["singular"][0]
+    assert len(model.correlations) == 1
+
+
+def test_an_outcome_without_error_gives_a_flagged_fit_or_is_refused(rows):
+    exact = rows.assign(rt=2 * rows["load"] + 1)
+    assert "predicts `rt` exactly" in refused(exact, "rt ~ load")
+    model = fit_mixed_model(exact, "rt ~ load + (1 | person)")
+    assert not model.fit["converged"][0]
+    assert "The fit failed and has no estimates" in model.warnings[0]
+    assert model.coefficients["p_value"].isna().all()
+
+
+def test_a_cell_with_one_answer_only_is_told_as_separation(rows):
+    ceiling = rows.assign(right=rows["right"].where(rows["model"] != "m10", 1))
+    model = fit_mixed_model(ceiling, "right ~ model * touch + load + (1 | person)", family="binomial")
+    assert "Every outcome is 1 at `model` m10 (separation)" in model.warnings[0]
+    assert not any("`touch`" in warning for warning in model.warnings)
+    assert len(odds_ratios(model)) == len(model.coefficients)
+    assert len(pairwise_contrasts(model, ["model"], adjust="tukey")) == 3
+    rest = fit_mixed_model(ceiling[ceiling["model"] != "m10"], "right ~ model + load", family="binomial")
+    assert rest.warnings == ()
+
+
+def test_a_cell_of_an_interaction_with_one_answer_only_is_told_too(rows):
+    both = (rows["model"] == "m1") & rows["touch"]
+    said = warned(rows.assign(right=rows["right"].where(~both, 0)), "right ~ model * touch", family="binomial")
+    assert "Every outcome is 0 at `model` m1 and `touch` True (separation)" in said
+
+
+def test_a_covariate_that_tells_the_outcome_is_told_as_separation(rows):
+    for scale in (1, 1000, 0.001):
+        told = rows.assign(right=(rows["load"] > 0).astype(int), load=scale * rows["load"])
+        assert "(separation)" in warned(told, "right ~ load", family="binomial")
+        assert "(separation)" not in warned(rows.assign(load=scale * rows["load"]), "right ~ load", family="binomial")
+
+
+def test_a_covariate_far_from_zero_is_no_separation(rows):
+    late = rows.assign(load=rows["load"] + 200)
+    assert warned(late, "right ~ touch * load", family="binomial") == ""
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "complaint"),
+    [
+        ("rt ~ nope", {}, "`rt ~ nope` names the column `nope`, which is not in the data; they have `person`"),
+        ("rt ~ load + (1 | nope)", {}, "names the column `nope`"),
+        ("rt ~ load", {"reference": {"nope": 1}}, "the list of reference levels names the column `nope`"),
+        ("rt ~ model", {"reference": {"model": "m3"}}, "its levels are `m1`, `m2`, `m10`"),
+        ("rt ~ load", {"reference": {"load": 1}}, "`load` holds numbers, so it is a covariate"),
+        ("rt ~ load", {"family": "poisson"}, "the family is `poisson`; give one of `gaussian`, `binomial`"),
+        ("rt ~ load", {"confidence": 95}, "the confidence is 95"),
+        ("rt ~ load", {"family": "binomial"}, "it must be 0 or 1"),
+        ("model ~ load", {}, "the outcome `model` of a linear model holds string values; give numbers"),
+        ("model ~ load", {"family": "binomial"}, "must be 0 and 1, or no and yes, not string"),
+        ("touch ~ load", {}, "fit yes and no with the family `binomial`"),
+        ("rt ~ touch + (1 + touch | person)", {}, "`touch` does not vary within any level of `person`"),
+        ("rt ~ model + (1 + load | person)", {}, "random slopes of `load` that are not among its fixed effects"),
+        ("rt ~ load + (0 + load | person)", {}, "random slopes without an intercept for `person`"),
+        ("rt ~ load + (1 | rt)", {}, "the random effects of `rt`, 90 for 90 levels, are as many as the 90 rows"),
+        ("rt ~ load + (1 | person) + (1 | person:touch)", {}, "`person` and `person:touch` part the rows alike"),
+        ("rt ~ load * model + (1 + load * model | person:day)", {}, "are as many as the 90 rows or more"),
+    ],
+)  # fmt: skip
+def test_what_the_data_cannot_bear_is_refused_in_a_sentence(rows, formula, options, complaint):
+    assert complaint in refused(rows, formula, **options)
+
+
+def test_columns_that_cannot_be_used_are_refused(rows):
+    assert "there are no rows to fit" in refused(rows.head(0), "rt ~ load")
+    assert "every row misses a value that `rt ~ load` needs: 90 in `load`" in refused(
+        rows.assign(load=None), "rt ~ load"
+    )
+    assert "the outcome `rt` is 3 in every row" in refused(rows.assign(rt=3), "rt ~ load")
+    assert "the outcome `right` is 1 in every row" in refused(rows.assign(right=1), "right ~ load", family="binomial")
+    assert "`load` has infinite values" in refused(rows.assign(load=np.inf), "rt ~ load")
+    assert "go to 1e+200, which cannot be computed with" in refused(rows.assign(load=1e200), "rt ~ load")
+    assert "`model` has one level only, `m1`" in refused(rows[rows["model"] == "m1"], "rt ~ model")
+    assert "`person` has one level only" in refused(rows[rows["person"] == "p1"], "rt ~ load + (1 | person)")
+    assert "asks for 12 coefficients of 11 rows" in refused(rows.head(11), "rt ~ model * touch * load")
+    dates = rows.assign(load=pd.Timestamp("2026-01-01"))
+    assert "`load` holds values of type datetime64" in refused(dates, "rt ~ load")
+    assert "no levels, such as lists" in refused(rows.assign(model=[[1]] * 90), "rt ~ model")
+    odd = rows.assign(model=pd.Series([(1,), (2,)] * 45))
+    assert "neither text nor numbers" in refused(odd, "rt ~ model")
+    mixed = rows.assign(model=pd.Series([1, "1"] * 45, dtype=object))
+    assert "two levels that read `1`" in refused(mixed, "rt ~ model")
+    twins = pd.concat([rows, rows[["load"]]], axis=1)
+    assert "more than one column `load`" in refused(twins, "rt ~ load")
+
+
+def test_standardized_coefficients_refuse_what_the_model_refuses(rows):
+    with pytest.raises(InputError, match="names the column `nope`"):
+        standardized_coefficients(rows, "rt ~ nope")
