@@ -1,0 +1,115 @@
+"""The audit of published tables: whether the printed numbers can be true together.
+
+It needs no data, only the table as printed and what the paper says of its design.
+
+    words.py                 what headers and cells say: which column is what, which number was printed how
+    table.py                 the table with its rows and columns understood, and what a finding is
+    counts.py                totals, trials against participants, everything counted twice
+    values.py                means, standard deviations and percentages: GRIM and GRIMMER
+    reported_tests.py        hypothesis tests as rows report them
+    degrees_of_freedom.py    degrees of freedom against participants
+    p_values.py              p against its statistic, conclusions against p
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, fields
+
+import pandas as pd
+
+from analysis.audit import counts, degrees_of_freedom, p_values, values
+from analysis.audit.table import (
+    NOT_CHECKABLE,
+    VERDICTS,
+    Design,
+    Finding,
+    PublishedTable,
+    read_table,
+    unreadable_cells,
+)
+from analysis.audit.words import ROLES
+from batteries.errors import InputError
+
+CHECKS: tuple[Callable[[PublishedTable, Design], Iterator[Finding]], ...] = (
+    counts.whole_counts,
+    counts.counted_twice,
+    counts.participants,
+    counts.totals,
+    counts.trials,
+    counts.correct_answers,
+    values.percentages,
+    values.means,
+    degrees_of_freedom.degrees_of_freedom,
+    p_values.p_values,
+    p_values.conclusions,
+)
+
+
+def audit(
+    table: pd.DataFrame,
+    *,
+    participants: int | None = None,
+    trials: int | None = None,
+    items: int | None = None,
+    scale: tuple[int, int] | None = None,
+    whole_numbers: bool = False,
+    totals: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Check whether the numbers of a published table can be true together.
+
+    Parameters
+    ----------
+    table : DataFrame of str
+        The table as printed, a row a group, condition or test. Cells are text, because decimals count.
+    participants : int, optional
+        Participants who were recruited, in the whole study.
+    trials : int, optional
+        Trials of one participant, in one row of the table.
+    items : int, optional
+        Answers that each participant's value is the mean of; 1 if not said.
+    scale : tuple of int, optional
+        Lowest and highest answer; says that answers are whole numbers.
+    whole_numbers : bool
+        Whether answers are whole numbers; only then can means and standard deviations be checked.
+    totals : sequence of str
+        Labels of rows that are totals, beside those that say so.
+    columns : mapping of str to str, optional
+        Headers of columns that are not known by them, by what they are (see `analysis.audit.words.ROLES`).
+
+    Returns
+    -------
+    DataFrame
+        A row a finding: `row`, `check`, `printed`, `expected`, `verdict`, `explanation`, the gravest first.
+
+    Raises
+    ------
+    InputError
+        If the table is empty or cannot be understood, an argument names what is not there, or nothing can be checked.
+
+    Examples
+    --------
+    Of 28 whole numbers no mean rounds to 5.19 (Brown & Heathers, 2017).
+
+    >>> found = audit(pd.DataFrame({"group": ["a", "b"], "n": ["28", "28"], "M": ["5.19", "5.21"]}), scale=(1, 7))
+    >>> [tuple(finding) for finding in found[["row", "verdict"]].to_numpy()]
+    [('a', 'impossible'), ('b', 'consistent')]
+    """
+    for name, number in (("participants", participants), ("trials", trials), ("items", items)):
+        if number is not None and number < 1:
+            raise InputError(f"{name} is {number}; it must be 1 or more.")
+    if scale is not None and scale[0] >= scale[1]:
+        raise InputError(f"the scale goes from {scale[0]} to {scale[1]}; name its lowest answer first.")
+    published = read_table(table, columns or {}, totals)
+    design = Design(participants, trials, items, scale, whole_numbers)
+    found = [*unreadable_cells(published), *(finding for check in CHECKS for finding in check(published, design))]
+    if all(finding.verdict == NOT_CHECKABLE for finding in found):
+        raise InputError(_nothing(found))
+    found.sort(key=lambda finding: VERDICTS.index(finding.verdict))
+    return pd.DataFrame([astuple(finding) for finding in found], columns=[field.name for field in fields(Finding)])
+
+
+def _nothing(found: list[Finding]) -> str:
+    """Return the message where nothing can be checked."""
+    reasons = " ".join(dict.fromkeys(finding.explanation for finding in found[:3]))
+    why = f"nothing in this table can be checked: {reasons}" if reasons else "nothing in this table can be checked."
+    return f"{why} The audit understands the columns {', '.join(ROLES)}; say with --column WHAT=HEADER which is which."

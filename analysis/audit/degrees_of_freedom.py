@@ -1,0 +1,157 @@
+"""Checks of degrees of freedom against the participants of a test."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from math import inf
+
+from analysis.audit.reported_tests import INDEPENDENT, PAIRED, ROUNDED_DF, ReportedTest, reported_tests
+from analysis.audit.table import (
+    CONSISTENT,
+    INCONSISTENT,
+    SUSPICIOUS,
+    Design,
+    Finding,
+    PublishedTable,
+    Row,
+    counted,
+)
+from analysis.audit.words import read_shape
+
+
+@dataclass(frozen=True)
+class ExpectedDf:
+    """Degrees of freedom that a design gives, and why."""
+
+    dfs: tuple[int, ...]
+    why: str
+
+    def __str__(self) -> str:
+        return ", ".join(str(df) for df in self.dfs)
+
+
+def expected_dfs(test: ReportedTest) -> list[ExpectedDf]:
+    """Return the degrees of freedom that the row's participants, groups or table can give its test."""
+    row, n = test.row, row_n(test.row)
+    paired, independent = PAIRED.search(test.words), INDEPENDENT.search(test.words)
+    match test.kind:
+        case "t":
+            return _of_t(row, n, bool(paired), bool(independent))
+        case "r" if n is not None and n > 2:
+            return [ExpectedDf((n - 2,), counted(n, "participant"))]
+        case "F" if n is not None and (groups := row.whole("groups")) and n > groups > 1:
+            between = ExpectedDf((groups - 1, n - groups), f"{groups} groups of {n} participants in all")
+            within = ExpectedDf((groups - 1, (groups - 1) * (n - 1)), f"{groups} conditions within {n} participants")
+            return [within] if paired else [between] if independent else [between, within]
+        case "chi2" if shape := read_shape(row.text("shape")):
+            df = (shape[0] - 1) * (shape[1] - 1) if min(shape) > 1 else max(shape) - 1
+            return [ExpectedDf((df,), f"a table of {shape[0]} x {shape[1]}")]
+        case _:
+            return []
+
+
+def row_n(row: Row) -> int | None:
+    """Return how many participants a row has in all."""
+    return row.whole("n") or row.whole("participants")
+
+
+def _of_t(row: Row, n: int | None, paired: bool, independent: bool) -> list[ExpectedDf]:
+    first, second = row.whole("n1"), row.whole("n2")
+    if first and second:
+        groups = ExpectedDf((first + second - 2,), f"groups of {first} and {second}")
+        pairs = [ExpectedDf((first - 1,), counted(first, "pair"))] if first == second else []
+        return pairs if paired and pairs else [groups, *([] if independent else pairs)]
+    if n is None or n < 3:
+        return []
+    one = ExpectedDf((n - 1,), f"{counted(n, 'participant')} in one group or in pairs of values")
+    two = ExpectedDf((n - 2,), f"{counted(n, 'participant')} in two groups")
+    return [one] if paired else [two] if independent else [one, two]
+
+
+def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Finding]:
+    """Check printed degrees of freedom against what participants, groups or the size of a table give."""
+    for test in reported_tests(table):
+        if test.dfs:
+            found = _compared(test, design)
+            if found is not None:
+                verdict, expected, words = found
+                printed = ", ".join(str(df) for df in test.dfs)
+                yield Finding(test.row.name, f"df of {test.kind}", printed, expected, verdict, words)
+
+
+def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None:
+    """Return verdict, what was expected and the sentence; None where there is nothing to compare with."""
+    expected = expected_dfs(test)
+    given = "; ".join(f"{one.why} give {one}" for one in expected)
+    wanted = " or ".join(str(one) for one in expected)
+    fitting = next((one for one in expected if one.dfs == test.dfs), None)
+    if fitting is not None:
+        return CONSISTENT, wanted, f"{fitting.why} give {fitting}."
+    if test.kind == "F" and not expected:
+        return _f_without_groups(test)
+    if test.kind == "t":
+        welch = _welch(test, wanted)
+        if welch is not None:
+            return welch
+    if expected:
+        printed = ", ".join(str(df) for df in test.dfs)
+        words = f"{given}; {printed} is printed{as_if_twice(test, test.dfs[0], test.dfs[0])}."
+        exact = test.is_named or test.kind in {"r", "chi2"} or bool(test.row.whole("n1"))
+        return INCONSISTENT if exact else SUSPICIOUS, wanted, words
+    if test.kind == "t" and design.participants is not None and test.is_named and test.dfs[0] > design.participants - 1:
+        most = f"{counted(design.participants, 'participant')} can give at most {design.participants - 1}"
+        words = f"{most}; {test.dfs[0]} is printed."
+        return INCONSISTENT, f"at most {design.participants - 1}", words
+    return None
+
+
+def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
+    """Return the finding where degrees of freedom lie where Welch's can."""
+    df, first, second, n = test.dfs[0], test.row.whole("n1"), test.row.whole("n2"), row_n(test.row)
+    if PAIRED.search(test.words):
+        return None
+    if first and second:
+        least, most = min(first, second) - 1, first + second - 2
+    elif n is not None and n > 2:
+        least, most = 1, n - 2
+    else:
+        return None
+    low, high = test.df_bounds[0]
+    if high < least or low > most:
+        return None
+    said = ROUNDED_DF.search(test.words) is not None
+    range_words = f"Welch's test gives {least} to {most}"
+    if said or df != int(df):
+        return CONSISTENT, f"{least} to {most}", f"{range_words}; {df} is printed."
+    if first and second:
+        words = (
+            f"groups of {first} and {second} give {most}; {df} is printed, which fits Welch's test ({least} to {most}) "
+            "with rounded degrees of freedom, or participants are missing."
+        )
+        return SUSPICIOUS, wanted, words
+    return None
+
+
+def _f_without_groups(test: ReportedTest) -> tuple[str, str, str] | None:
+    n, (effect, error) = row_n(test.row), test.dfs
+    if n is None:
+        return None
+    if effect + error == n - 1:
+        return CONSISTENT, str(n - 1), f"{effect} + {error} + 1 = {n}, as {effect + 1} groups of {n} in all give."
+    if error == effect * (n - 1):
+        return CONSISTENT, str(error), f"{effect} x ({n} - 1) = {error}, as {effect + 1} conditions within {n} give."
+    if "one way" in test.words.replace("-", " "):
+        words = (
+            f"in a one-way analysis of {n} participants both add up to {n - 1}, or the error has {effect} x {n - 1} "
+            "where the conditions are within participants."
+        )
+        return INCONSISTENT, str(n - 1), words
+    return None
+
+
+def as_if_twice(test: ReportedTest, low: Decimal | float, high: Decimal | float) -> str:
+    """Return a remark if degrees of freedom are those of a t test that took the same participants for two groups."""
+    n = row_n(test.row)
+    if test.kind != "t" or n is None or not low <= 2 * n - 2 <= high or high == inf:
+        return ""
+    return f" (2 x {n} - 2 = {2 * n - 2}, as if the same {n} were two groups; right only if each group had {n})"

@@ -1,0 +1,197 @@
+"""Checks of p values against their statistics, and of conclusions against p values."""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from math import inf
+
+from analysis.audit.degrees_of_freedom import ExpectedDf, as_if_twice, expected_dfs
+from analysis.audit.reported_tests import ReportedTest, reported_tests
+from analysis.audit.table import (
+    CONSISTENT,
+    IMPOSSIBLE,
+    INCONSISTENT,
+    NOT_CHECKABLE,
+    SUSPICIOUS,
+    Design,
+    Finding,
+    PublishedTable,
+    counted,
+)
+from analysis.audit.words import Printed, plain
+from analysis.statistics.intervals import Interval
+from analysis.statistics.reported_p import Bounds, possible_df, possible_p
+
+LEVEL = Decimal("0.05")
+"""Level of the decision that is looked at."""
+
+CHECK = "p value"
+TWO_SIDED = ("t", "z", "r")
+
+_RETAINED = re.compile(r"\bfail|\bnot\b|\bno\b|\bnon|\bretain|\baccept\w* (?:the null|h0)|^n\.?s\.?$")
+_REJECTED = re.compile(r"\breject|\bsignif|^yes$|\baccept\w* h1|^\*+$")
+
+
+def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
+    """Compute each p value again from its statistic, and look for a statistic that stands in the place of p."""
+    for test in reported_tests(table):
+        impossible = _impossible(test)
+        if impossible is not None:
+            yield impossible
+        elif test.p is not None:
+            found = _recomputed(test, test.p, design)
+            yield found
+            if not (found.verdict == CONSISTENT and test.dfs) and _same(test.statistic, test.p):
+                words = f"the p value {test.p} repeats its statistic digit by digit, as if printed in its place."
+                yield Finding(test.row.name, "p like its statistic", str(test.p), "another number", SUSPICIOUS, words)
+
+
+def conclusions(table: PublishedTable, _design: Design) -> Iterator[Finding]:
+    """Check what was concluded at the level .05 against the p value beside it."""
+    for row in table.rows:
+        said, p = plain(row.text("conclusion")), row.printed("p")
+        rejected = False if _RETAINED.search(said) else True if _REJECTED.search(said) else None
+        significant = None if p is None else _is_significant(p)
+        if p is not None and rejected is not None and significant is not None:
+            below = "below" if significant else "not below"
+            words = f"p {_with_sign(p)} is {below} {LEVEL}; `{row.text('conclusion')}` is printed."
+            verdict = CONSISTENT if rejected == significant else INCONSISTENT
+            expected = "rejected" if significant else "not rejected"
+            yield Finding(row.name, "conclusion", row.text("conclusion"), expected, verdict, words)
+
+
+def _impossible(test: ReportedTest) -> Finding | None:
+    """Return the finding of a statistic or p value that no data can give."""
+    low, high = test.bounds
+    if (test.kind in {"F", "chi2"} and high < 0) or (test.kind == "r" and (high < -1 or low > 1)):
+        expected = "-1 to 1" if test.kind == "r" else "0 or more"
+        words = f"no data give {test.with_dfs()}: it must be {expected}."
+        return Finding(test.row.name, "statistic", str(test.statistic), expected, IMPOSSIBLE, words)
+    if any(high < 1 for _, high in test.df_bounds):
+        words = f"no test has {', '.join(str(df) for df in test.dfs)} degrees of freedom: they must be 1 or more."
+        return Finding(test.row.name, "statistic", str(test.statistic), "df of 1 or more", IMPOSSIBLE, words)
+    if test.p is not None and not 0 <= test.p.number <= 1:
+        words = f"{test.p} is no probability: it must lie between 0 and 1."
+        return Finding(test.row.name, CHECK, str(test.p), "0 to 1", IMPOSSIBLE, words)
+    return None
+
+
+def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
+    if test.kind is None:
+        words = (
+            f"nothing says which test {test.statistic} is of; write t, F, chi2, z or r before it, or name the column "
+            "of the tests with --column test=NAME."
+        )
+        return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
+    if test.dfs or test.kind == "z":
+        return _with_df(test, p, test.df_bounds, test.with_dfs())
+    expected = expected_dfs(test)
+    for one in expected:
+        bounds = [(Fraction(df), Fraction(df)) for df in one.dfs]
+        if _fits(p, possible_p(test.kind, test.bounds, bounds)):
+            return _with_df(test, p, bounds, f"{test.with_dfs(one.dfs)} ({one.why})")
+    if test.kind == "F":
+        words = f"p of {test.with_dfs()} takes its two degrees of freedom; add a column `df`, or two, `df1` and `df2`."
+        return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
+    return _without_df(test, p, expected, design)
+
+
+def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) -> Finding:
+    possible = possible_p(test.kind or "", test.bounds, dfs)
+    expected = _shown(possible, p)
+    if _fits(p, possible):
+        return Finding(test.row.name, CHECK, str(p), expected, CONSISTENT, f"{shown} has p {expected}.")
+    words = f"{shown} has p {expected}, but p {_with_sign(p)} is printed"
+    if test.kind in TWO_SIDED and _fits(p, Interval(possible.low / 2, possible.high / 2)):
+        words += ", half of it: if the test was one-sided, that must be said."
+        return Finding(test.row.name, CHECK, str(p), expected, SUSPICIOUS, words)
+    printed_as, really = _is_significant(p), True if possible.high < LEVEL else False if possible.low > LEVEL else None
+    if None not in (printed_as, really) and printed_as != really:
+        words += f", which changes the decision at the level {LEVEL}"
+    return Finding(test.row.name, CHECK, str(p), expected, INCONSISTENT, f"{words}.")
+
+
+def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], design: Design) -> Finding:
+    """Ask which degrees of freedom give the printed p, where none are printed or none that the row gives does."""
+    assert test.kind is not None
+    low, high = _bounds(p)
+    fitting = possible_df(test.kind, test.bounds, Interval(low, high))
+    given = "; ".join(f"{one.why} give {one}" for one in expected)
+    if fitting is None:
+        if test.kind in TWO_SIDED and possible_df(test.kind, test.bounds, Interval(2 * low, min(1.0, 2 * high))):
+            words = f"p {_with_sign(p)} of {test.with_dfs()} fits a one-sided test only; if so, that must be said."
+            return Finding(test.row.name, CHECK, str(p), "", SUSPICIOUS, words)
+        words = f"no degrees of freedom give {test.with_dfs()} p {_with_sign(p)}{_neighbours(test, p)}."
+        return Finding(test.row.name, CHECK, str(p), "", INCONSISTENT, words)
+    takes = f"p {_with_sign(p)} of {test.with_dfs()} takes {_range_words(fitting)}"
+    twice = as_if_twice(test, fitting.low, fitting.high)
+    if expected:
+        more = test.kind != "t" or fitting.low > max(one.dfs[0] for one in expected)
+        verdict = INCONSISTENT if more and (test.is_named or test.kind != "t") else SUSPICIOUS
+        wanted = " or ".join(f"df = {one}" for one in expected)
+        return Finding(test.row.name, CHECK, str(p), wanted, verdict, f"{takes}{twice}, but {given}.")
+    if test.kind == "t" and test.is_named and design.participants and fitting.low > design.participants - 1:
+        words = f"{takes}, but {counted(design.participants, 'participant')} give at most {design.participants - 1}."
+        return Finding(test.row.name, CHECK, str(p), f"df = {design.participants - 1}", INCONSISTENT, words)
+    return Finding(test.row.name, CHECK, str(p), "", CONSISTENT, f"{takes}; none are printed.")
+
+
+def _neighbours(test: ReportedTest, p: Printed) -> str:
+    """Return the p values of a chi-square next to a printed one that it cannot have."""
+    low, _ = _bounds(p)
+    above = possible_df("chi2", test.bounds, Interval(low, 1.0)) if test.kind == "chi2" else None
+    if above is None:
+        return ""
+    dfs = [df for df in (int(above.low) - 1, int(above.low)) if df > 0]
+    ps = [possible_p("chi2", test.bounds, [(Fraction(df), Fraction(df))]) for df in dfs]
+    return ": " + ", ".join(f"df = {df} gives p {_shown(one, p)}" for df, one in zip(dfs, ps, strict=True))
+
+
+def _bounds(p: Printed) -> tuple[float, float]:
+    """Return the least and the greatest probability that may have been printed so."""
+    low, high = (float(bound) for bound in p.bounds)
+    if p.relation == "<":
+        return 0.0, float(p.number)
+    if p.relation == ">":
+        return float(p.number), 1.0
+    return max(0.0, low), min(1.0, high)
+
+
+def _fits(p: Printed, possible: Interval) -> bool:
+    low, high = _bounds(p)
+    return possible.low <= high and possible.high >= low
+
+
+def _is_significant(p: Printed) -> bool | None:
+    """Return whether p is below the level; None where it may lie on either side."""
+    if p.relation == "<":
+        return True if p.number <= LEVEL else None
+    if p.relation == ">":
+        return False if p.number >= LEVEL else None
+    return None if p.number == LEVEL else p.number < LEVEL
+
+
+def _same(statistic: Decimal, p: Printed) -> bool:
+    return p.relation == "=" and p.decimals > 1 and str(abs(statistic)) == str(p.number)
+
+
+def _shown(possible: Interval, p: Printed) -> str:
+    """Return computed p values with as many decimals as the printed one, at least three."""
+    decimals = max(3, p.decimals)
+    low, high = (f"{bound:.{decimals}f}" for bound in possible)
+    if float(high) == 0:
+        return f"< {10**-decimals:.{decimals}f}"
+    return f"= {low}" if low == high else f"= {low} to {high}"
+
+
+def _with_sign(p: Printed) -> str:
+    return f"= {p}" if p.relation == "=" else str(p)
+
+
+def _range_words(dfs: Interval) -> str:
+    if dfs.high == inf:
+        return f"{dfs.low:,} or more degrees of freedom"
+    if dfs.low == dfs.high:
+        return f"{dfs.low:,} degrees of freedom"
+    return f"{dfs.low:,} to {dfs.high:,} degrees of freedom"

@@ -1,0 +1,100 @@
+"""Hypothesis tests as the rows of a table report them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from analysis.audit.table import PublishedTable, Row
+from analysis.audit.words import STATISTICS, Printed, PrintedResult, plain, read_dfs, read_result, role_of
+from analysis.statistics.grim import rounding_bounds
+from analysis.statistics.reported_p import Bounds
+
+_KINDS = {
+    "t": r"\bt[ -]?tests?\b|\bstudent|\bwelch",
+    "F": r"\banova\b|analysis of variance|\bf[ -]?tests?\b",
+    "chi2": r"\bchi",
+    "r": r"\bcorrelation|\bpearson",
+    "z": r"\bz[ -]?tests?\b",
+}
+PAIRED = re.compile(r"\bpaired|\bdependent|\bwithin|\brepeated|\bmatched|\bone[ -]sample")
+INDEPENDENT = re.compile(r"\bindependent|\bbetween|\bunpaired|\btwo[ -]sample|\bone[ -]way")
+ROUNDED_DF = re.compile(r"\bwelch|\bunequal|\bsatterthwaite|\bkenward|\bmixed")
+"""Tests whose degrees of freedom are no whole numbers, also where whole ones are printed."""
+
+
+@dataclass(frozen=True)
+class ReportedTest:
+    """One test."""
+
+    row: Row
+    kind: str | None
+    """One of `STATISTICS`; None where nothing says which test it was."""
+    statistic: Decimal
+    dfs: tuple[Decimal, ...]
+    """As printed; empty where they are not."""
+    p: Printed | None
+    words: str
+    """What the row says of the test, as `plain` returns it."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The least and the greatest value that may have been rounded to the statistic."""
+        return rounding_bounds(self.statistic)
+
+    @property
+    def df_bounds(self) -> list[Bounds]:
+        """The same of the degrees of freedom; whole ones are exact, but for tests where they are rounded."""
+        rounded = ROUNDED_DF.search(self.words) is not None
+        return [rounding_bounds(df) if rounded or df != int(df) else (Fraction(df), Fraction(df)) for df in self.dfs]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the row says in words that it is one of the plain tests, whose degrees of freedom are known."""
+        plain_test = any(re.search(_KINDS[kind], self.words) for kind in ("t", "r", "chi2"))
+        return plain_test or bool(PAIRED.search(self.words) or INDEPENDENT.search(self.words))
+
+    def with_dfs(self, dfs: tuple[Decimal, ...] | tuple[int, ...] = ()) -> str:
+        """Return the statistic in words, with its degrees of freedom."""
+        inside = ", ".join(str(df) for df in dfs or self.dfs)
+        return f"{self.kind}{f'({inside})' if inside else ''} = {self.statistic}"
+
+
+def reported_tests(table: PublishedTable) -> Iterator[ReportedTest]:
+    """Yield the tests of every row whose statistic can be read."""
+    for row in table.rows:
+        words = row.text("test")
+        if not words and role_of(table.roles.get("label", "")) == "test":
+            words = row.label
+        for role in ("statistic", *STATISTICS):
+            result = read_result(row.text(role))
+            if result is not None:
+                yield _reported(row, role, result, plain(words))
+
+
+def _reported(row: Row, role: str, result: PrintedResult, words: str) -> ReportedTest:
+    named = role if role in STATISTICS else None
+    in_words = next((kind for kind, pattern in _KINDS.items() if re.search(pattern, words)), None)
+    kind = result.kind or named or in_words
+    return ReportedTest(
+        row=row,
+        kind=kind,
+        statistic=result.statistic,
+        dfs=_dfs(row, kind, result),
+        p=row.printed("p") or result.p,
+        words=words,
+    )
+
+
+def _dfs(row: Row, kind: str | None, result: PrintedResult) -> tuple[Decimal, ...]:
+    """Return the degrees of freedom that this kind of test has, from the cell of the statistic or their own columns."""
+    n_needed = {"F": 2, "z": 0}.get(kind or "", 1)
+    first, second = row.number("df1"), row.number("df2")
+    ways = (
+        result.dfs,
+        read_dfs(row.text("df"), both=kind == "F") or (),
+        (first, second) if first is not None and second is not None else (),
+        (second,) if second is not None and first is None else (),
+    )
+    return next((dfs for dfs in ways if n_needed and len(dfs) == n_needed), ())

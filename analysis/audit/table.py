@@ -1,0 +1,241 @@
+"""A published table with its rows and columns understood, and the findings that an audit of it gives."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from functools import partial
+
+import pandas as pd
+
+from analysis.audit.words import (
+    ROLES,
+    STATISTICS,
+    Printed,
+    is_empty,
+    plain,
+    read_dfs,
+    read_mean_sd,
+    read_number,
+    read_result,
+    read_shape,
+    role_of,
+)
+from analysis.wording import count
+from batteries.errors import InputError
+
+IMPOSSIBLE, INCONSISTENT, SUSPICIOUS = "impossible", "inconsistent", "suspicious"
+NOT_CHECKABLE, CONSISTENT = "not checkable", "consistent"
+VERDICTS = (IMPOSSIBLE, INCONSISTENT, SUSPICIOUS, NOT_CHECKABLE, CONSISTENT)
+"""No data can give the number; it contradicts another; it is odd; there is too little to go by; it fits."""
+
+THE_TABLE = "the whole table"
+"""What stands for the row where a finding is about all rows."""
+
+WORDS = ("label", "test", "conclusion")
+"""Roles of columns that hold words."""
+_TOTAL = re.compile(r"\b(?:sub|grand)?[ -]?totals?\b|\bsums?\b|\boverall\b")
+_OF_EVERYTHING = {"", "all", "n", "sample", "participants", "all participants", "trials"}
+"""What may stand beside the word total, where it is the total of all rows."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found of one row."""
+
+    row: str
+    check: str
+    printed: str
+    expected: str
+    verdict: str
+    explanation: str
+    """One sentence."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is known of the study beside its table."""
+
+    participants: int | None = None
+    """Recruited, in the whole study."""
+    trials: int | None = None
+    """Of one participant, in one row of the table."""
+    items: int | None = None
+    """Answers that each participant's value is the mean of."""
+    scale: tuple[int, int] | None = None
+    """Lowest and highest answer."""
+    whole_numbers: bool = False
+    """Whether what the means are of are whole numbers."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a published table."""
+
+    name: str
+    """Its label, with its number where the label stands twice."""
+    label: str
+    cells: Mapping[str, str]
+    """What is printed, by the column's header."""
+    roles: Mapping[str, str]
+    """Header of the column that has each role."""
+    is_total: bool
+
+    def text(self, role: str) -> str:
+        """Return what is printed in a column, or nothing if there is no such column."""
+        return self.cells[self.roles[role]].strip() if role in self.roles else ""
+
+    def printed(self, role: str) -> Printed | None:
+        """Return the number in a column, if there is one."""
+        return read_number(self.text(role))
+
+    def number(self, role: str) -> Decimal | None:
+        """Return the number that a column states exactly, if there is one."""
+        printed = self.printed(role)
+        return printed.number if printed and printed.relation == "=" else None
+
+    def whole(self, role: str) -> int | None:
+        """Return the whole number, not negative, in a column, if there is one."""
+        number = self.number(role)
+        return int(number) if number is not None and number >= 0 and number == int(number) else None
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A published table."""
+
+    rows: tuple[Row, ...]
+    roles: Mapping[str, str]
+    """Header of the column that has each role."""
+    headers: tuple[str, ...]
+
+    @property
+    def parts(self) -> list[Row]:
+        """The rows that are no totals."""
+        return [row for row in self.rows if not row.is_total]
+
+
+def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence[str]) -> PublishedTable:
+    """Return the table with each column's role found by its header, or taken from `columns` (role to header).
+
+    Raises
+    ------
+    InputError
+        If the table is empty, a header stands twice, a role, column or row that was named does not exist, or two
+        columns might have the same role.
+    """
+    headers = [str(header) for header in table.columns]
+    if table.empty:
+        raise InputError("the table has no rows under its header; it needs one for each group, condition or test.")
+    twice = next((header for header in headers if headers.count(header) > 1), None)
+    if twice is not None:
+        raise InputError(f"the column `{twice}` stands twice; give each column a header of its own.")
+    cells = [
+        dict(zip(headers, ("" if pd.isna(cell) else str(cell) for cell in row), strict=True))
+        for row in table.itertuples(index=False, name=None)
+    ]
+    roles = _roles(headers, columns, cells)
+    labels = [row[roles["label"]].strip() if "label" in roles else "" for row in cells]
+    totals_plain = {plain(label) for label in totals}
+    for label in totals:
+        if plain(label) not in map(plain, labels):
+            raise InputError(f"there is no row `{label}`; the rows are {_listed(labels)}.")
+    rows = [
+        Row(
+            name=_name(labels, place),
+            label=label,
+            cells=row,
+            roles=roles,
+            is_total=_is_total(label, labels) or plain(label) in totals_plain,
+        )
+        for place, (label, row) in enumerate(zip(labels, cells, strict=True))
+    ]
+    return PublishedTable(tuple(rows), roles, tuple(headers))
+
+
+def unreadable_cells(table: PublishedTable) -> Iterator[Finding]:
+    """Yield a finding for each cell that should hold a number and holds something else."""
+    readers: dict[str, Callable[[str], object]] = {
+        "df": partial(read_dfs, both=True), "shape": read_shape, "mean_sd": read_mean_sd,
+        **dict.fromkeys(("statistic", *STATISTICS), read_result),
+    }  # fmt: skip
+    for row in table.rows:
+        for role in table.roles:
+            cell = row.text(role)
+            if role not in WORDS and not is_empty(cell) and readers.get(role, read_number)(cell) is None:
+                header = table.roles[role]
+                yield Finding(
+                    row.name, "cell", cell, "a number", NOT_CHECKABLE,
+                    f"`{cell}` in `{header}` cannot be read as {ROLES[role].meaning}; decimals need a point.",
+                )  # fmt: skip
+
+
+def total_stem(label: str) -> str | None:
+    """Return what a total is the total of, such as `single` of `Single-total`; None if the label names no total.
+
+    Examples
+    --------
+    >>> total_stem("Single-total"), total_stem("<b>Total</b>"), total_stem("Totality")
+    ('single', '', None)
+    """
+    words, n_found = _TOTAL.subn("", plain(label))
+    stem = words.strip(" -:()")
+    return ("" if stem in _OF_EVERYTHING else stem) if n_found else None
+
+
+def _is_total(label: str, labels: Sequence[str]) -> bool:
+    """Return whether a row is a total: `Total sleep time`, where no row begins with sleep time, is not."""
+    stem = total_stem(label)
+    return stem is not None and any(other != label and plain(other).startswith(stem) for other in labels)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return count(number, noun).replace("\u00a0", " ")
+
+
+def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str, str]]) -> dict[str, str]:
+    for role, header in columns.items():
+        if role not in ROLES:
+            near = get_close_matches(role, ROLES, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"they are {', '.join(ROLES)}."
+            raise InputError(f"`{role}` is nothing that a column can be; {hint}")
+        if header not in headers:
+            raise InputError(f"there is no column `{header}`; the columns are {_listed(headers)}.")
+    roles = dict(columns)
+    found: dict[str, list[str]] = {}
+    for header in headers:
+        known = role_of(header)
+        if known is not None and known not in columns and header not in columns.values():
+            found.setdefault(known, []).append(header)
+    first = headers[0]
+    if "label" not in columns and first not in columns.values() and not _holds_numbers(first, cells):
+        roles["label"] = first
+        found = {known: [header for header in named if header != first] for known, named in found.items()}
+    for known, named in found.items():
+        if len(named) > 1:
+            raise InputError(
+                f"the columns {_listed(named)} could each be `{known}`; say which with --column {known}={named[0]!r}."
+            )
+        if named:
+            roles[known] = named[0]
+    return roles
+
+
+def _holds_numbers(header: str, cells: list[dict[str, str]]) -> bool:
+    return role_of(header) is not None and all(
+        is_empty(row[header]) or read_number(row[header]) is not None for row in cells
+    )
+
+
+def _name(labels: list[str], place: int) -> str:
+    label = labels[place]
+    if not label:
+        return f"row {place + 1}"
+    return f"{label} (row {place + 1})" if labels.count(label) > 1 else label
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [f"`{name}`" for name in dict.fromkeys(names)]
+    return ", ".join(shown if len(shown) <= 12 else [*shown[:12], "..."])

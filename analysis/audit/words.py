@@ -1,0 +1,251 @@
+"""What headers and cells of published tables say: which column is what, and which number was printed how.
+
+Cells are read as text, because their decimals count: `0.50` was rounded to two of them, `0.5` to one.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from analysis.statistics.grim import rounding_bounds
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column can be, and the headers by which it is known."""
+
+    meaning: str
+    headers: tuple[str, ...]
+    """As `plain` returns them."""
+
+
+ROLES = {
+    "label": Role("what the row is about: a group, a condition, a test", ()),
+    "participants": Role(
+        "participants in the row, after exclusions",
+        ("participants", "final participants", "n participants", "number of participants", "subjects", "n subjects",
+         "number of subjects", "included participants", "participants included", "analysed participants"),
+    ),
+    "excluded_participants": Role(
+        "participants who were left out", ("excluded participants", "participants excluded", "n excluded participants"),
+    ),
+    "recruited_participants": Role(
+        "participants before exclusions", ("recruited participants", "participants recruited", "recruited", "enrolled"),
+    ),
+    "trials": Role(
+        "trials, answers or observations in the row, after exclusions",
+        ("trials", "final trials", "n trials", "number of trials", "included trials", "trials included", "observations",
+         "n observations", "number of observations", "n obs", "num.obs.", "responses", "answers", "predictions"),
+    ),
+    "excluded_trials": Role("trials that were left out", ("excluded trials", "trials excluded", "n excluded trials")),
+    "n": Role("how many the row's mean or percentage is over", ("n", "sample size", "total n", "n total")),
+    "n1": Role("participants in the first group of a test", ("n1", "n 1")),
+    "n2": Role("participants in the second group of a test", ("n2", "n 2")),
+    "correct": Role(
+        "how many of them were right, or said yes",
+        ("correct", "n correct", "number correct", "correct answers", "correct trials", "correct responses", "hits"),
+    ),
+    "percentage": Role(
+        "percentage or proportion",
+        ("%", "percent", "percentage", "accuracy", "accuracy (%)", "accuracy %", "mean accuracy", "proportion",
+         "proportion correct", "percent correct", "percentage correct", "% correct"),
+    ),
+    "mean": Role("mean", ("m", "mean", "mean rating", "mean score", "average")),
+    "sd": Role("standard deviation", ("sd", "s.d.", "std", "std dev", "std. dev.", "standard deviation")),
+    "mean_sd": Role(
+        "mean and standard deviation in one cell, as `5.2 (1.3)`",
+        ("m (sd)", "mean (sd)", "m ± sd", "mean ± sd", "m sd", "mean sd", "m [sd]", "mean [sd]"),
+    ),
+    "items": Role("items that each participant's value is the mean of", ("items", "n items", "number of items")),
+    "statistic": Role(
+        "test statistic, with its name in the cell (`t = 2.31`, `F(2, 45) = 3.1`) or in the column `test`",
+        ("statistic", "test statistic", "test statistics", "test stat", "test stats", "test value"),
+    ),
+    "t": Role("t", ("t", "t value", "t statistic", "t stat", "t ratio")),
+    "F": Role("F", ("f", "f value", "f statistic", "f stat", "f ratio")),
+    "chi2": Role(
+        "chi-square",
+        ("chi2", "chi 2", "chisq", "chi sq", "chi square", "chi squared", "chi2 value", "chi square value", "x2"),
+    ),
+    "z": Role("z", ("z", "z value", "z statistic", "z stat")),
+    "r": Role("correlation", ("r", "pearson r", "pearson's r", "correlation")),
+    "df": Role("degrees of freedom, of F both", ("df", "d.f.", "dof", "degrees of freedom")),
+    "df1": Role("degrees of freedom of the effect", ("df1", "df 1", "num df", "numerator df", "df effect")),
+    "df2": Role("degrees of freedom of the error", ("df2", "df 2", "den df", "denominator df", "df error")),
+    "p": Role(
+        "p value",
+        ("p", "p value", "p val", "sig", "sig.", "significance", "pr(>|t|)", "pr(>|z|)", "pr(>f)", "pr(>chisq)"),
+    ),
+    "test": Role("which test it was, in words", ("test", "method", "statistical test", "test type", "test used")),
+    "groups": Role("groups that an analysis of variance compares", ("k", "groups", "n groups", "number of groups")),
+    "shape": Role("size of a chi-square's table, as `2 x 3`", ("shape", "table size", "rows x columns")),
+    "conclusion": Role(
+        "what was concluded at the level .05", ("conclusion", "decision", "significant", "significant?"),
+    ),
+}  # fmt: skip
+
+STATISTICS = ("t", "F", "chi2", "z", "r")
+
+_NUMBER = r"[-+]?(?:\d{1,12}(?:\.\d{0,20})?|\.\d{1,20})(?:e(?:\+?0?\d|-\d{1,2}))?"
+"""Numbers of a size that tables print; longer ones are misread or no numbers."""
+_CELL = re.compile(
+    rf"(?:[a-z][\w ]*(?=[=<>]))?(?P<relation>[<>=])?\s*(?P<number>{_NUMBER})\s*(?P<percent>%?)"
+    r"(?:\s*[*+†‡a-d]{0,3}|\s*(?:±|\(|\[).*)"
+)
+_MEAN_SD = re.compile(rf"(?P<mean>{_NUMBER})\s*(?:±|\(|\[|\s)\s*(?:sd\s*=?\s*)?(?P<sd>{_NUMBER})\s*[)\]]?")
+_RESULT = re.compile(
+    rf"(?:(?P<kind>t|f|z|r|chi-?2?|chi-?sq\w*|x2)\s*(?:\((?P<df>[^)]*)\))?\s*=\s*)?(?P<value>{_NUMBER})[*†]*"
+    rf"(?:\s*[,;]\s*p\s*(?P<relation>[<>=])\s*(?P<p>{_NUMBER}))?"
+)
+_THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?![\d,])")
+_NOTHING = {"", "-", "--", "---", "/", "na", "n/a", "nan", "none", "."}
+_NOT_SIGNIFICANT = {"ns", "n.s.", "n. s."}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as it was printed."""
+
+    number: Decimal
+    """With its decimals: `Decimal("0.50")` has two."""
+    relation: str = "="
+    """`=`, `<` or `>`."""
+    percent: bool = False
+    """Whether a percent sign follows."""
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The least and the greatest value that may have been rounded to this one."""
+        return rounding_bounds(self.number)
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals were printed."""
+        exponent = self.number.as_tuple().exponent
+        assert isinstance(exponent, int)
+        return max(0, -exponent)
+
+    def __str__(self) -> str:
+        return f"{'' if self.relation == '=' else self.relation + ' '}{self.number}{'%' * self.percent}"
+
+
+@dataclass(frozen=True)
+class PrintedResult:
+    """A test's result in one cell, such as `F(2, 45) = 3.18, p = .051`."""
+
+    statistic: Decimal
+    kind: str | None = None
+    """One of `STATISTICS`, if the cell names it."""
+    dfs: tuple[Decimal, ...] = ()
+    p: Printed | None = None
+
+
+def plain(text: str) -> str:
+    r"""Return a header or cell without its typography: one case, plain minus signs, no tags and no TeX.
+
+    Examples
+    --------
+    >>> plain("<b>Final_participants</b>"), plain("$\\chi^2=6.35$"), plain("\u22120.28"), plain("P-Value")
+    ('final participants', 'chi2=6.35', '-0.28', 'p-value')
+    """
+    text = unicodedata.normalize("NFKC", text)
+    text = re.sub(r"</?[a-zA-Z][^<>]*>|\\(?:left|right|mathrm|text|,|;|!)|[$\\{}^]", "", text)
+    text = text.replace("χ", "chi").replace("_", " ").replace("≤", "<").replace("≥", ">")
+    text = re.sub("[\u2212\u2013\u2012\u2014]", "-", text).replace("×", "x")
+    return " ".join(text.casefold().split())
+
+
+def role_of(header: str) -> str | None:
+    """Return what a column is by its header, if it is known."""
+    words = plain(header).replace("-", " ")
+    return next((role for role, known in ROLES.items() if words in known.headers), None)
+
+
+def is_empty(cell: str) -> bool:
+    """Return whether nothing was printed in a cell."""
+    return plain(cell) in _NOTHING
+
+
+def read_number(cell: str) -> Printed | None:
+    """Return the number that a cell begins with, or None if it holds none that can be read.
+
+    Stars, and whatever stands in brackets or after a plus-minus sign, may follow.
+
+    Examples
+    --------
+    >>> str(read_number("1,303")), str(read_number("85.10%")), str(read_number("p < .001")), read_number("0,50")
+    ('1303', '85.10%', '< 0.001', None)
+    """
+    found = _CELL.fullmatch(_without_commas(plain(cell)))
+    if found is None:
+        return Printed(Decimal("0.05"), ">") if plain(cell) in _NOT_SIGNIFICANT else None
+    return Printed(Decimal(found["number"]), found["relation"] or "=", bool(found["percent"]))
+
+
+def read_mean_sd(cell: str) -> tuple[Printed, Printed] | None:
+    """Return mean and standard deviation of one cell, or None if it does not hold both.
+
+    Examples
+    --------
+    >>> [str(number) for number in read_mean_sd("5.20 (1.31)")]
+    ['5.20', '1.31']
+    """
+    found = _MEAN_SD.fullmatch(_without_commas(plain(cell)))
+    return found and (Printed(Decimal(found["mean"])), Printed(Decimal(found["sd"])))
+
+
+def read_result(cell: str) -> PrintedResult | None:
+    r"""Return the test's result that a cell holds, or None if it holds none that can be read.
+
+    Examples
+    --------
+    >>> read_result("f=6.8661")
+    PrintedResult(statistic=Decimal('6.8661'), kind='F', dfs=(), p=None)
+    >>> read_result("$\\chi^2$(3, N = 75) = 6.35").dfs
+    (Decimal('3'),)
+    """
+    text = plain(cell)
+    found = _RESULT.fullmatch(text)
+    if found is None:
+        return None
+    kind = found["kind"]
+    if kind is not None:
+        kind = {"t": "t", "f": "F", "z": "z", "r": "r"}.get(kind, "chi2")
+    p = Printed(Decimal(found["p"]), found["relation"]) if found["p"] else None
+    return PrintedResult(Decimal(found["value"]), kind, read_dfs(found["df"] or "", both=kind == "F") or (), p)
+
+
+def read_dfs(cell: str, *, both: bool) -> tuple[Decimal, ...] | None:
+    """Return degrees of freedom, without a number of observations; None if they cannot be read.
+
+    With `both`, as of F, a comma stands between two of them; otherwise it groups thousands.
+
+    Examples
+    --------
+    >>> read_dfs("(2, 45.31)", both=True), read_dfs("3, N = 75", both=False), read_dfs("12,809", both=False)
+    ((Decimal('2'), Decimal('45.31')), (Decimal('3'),), (Decimal('12809'),))
+    """
+    text = plain(cell).strip("() ")
+    parts = re.split(r"[,;/]\s*", text if both else _without_commas(text))
+    parts = [part for part in parts if not re.match(r"n\s*=", part)]
+    if not 1 <= len(parts) <= 1 + both or not all(re.fullmatch(_NUMBER, part) for part in parts):
+        return None
+    return tuple(Decimal(part) for part in parts)
+
+
+def read_shape(cell: str) -> tuple[int, int] | None:
+    """Return rows and columns of a table, such as `2 x 3`.
+
+    Examples
+    --------
+    >>> read_shape("2 × 3")
+    (2, 3)
+    """
+    found = re.fullmatch(r"(\d+)\s*(?:x|by|,)\s*(\d+)", plain(cell))
+    return found and (int(found[1]), int(found[2]))
+
+
+def _without_commas(text: str) -> str:
+    return _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)

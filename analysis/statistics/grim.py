@@ -1,0 +1,257 @@
+"""GRIM and GRIMMER: whether any whole numbers at all can have the mean and the standard deviation that were printed."""
+
+from decimal import Decimal, InvalidOperation, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor, isqrt
+
+from batteries.errors import InputError
+
+MOST_DIGITS = 200
+"""Digits that a printed number may have."""
+
+
+def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
+    r"""Return the least and the greatest value that may have been rounded to what is printed.
+
+    Parameters
+    ----------
+    printed : str or Decimal
+        The number as printed: its decimals count, so `0.50` is not `0.5`.
+
+    Raises
+    ------
+    InputError
+        If this is not a number.
+
+    Notes
+    -----
+    With :math:`d` decimals they are :math:`x \pm 10^{-d}/2`, both included. A value exactly half way is printed upwards
+    by schools, to the even neighbour by standards, and to either by programs that round binary fractions; all pass.
+
+    Examples
+    --------
+    >>> [str(bound) for bound in rounding_bounds("0.50")]
+    ['99/200', '101/200']
+    """
+    number = _decimal(printed)
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    half = Fraction(10) ** exponent / 2
+    return Fraction(number) - half, Fraction(number) + half
+
+
+def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] | None = None) -> bool:
+    r"""Return whether whole numbers can have a printed mean: the GRIM test.
+
+    Parameters
+    ----------
+    mean : str or Decimal
+        The mean as printed, with its decimals; a percentage as a share with two more of them.
+    n : int
+        Participants.
+    items : int
+        Whole numbers that each participant's value is the mean of.
+    scale : tuple of int, optional
+        Lowest and highest answer.
+
+    Raises
+    ------
+    InputError
+        If `mean` is not a number, `n` or `items` is not positive, or the scale is empty.
+
+    Notes
+    -----
+    Of :math:`N` = `n` :math:`\times` `items` whole numbers the sum is whole. The mean is possible if a whole number
+    :math:`S` has
+
+    .. math:: m - \tfrac12 10^{-d} \le S / N \le m + \tfrac12 10^{-d}
+
+    where :math:`d` is the number of decimals (see `rounding_bounds`), and with a scale from :math:`a` to :math:`b` if
+    also :math:`N a \le S \le N b`. With :math:`N > 10^d` every mean within the scale is possible.
+
+    References
+    ----------
+    Brown, N. J. L., & Heathers, J. A. J. (2017). The GRIM test: A simple technique detects numerous anomalies in the
+    reporting of results in psychology. Social Psychological and Personality Science, 8, 363-369.
+
+    Examples
+    --------
+    Of 28 whole numbers no mean rounds to 5.19 (145/28 is 5.18 and 146/28 is 5.21), but of 28 times 3 one does.
+
+    >>> grim("5.19", 28), grim("5.18", 28), grim("5.19", 28, items=3)
+    (False, True, True)
+    """
+    return bool(_sums(mean, n, items, scale))
+
+
+def nearest_means(mean: str | Decimal, n: int, *, items: int = 1) -> tuple[str, str]:
+    """Return the possible means next to a printed one, below and above, with as many decimals.
+
+    Parameters are those of `grim`.
+
+    Examples
+    --------
+    >>> nearest_means("5.19", 28)
+    ('5.18', '5.21')
+    """
+    number, total = _decimal(mean), _positive(n, "n") * _positive(items, "items")
+    sum_below = floor(Fraction(number) * total)
+    with localcontext() as context:
+        context.prec = MOST_DIGITS
+        below, above = (str((Decimal(whole) / total).quantize(number)) for whole in (sum_below, sum_below + 1))
+    return below, above
+
+
+def grimmer(
+    mean: str | Decimal,
+    sd: str | Decimal,
+    n: int,
+    *,
+    items: int = 1,
+    scale: tuple[int, int] | None = None,
+    ddof: int = 1,
+) -> bool:
+    r"""Return whether whole numbers can have a printed mean and standard deviation: the GRIMMER test, made exact.
+
+    Parameters
+    ----------
+    mean, sd : str or Decimal
+        As printed, with their decimals.
+    n : int
+        Participants, at least 2.
+    items : int
+        Whole numbers that each participant's value is the mean of.
+    scale : tuple of int, optional
+        Lowest and highest answer.
+    ddof : int
+        What was taken from `n` under the variance: 1 (the sample's), or 0.
+
+    Raises
+    ------
+    InputError
+        If `mean` or `sd` is not a number, `n` is below 2, `items` is not positive, or the scale is empty.
+
+    Notes
+    -----
+    Let :math:`y_i` be the participants' sums over their :math:`k` items, :math:`S = \sum y_i` and
+    :math:`Q = \sum y_i^2`. The printed mean bounds :math:`S` as in `grim`, and the printed standard deviation bounds
+
+    .. math:: Q = (n - \mathrm{ddof})\, k^2 s^2 + S^2 / n.
+
+    Anaya (2016) and Allard (2018) ask that some whole :math:`Q` lies within the bounds and is even where :math:`S` is,
+    odd where it is. This is necessary but not sufficient: with few participants, or near the ends of a scale, there may
+    still be no numbers with that :math:`S` and :math:`Q`. Here such numbers are looked for, so that the test says no
+    exactly where no data set exists.
+
+    References
+    ----------
+    Anaya, J. (2016). The GRIMMER test: A method for testing the validity of reported measures of variability. PeerJ
+    Preprints, 4, e2400v1.
+    Allard, A. (2018). Analytic-GRIMMER: A new way of testing the possibility of standard deviations.
+
+    Examples
+    --------
+    The sum and the sum of squares of whole numbers are both odd or both even, which 5.23 and 2.55 of 35 are not.
+
+    >>> grimmer("5.23", "2.55", 35), grimmer("5.23", "2.56", 35)
+    (False, True)
+    """
+    if n < 2:
+        raise InputError(f"n is {n}; a standard deviation needs at least 2 participants.")
+    sums = _sums(mean, n, items, scale)
+    least_sd, greatest_sd = rounding_bounds(sd)
+    if greatest_sd < 0:
+        return False
+    weight = (n - ddof) * items**2
+    least, greatest = max(least_sd, Fraction(0)) ** 2 * weight, greatest_sd**2 * weight
+    for total in sums:
+        lowest, highest = _limits(total, n, floor(greatest)) if scale is None else (items * end for end in scale)
+        # Counted from the lowest value, so that what is looked for are numbers from 0 to `top`.
+        from_zero, top = total - n * lowest, highest - lowest
+        mean_part = Fraction(from_zero**2, n)
+        fewest, most = _extreme_squares(n, from_zero, top)
+        first, last = max(fewest, ceil(least + mean_part)), min(most, floor(greatest + mean_part))
+        first += (first - from_zero) % 2
+        if any(_exists(n, from_zero, squares, top) for squares in range(first, last + 1, 2)):
+            return True
+    return False
+
+
+def _sums(mean: str | Decimal, n: int, items: int, scale: tuple[int, int] | None) -> range:
+    """Return the sums that the printed mean allows."""
+    total = _positive(n, "n") * _positive(items, "items")
+    low, high = rounding_bounds(mean)
+    least, greatest = ceil(low * total), floor(high * total)
+    if scale is not None:
+        lowest, highest = scale
+        if lowest >= highest:
+            raise InputError(f"the scale goes from {lowest} to {highest}; name its lowest answer first.")
+        least, greatest = max(least, lowest * total), min(greatest, highest * total)
+    return range(least, greatest + 1)
+
+
+def _limits(total: int, n: int, squares: int) -> tuple[int, int]:
+    """Return bounds of each of `n` numbers with this sum and at most this sum of squared deviations."""
+    furthest = isqrt(squares) + 1
+    return total // n - furthest, total // n + 1 + furthest
+
+
+def _extreme_squares(n: int, total: int, top: int) -> tuple[int, int]:
+    """Return the least and the greatest sum of squares of `n` whole numbers from 0 to `top` with this sum."""
+    each, n_above = divmod(total, n)
+    n_top, rest = divmod(total, top) if top else (0, 0)
+    return (n - n_above) * each**2 + n_above * (each + 1) ** 2, n_top * top**2 + rest**2
+
+
+@lru_cache(maxsize=100_000)
+def _exists(n: int, total: int, squares: int, top: int) -> bool:
+    """Return whether `n` whole numbers from 0 to `top` have this sum and sum of squares, of the same parity."""
+    if n == 0:
+        return total == squares == 0
+    if not 0 <= total <= n * top:
+        return False
+    fewest, most = _extreme_squares(n, total, top)
+    if not fewest <= squares <= most:
+        return False
+    each, n_above = divmod(total, n)
+    # Of numbers as equal as can be, each pair of equals may be moved apart by one, which adds 2 to the squares.
+    pairs = (n - n_above) // 2 * (0 < each < top) + n_above // 2 * (each + 2 <= top)
+    if squares - fewest <= 2 * pairs:
+        return True
+    if n == 2:
+        root = isqrt(2 * squares - total**2)
+        return root**2 == 2 * squares - total**2
+    if n == 4 and not _is_sum_of_three_squares(4 * squares - total**2):  # of a+b-c-d, a-b+c-d and a-b-c+d
+        return False
+    # A number x, c times, takes c n (x - mean)^2 / (n - c) of the sum of squared deviations, or more.
+    deviations = n * squares - total**2
+    greatest = min(top, (total + isqrt((n - 1) * deviations)) // n)
+    return any(
+        _exists(n - count, total - count * value, squares - count * value**2, value - 1)
+        for value in range(greatest, each, -1)
+        for count in range(n * deviations // ((value * n - total) ** 2 + deviations), 0, -1)
+    )
+
+
+def _is_sum_of_three_squares(number: int) -> bool:
+    """Return whether three whole numbers have squares with this positive sum (Legendre's theorem)."""
+    while number % 4 == 0:
+        number //= 4
+    return number % 8 != 7
+
+
+def _decimal(printed: str | Decimal) -> Decimal:
+    try:
+        number = Decimal(printed)
+    except InvalidOperation:
+        raise InputError(f"`{printed}` is not a number; write it with a decimal point, as 0.50.") from None
+    if not number.is_finite() or abs(number.adjusted()) + len(number.as_tuple().digits) > MOST_DIGITS // 2:
+        raise InputError(f"`{printed}` is not a number that data can have.")
+    return number
+
+
+def _positive(number: int, name: str) -> int:
+    if number < 1:
+        raise InputError(f"{name} is {number}; it must be 1 or more.")
+    return number

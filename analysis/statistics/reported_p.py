@@ -1,0 +1,122 @@
+"""The p values and degrees of freedom that a printed test statistic allows, given that it was rounded."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from math import inf, sqrt
+
+import numpy as np
+from scipy.stats import chi2, f, norm, t
+
+from analysis.statistics.intervals import Interval
+
+Bounds = tuple[Fraction, Fraction]
+"""The least and the greatest value that may have been rounded to what is printed."""
+
+DF_POINTS = 9
+"""Points between the bounds of degrees of freedom that were rounded."""
+
+MOST_DF = 10**6
+"""Where t is as good as normal; no greater degrees of freedom are looked for."""
+
+
+def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
+    r"""Return the least and the greatest p value of a statistic that was rounded.
+
+    Parameters
+    ----------
+    kind : str
+        `t`, `F`, `chi2`, `z` or `r`.
+    statistic : tuple of Fraction
+        Its bounds.
+    dfs : sequence of tuple of Fraction
+        Bounds of each of its degrees of freedom: two for `F`, one for `t`, `chi2` and `r`, none for `z`.
+
+    Returns
+    -------
+    Interval
+        Of `t`, `z` and `r`, two-sided.
+
+    Notes
+    -----
+    p falls as the statistic grows. With the degrees of freedom it rises or falls; of F it may also turn, so where they
+    were rounded it is computed at nine points between their bounds. A correlation is tested by
+    :math:`t = r \sqrt{\nu / (1 - r^2)}`.
+
+    References
+    ----------
+    Nuijten, M. B., Hartgerink, C. H. J., van Assen, M. A. L. M., Epskamp, S., & Wicherts, J. M. (2016). The prevalence
+    of statistical reporting errors in psychology (1985-2013). Behavior Research Methods, 48, 1205-1226.
+
+    Examples
+    --------
+    The 97.5 % point of t with 10 degrees of freedom is 2.228.
+
+    >>> from analysis.statistics.grim import rounding_bounds
+    >>> [round(p, 4) for p in possible_p("t", rounding_bounds("2.228"), [(Fraction(10), Fraction(10))])]
+    [0.05, 0.0501]
+    """
+    low, high = (float(bound) for bound in statistic)
+    if kind in {"t", "z", "r"}:
+        nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+        low, high = nearest, max(abs(low), abs(high))
+    grids = [np.linspace(float(first), float(last), DF_POINTS if first < last else 1).tolist() for first, last in dfs]
+    possible = [_p(kind, value, df) for value in (low, high) for df in product(*grids)]
+    return Interval(min(possible), max(possible))
+
+
+def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
+    """Return the least and the greatest whole degrees of freedom with which a statistic can have a p value.
+
+    Parameters
+    ----------
+    kind : str
+        `t`, `chi2` or `r`, whose p goes only one way as the degrees of freedom grow.
+    statistic : tuple of Fraction
+        Bounds of the statistic.
+    p : Interval
+        Bounds of the p value.
+
+    Returns
+    -------
+    Interval or None
+        None if no degrees of freedom give it; infinite above where `MOST_DF` do.
+
+    Examples
+    --------
+    A chi-square of 6.3549 has p = .0956 with 3 degrees of freedom only, and one of 0.7795 never has p = .7795.
+
+    >>> from analysis.statistics.grim import rounding_bounds
+    >>> possible_df("chi2", rounding_bounds("6.3549"), Interval(0.09555, 0.09565))
+    Interval(low=3, high=3)
+    >>> possible_df("chi2", rounding_bounds("0.7795"), Interval(0.77945, 0.77955)) is None
+    True
+    """
+    dfs = range(1, MOST_DF + 1)
+
+    def bounds(df: int) -> Interval:
+        return possible_p(kind, statistic, [(Fraction(df), Fraction(df))])
+
+    if kind == "chi2":  # p grows with them
+        first = bisect_left(dfs, True, key=lambda df: bounds(df).high >= p.low)
+        after = bisect_left(dfs, True, key=lambda df: bounds(df).low > p.high)
+    else:
+        first = bisect_left(dfs, True, key=lambda df: bounds(df).low <= p.high)
+        after = bisect_left(dfs, True, key=lambda df: bounds(df).high < p.low)
+    return Interval(first + 1, inf if after == MOST_DF else after) if first < after else None
+
+
+def _p(kind: str, statistic: float, dfs: Sequence[float]) -> float:
+    match kind:
+        case "t":
+            return 2 * float(t.sf(statistic, *dfs))
+        case "z":
+            return 2 * float(norm.sf(statistic))
+        case "r":
+            explained = statistic**2
+            return 0.0 if explained >= 1 else 2 * float(t.sf(statistic * sqrt(dfs[0] / (1 - explained)), *dfs))
+        case "chi2":
+            return float(chi2.sf(statistic, *dfs))
+        case _:
+            return float(f.sf(statistic, *dfs))
