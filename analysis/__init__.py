@@ -1,22 +1,29 @@
-"""What the answers say: exclusions, accuracy, differences, figures and the report.
+"""What the answers say: exclusions, accuracy, models, tests, figures, report; and whether printed numbers can be true.
 
 Read the room in the order the data walk through it:
 
-    columns.py          the columns of the view `trials` and of the tidy table, and the words every table shares
-    raw_rows.py         rows out of a store (read-only) or out of a CSV export of it
-    data.py             `read_trials`: the tidy table, a row a trial, scored by the graders of `batteries`
-    provenance.py       `data_digest`, and what a report must say of where its numbers come from
-    exclusions.py       `apply_exclusions`: the preregistered rules in their order, and the flow table that adds up
-    intervals.py        Wilson's interval (weighted too), the participant bootstrap, MOVER for a difference
-    accuracy.py         `accuracy`: proportion correct by subject and factors
-    differences.py      `differences`: people minus model over the same items in the same mixture
-    model_answers.py    answers of models that were none, and stored scoring beside ours
-    figures.py, svg.py  the figures, as stable SVG with text as text
-    wording.py          numbers in words
-    report.py           `render_report`: one self-contained HTML page
-    csv_text.py         cells that a spreadsheet will not take for formulas
-    output_folder.py    files moved into place together, and nobody else's files touched
-    analyze.py          `analyze`: all of it, from a table and a plan to a folder
+    columns.py              the columns of the view `trials` and of the tidy table, and the words every table shares
+    raw_rows.py, data.py    `read_trials`: the tidy table of a store or its export, scored by the graders of `batteries`
+    patterns.py             what the answers tell of how they came about
+    data_file.py            any other tidy file
+    provenance.py           `data_digest`, and what a report must say of where its numbers come from
+    lock.py, registration.py    plans stamped before data are seen, and how far they were followed
+    exclusion_steps.py, exclusions.py, exclusions_by_group.py
+                            the preregistered rules, and flow tables that add up
+    accuracy.py, differences.py, comparisons.py
+                            proportion correct, and people beside models over the same items
+    model_answers.py        answers of models that were none, and stored scoring beside ours
+    statistics/             intervals, tests, mixed models and the rest: numbers in, named numbers out
+    study_rows.py, chosen_rows.py   the rows that a plan's tables, models and tests are about
+    planned_*.py            those tables, models and tests, their figures and their words
+    sensitivity.py          all of it again without each exclusion rule
+    simulated_answers.py, power.py, planned_power.py    how many participants it takes
+    figures/, study_figures.py, figure_files.py         the figures, and which a study gets
+    wording.py, shown_tables.py, study_notes.py, methods.py, references.py    numbers in words
+    report*.py, templates/  one self-contained HTML page
+    csv_text.py, output_folder.py   cells that a spreadsheet will not take for formulas; files moved into place together
+    analyze.py, analyze_data.py     all of it, from a study's trials or any table and a plan to a folder
+    audit/                  whether published numbers can be true
 
 Nothing here draws from a global generator. People (`human`) and `simulated` participants are never put together.
 """

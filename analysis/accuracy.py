@@ -11,8 +11,12 @@ from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 
 MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
+COUNTED_COLUMNS = ("kind", "participant", "run", "correct")
+"""What `participant_counts` needs besides the factors."""
 TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "accuracy_people", "accuracy_model",
-                 "difference"}  # fmt: skip
+                 "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
+                 "n_items_only_people", "equivalence_margin", "is_equivalent", "equivalence_ci_low",
+                 "equivalence_ci_high", "difference"}  # fmt: skip
 
 
 def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
@@ -37,7 +41,7 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         each cell's bootstrap starts from the plan's seed, so a cell does not depend on the others.
     """
     check_factors(trials, by)
-    kept = kept_trials(trials)
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, *by])
     counts = participant_counts(kept, by)
     rows: list[tuple[Any, ...]] = []
     for cell, members in counts.groupby(["kind", "subject", *by], dropna=False, sort=False):
@@ -47,11 +51,12 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     return ordered_table(rows, ["kind", "subject"], by, MEASURES, kept)
 
 
-def kept_trials(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the test trials that are in the analysis."""
+def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return the test trials that are in the analysis, with all their columns or some."""
     if "excluded_by" not in trials.columns:
         raise InputError("the trials have no column `excluded_by`; apply the exclusions first (apply_exclusions).")
-    return trials[trials["excluded_by"].isna() & (trials["phase"] == "test")]
+    is_kept = trials["excluded_by"].isna() & (trials["phase"] == "test")
+    return trials[is_kept] if columns is None else trials[list(columns)][is_kept]
 
 
 def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

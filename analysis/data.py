@@ -1,11 +1,14 @@
 """The one tidy table: a row a trial, its factors as columns, scored by the graders of `batteries`."""
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import (
@@ -14,19 +17,23 @@ from analysis.columns import (
     BEFORE_FACTORS,
     DECIMAL,
     FIXED_COLUMNS,
-    JSON,
     NEVER_EMPTY,
+    PATTERNS,
     SIGNALS,
     TEXT,
+    VIEW_COLUMNS,
     WHOLE,
     YES_NO,
 )
 from analysis.patterns import patterns
-from analysis.raw_rows import read_raw_rows
+from analysis.raw_rows import OFTEN_NEW, read_raw_rows
 from batteries.errors import InputError
 from batteries.tasks import task_named
 
 NUMBER_NOT_THERE = {"", "NA", "NaN", "nan"}
+JSON_DECODER = json.JSONDecoder()
+TOLD_BY = ("kind", "session", "trial_index", "phase", "task", "content", "response", "rt_ms")
+"""The columns that tell of the patterns."""
 
 
 def read_trials(path: Path) -> pd.DataFrame:
@@ -63,48 +70,83 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
     """
     if rows.empty:
         raise InputError(f"{where}: there are no trials yet; collect or import answers first.")
-    rows = rows.reset_index(drop=True).astype(object)
-    rows = rows.where(rows.notna(), None)
+    raw = {column: _as_text(rows[column]) if column in TEXT else rows[column] for column in VIEW_COLUMNS}
+    del rows  # what was read from a file is given back column by column
+    cells = {column: _Cells.of(column, raw.pop(column)) for column in VIEW_COLUMNS}
     for column in NEVER_EMPTY:
-        if rows[column].isna().any():
-            raise InputError(f"{where}, row {_first(rows[column].isna())}: `{column}` is empty; export the data again.")
-    typed: dict[str, Any] = {column: rows[column].map(str, na_action="ignore").astype("str") for column in TEXT}
-    typed |= {column: _converted(rows[column], _whole, "Int64", "a whole number", where) for column in WHOLE}
-    typed |= {column: _converted(rows[column], _decimal, "float64", "a number", where) for column in DECIMAL}
-    typed |= {column: _converted(rows[column], _yes_no, "boolean", "0 or 1", where) for column in YES_NO}
-    typed |= {column: _converted(rows[column], json.loads, "object", "JSON", where) for column in JSON}
-    table = pd.DataFrame(typed)
-    _refuse_unknown_words(table, where)
-    _refuse_unbalanced_books(table, where)
-    factors = _factors(table["factors"], table["item_id"], where)
-    scores = _scores(rows, table, where)
-    table = pd.concat([table, scores, _signals(table), _jspsych(table), patterns(table)], axis=1)
-    return pd.concat([table[list(BEFORE_FACTORS)], factors, table[list(AFTER_FACTORS)]], axis=1)
+        if (cells[column].number < 0).any():
+            row = cells[column].first_row(-1)
+            raise InputError(f"{where}, row {row + 1}: `{column}` is empty; export the data again.")
+    table = {column: cells[column].spread(cells[column].distinct, "str") for column in TEXT}
+    for columns, convert, dtype, what in (
+        (WHOLE, _whole, "Int64", "a whole number"),
+        (DECIMAL, _decimal, "float64", "a number"),
+        (YES_NO, _yes_no, "boolean", "0 or 1"),
+    ):
+        for column in columns:
+            numbers = cells.pop(column)
+            table[column] = numbers.spread(numbers.converted(convert, what, where), dtype)
+    values = {column: cells[column].converted(_json, "JSON", where)
+              for column in ("factors", "content", "key", "response")}  # fmt: skip
+    table |= {column: cells[column].spread(values[column], "object") for column in ("content", "key", "response")}
+    table |= _signals(cells.pop("signals"), table, where)
+    table |= _jspsych(cells.pop("jspsych"), table["rt_ms"], where)
+    _refuse_unknown_words(cells, where)
+    _refuse_unbalanced_books(cells, table["trial_index"], where)
+    found = patterns(pd.DataFrame({column: table[column] for column in TOLD_BY}, copy=False))
+    table |= {column: found[column] for column in PATTERNS}
+    factors = _factors(cells["factors"], values["factors"], table["item_id"], where)
+    table |= _scores(cells, values, table, where)
+    ordered = {column: table[column] for column in BEFORE_FACTORS} | factors
+    return pd.DataFrame(ordered | {column: table[column] for column in AFTER_FACTORS}, copy=False)
 
 
-def _first(mask: pd.Series) -> int:
-    return int(np.flatnonzero(mask.to_numpy(dtype=bool))[0]) + 1
+@dataclass(frozen=True)
+class _Cells:
+    """A column of raw cells. What is made of a cell is made once, however many rows have it, and then spread."""
 
+    name: str
+    distinct: list[Any]
+    """The cells that differ, in the order in which they first come; in columns that hardly repeat, each."""
+    number: npt.NDArray[np.int32]
+    """Which of them each row has; -1 where it has none."""
 
-def _converted(cells: pd.Series, convert: Callable[[Any], Any], dtype: str, what: str, where: str) -> pd.Series:
-    """Return the cells converted, each distinct cell once; None stays missing."""
-    known: dict[Any, Any] = {}
-    values: list[Any] = []
-    for row, cell in enumerate(cells.tolist(), start=1):
-        if cell is None:
-            values.append(None)
-            continue
-        identity = (type(cell), cell)
-        if identity not in known:
+    @classmethod
+    def of(cls, name: str, cells: pd.Series) -> "_Cells":
+        if name in OFTEN_NEW:
+            there = cells.notna().to_numpy()
+            return cls(name, cells[there].tolist(), np.where(there, there.cumsum(dtype="int32") - 1, -1))
+        number, distinct = pd.factorize(cells)
+        return cls(name, distinct.tolist(), number.astype("int32"))
+
+    def first_row(self, number: int) -> int:
+        return int(np.argmax(self.number == number))
+
+    def converted(self, convert: Callable[[Any], Any], what: str, where: str) -> list[Any]:
+        """Return what each distinct cell is converted to."""
+        values = []
+        for number, cell in enumerate(self.distinct):
             try:
-                known[identity] = convert(cell)
+                values.append(convert(cell))
             except (ValueError, TypeError, OverflowError, RecursionError):
                 shown = str(cell) if len(str(cell)) < 60 else f"{str(cell)[:60]}..."
                 raise InputError(
-                    f"{where}, row {row}: `{cells.name}` is {shown!r}, which is not {what}; export the data again."
+                    f"{where}, row {self.first_row(number) + 1}: `{self.name}` is {shown!r}, which is not {what}; "
+                    "export the data again."
                 ) from None
-        values.append(known[identity])
-    return pd.Series(values, dtype=dtype, index=cells.index)
+        return values
+
+    def spread(self, values: Sequence[Any], dtype: str, empty: Any = None) -> pd.Series:
+        """Return for each row the value of its cell; `values` are those of the distinct cells."""
+        column = pd.Series([*values, empty], dtype=dtype).array.take(self.number)  # -1 takes the last
+        return pd.Series(column, dtype=dtype, copy=False)
+
+
+def _as_text(cells: pd.Series) -> pd.Series:
+    distinct = cells.cat.categories if isinstance(cells.dtype, pd.CategoricalDtype) else cells
+    if pd.api.types.infer_dtype(distinct, skipna=True) in {"string", "empty"}:
+        return cells
+    return cells.astype(object).map(str, na_action="ignore")
 
 
 def _whole(cell: Any) -> int | None:
@@ -121,7 +163,7 @@ def _decimal(cell: Any) -> float | None:
     if cell in NUMBER_NOT_THERE:
         return None
     number = float(cell)
-    if not np.isfinite(number):
+    if not math.isfinite(number):
         raise ValueError
     return number
 
@@ -136,26 +178,52 @@ def _yes_no(cell: Any) -> bool | None:
         raise ValueError from None
 
 
-def _refuse_unknown_words(table: pd.DataFrame, where: str) -> None:
+def _json(cell: Any) -> Any:
+    """Return what `json.loads` does, which takes as long again to look for spaces around the text."""
+    try:
+        value, end = JSON_DECODER.raw_decode(cell)
+    except (ValueError, TypeError):
+        return json.loads(cell)
+    return value if end == len(cell) else json.loads(cell)
+
+
+def _json_object(cell: Any) -> dict[str, Any] | None:
+    value = _json(cell)
+    if value is None or isinstance(value, dict):
+        return value
+    raise ValueError
+
+
+def _noted(cell: Any) -> tuple[Any, Any, Any] | None:
+    """Return what jsPsych notes of a trial."""
+    noted = _json_object(cell)
+    if noted is None:
+        return None
+    return noted.get("trial_type"), noted.get("plugin_version"), noted.get("time_elapsed_ms")
+
+
+def _refuse_unknown_words(cells: dict[str, _Cells], where: str) -> None:
     for column, allowed in ALLOWED.items():
-        strange = ~table[column].isin(allowed)
-        if strange.any():
-            raise InputError(
-                f"{where}, row {_first(strange)}: `{column}` is {table[column][strange].iloc[0]!r}; "
-                f"it must be one of {', '.join(allowed)}."
-            )
-    unnamed = (table["kind"] == "model") & table["run"].isna()
+        for number, word in enumerate(cells[column].distinct):
+            if word not in allowed:
+                raise InputError(
+                    f"{where}, row {cells[column].first_row(number) + 1}: `{column}` is {word!r}; "
+                    f"it must be one of {', '.join(allowed)}."
+                )
+    is_model = cells["kind"].spread([kind == "model" for kind in cells["kind"].distinct], "bool", empty=False)
+    unnamed = is_model.to_numpy() & (cells["run"].number < 0)
     if unnamed.any():
-        raise InputError(f"{where}, row {_first(unnamed)}: a model's trial without `run`; label the run.")
+        raise InputError(f"{where}, row {int(np.argmax(unnamed)) + 1}: a model's trial without `run`; label the run.")
 
 
-def _refuse_unbalanced_books(table: pd.DataFrame, where: str) -> None:
-    doubled = table.duplicated(["session", "trial_index"])
+def _refuse_unbalanced_books(cells: dict[str, _Cells], trial_index: pd.Series, where: str) -> None:
+    session = cells["session"]
+    doubled = pd.DataFrame({"session": session.number, "trial_index": trial_index}, copy=False).duplicated().to_numpy()
     if doubled.any():
-        row = table[doubled].iloc[0]
+        row = int(np.argmax(doubled))
         raise InputError(
-            f"{where}: session `{row['session']}` has more than one row for trial {row['trial_index']}; "
-            "a trial is one row: take the double out, or export again."
+            f"{where}: session `{session.distinct[session.number[row]]}` has more than one row for trial "
+            f"{trial_index.iloc[row]}; a trial is one row: take the double out, or export again."
         )
     for whole, part, sentence in (
         ("session", "participant", "session `{0}` belongs to more than one participant"),
@@ -164,17 +232,19 @@ def _refuse_unbalanced_books(table: pd.DataFrame, where: str) -> None:
         ("participant", "kind", "participant `{0}` is of more than one kind"),
         ("run", "session", "the label `{0}` names more than one run"),
     ):
-        pairs = table[[whole, part]].dropna().drop_duplicates()
-        mixed = pairs[whole][pairs[whole].duplicated()]
-        if not mixed.empty:
-            raise InputError(f"{where}: {sentence.format(mixed.iloc[0])}; give each its own name.")
+        n_parts = max(len(cells[part].distinct), 1)
+        both = (cells[whole].number >= 0) & (cells[part].number >= 0)
+        pairs = pd.unique(cells[whole].number[both].astype("int64") * n_parts + cells[part].number[both])
+        mixed = pd.Series(pairs // n_parts).duplicated().to_numpy()
+        if mixed.any():
+            name = cells[whole].distinct[pairs[mixed][0] // n_parts]
+            raise InputError(f"{where}: {sentence.format(name)}; give each its own name.")
 
 
-def _factors(cells: pd.Series, item_ids: pd.Series, where: str) -> pd.DataFrame:
+def _factors(cells: _Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
     """Return a column a factor; levels of one type keep it, levels of mixed types become text."""
     names: dict[str, None] = {}
-    distinct = {id(levels): (levels, item) for levels, item in zip(cells.tolist(), item_ids.tolist(), strict=True)}
-    for levels, item in distinct.values():
+    for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
         if not isinstance(levels, dict):
             raise InputError(f"{where}: the factors of item `{item}` are no JSON object; export the data again.")
         for name, level in levels.items():
@@ -188,21 +258,21 @@ def _factors(cells: pd.Series, item_ids: pd.Series, where: str) -> pd.DataFrame:
             names[name] = None
     columns = {}
     for name in sorted(names):
-        levels_of = {place: levels.get(name) for place, (levels, _) in distinct.items()}
-        columns[name] = _one_type([levels_of[id(levels)] for levels in cells.tolist()], name, where)
-    return pd.DataFrame(columns, index=cells.index)
+        levels, dtype = _one_type([levels.get(name) for levels in distinct], name, where)
+        columns[name] = cells.spread(levels, dtype)
+    return columns
 
 
-def _one_type(levels: list[Any], name: str, where: str) -> pd.Series:
+def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]:
     kinds = {type(level) for level in levels if level is not None}
     if kinds <= {str}:
-        return pd.Series(levels, dtype="str")
+        return levels, "str"
     if kinds == {bool}:
-        return pd.Series(levels, dtype="boolean")
+        return levels, "boolean"
     if kinds == {int}:
-        return pd.Series(levels, dtype="Int64")
+        return levels, "Int64"
     if kinds <= {int, float}:
-        return pd.Series(levels, dtype="Float64")
+        return levels, "Float64"
     written: dict[str, Any] = {}
     for level in levels:
         text = level if isinstance(level, str) else json.dumps(level)
@@ -210,59 +280,74 @@ def _one_type(levels: list[Any], name: str, where: str) -> pd.Series:
             raise InputError(
                 f"{where}: the factor `{name}` has a level {text} as text and as number; write it in one way."
             )
-    return pd.Series([None if v is None else v if isinstance(v, str) else json.dumps(v) for v in levels], dtype="str")
+    return [None if v is None else v if isinstance(v, str) else json.dumps(v) for v in levels], "str"
 
 
-def _signals(table: pd.DataFrame) -> pd.DataFrame:
+def _signals(cells: _Cells, table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
     """Return a column a signal: zero where a browser answered and told of none, missing where none answered."""
     from_browser = (table["source"] == "web") & table["received_at"].notna() & (table["missing"] != "interrupted")
-    told = [signals or {} for signals in table["signals"].where(table["signals"].notna(), None)]
-    columns = {
-        column: pd.Series([signals.get(column.removeprefix("signal_"), 0) for signals in told], dtype="Int64")
-        for column in SIGNALS
+    told = [signals or {} for signals in cells.converted(_json_object, "a JSON object", where)]
+    columns = {}
+    for column in SIGNALS:
+        counts = [signals.get(column.removeprefix("signal_"), 0) for signals in told]
+        columns[column] = cells.spread(counts, "Int64", empty=0).where(from_browser)
+    return columns
+
+
+def _jspsych(cells: _Cells, rt_ms: pd.Series, where: str) -> dict[str, pd.Series]:
+    noted = cells.converted(_noted, "a JSON object", where)
+    is_noted = cells.spread([each is not None for each in noted], "bool", empty=False)
+    known: dict[Any, Any] = {None: None}  # so that equal texts are one
+    return {
+        "trial_type": cells.spread([each and known.setdefault(each[0], each[0]) for each in noted], "str"),
+        "plugin_version": cells.spread([each and known.setdefault(each[1], each[1]) for each in noted], "str"),
+        "time_elapsed": cells.spread([each and each[2] for each in noted], "float64"),
+        "rt": rt_ms.where(is_noted).round(),
     }
-    return pd.DataFrame({column: values.where(from_browser) for column, values in columns.items()})
 
 
-def _jspsych(table: pd.DataFrame) -> pd.DataFrame:
-    told = [noted or {} for noted in table["jspsych"].where(table["jspsych"].notna(), None)]
-    return pd.DataFrame(
-        {
-            "trial_type": pd.Series([noted.get("trial_type") for noted in told], dtype="str"),
-            "plugin_version": pd.Series([noted.get("plugin_version") for noted in told], dtype="str"),
-            "time_elapsed": pd.Series([noted.get("time_elapsed_ms") for noted in told], dtype="float64"),
-            "rt": table["rt_ms"].where(table["jspsych"].notna()).round(),
-        }
-    )
-
-
-def _scores(rows: pd.DataFrame, table: pd.DataFrame, where: str) -> pd.DataFrame:
+def _scores(
+    cells: dict[str, _Cells], values: dict[str, list[Any]], table: dict[str, pd.Series], where: str
+) -> dict[str, pd.Series]:
     """Return `correct`, `score` and `chance`; equal answers to equal items are graded once."""
-    grades: dict[tuple[Any, ...], tuple[bool | None, float | None]] = {}
-    chances: dict[tuple[str, str], float] = {}
+    is_valid = table["valid"].fillna(True).to_numpy(dtype=bool)
+    parts = [*(cells[column].number for column in ("task", "content", "key", "response")), is_valid.astype("int32")]
+    answers = _together(parts)
+    chances: dict[tuple[int, int], float] = {}
     correct, score, chance = [], [], []
-    texts = zip(rows["content"].tolist(), rows["key"].tolist(), rows["response"].tolist(), strict=True)
-    values = zip(table["content"].tolist(), table["key"].tolist(), table["response"].tolist(), strict=True)
-    named = zip(table["task"].tolist(), table["valid"].fillna(True).tolist(), table["item_id"].tolist(), strict=True)
-    for text, (content, key, response), (task, valid, item_id) in zip(texts, values, named, strict=True):
-        identity = (task, valid, *text)
+    for row in answers.distinct:
+        task_number, content_number, key_number, response_number, valid = (int(part[row]) for part in parts)
+        task, content = cells["task"].distinct[task_number], values["content"][content_number]
+        response = None if response_number < 0 else values["response"][response_number]
         try:
-            if identity not in grades:
-                grades[identity] = _grade(task, valid, content, key, response)
-            if (task, text[0]) not in chances:
-                chances[task, text[0]] = task_named(task).chance(content)
+            right, credit = _grade(task, bool(valid), content, values["key"][key_number], response)
+            if (task_number, content_number) not in chances:
+                chances[task_number, content_number] = task_named(task).chance(content)
         except (InputError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{where}: item `{item_id}` cannot be scored: {error}") from error
-        correct.append(grades[identity][0])
-        score.append(grades[identity][1])
-        chance.append(chances[task, text[0]])
-    return pd.DataFrame(
-        {
-            "correct": pd.Series(correct, dtype="boolean"),
-            "score": pd.Series(score, dtype="float64"),
-            "chance": pd.Series(chance, dtype="float64"),
-        }
-    )
+            raise InputError(f"{where}: item `{table['item_id'].iloc[row]}` cannot be scored: {error}") from error
+        correct.append(right)
+        score.append(credit)
+        chance.append(chances[task_number, content_number])
+    return {
+        "correct": answers.spread(correct, "boolean"),
+        "score": answers.spread(score, "float64"),
+        "chance": answers.spread(chance, "float64"),
+    }
+
+
+def _together(parts: Sequence[npt.NDArray[np.int32]]) -> _Cells:
+    """Return the parts of each row as one cell; a distinct one is given by the first row that has it."""
+    number = np.zeros(len(parts[0]), dtype="int64")
+    for part in parts:
+        number = pd.factorize(number * (int(part.max()) + 2) + part + 1)[0]
+    return _Cells("answer", _first_rows(number, int(number.max()) + 1).tolist(), number.astype("int32"))
+
+
+def _first_rows(number: npt.NDArray[Any], n_distinct: int) -> npt.NDArray[np.int64]:
+    """Return the first row that has each of the numbers from 0."""
+    first = np.zeros(n_distinct, dtype="int64")
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    return first
 
 
 def _grade(task: str, valid: bool, content: Any, key: Any, response: Any) -> tuple[bool | None, float | None]:

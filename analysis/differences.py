@@ -1,16 +1,26 @@
 """People minus model, over the same items in the same mixture."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from analysis.accuracy import check_factors, interval_of, kept_trials, ordered_table, participant_counts
+from analysis.accuracy import (
+    COUNTED_COLUMNS,
+    check_factors,
+    interval_of,
+    kept_trials,
+    ordered_table,
+    participant_counts,
+)
 from analysis.columns import PEOPLE, level_order
-from analysis.statistics.intervals import Interval, mover_difference, weighted_accuracy
+from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, weighted_accuracy
 from experiment.preregistration import AnalysisPlan
 
-MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high")
+MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",
+            "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model", "n_items_only_people")  # fmt: skip
 
 
 def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
@@ -28,48 +38,83 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     Returns
     -------
     DataFrame
-        `kind, people, model, <by...>, n_items, accuracy_people, accuracy_model, difference, ci_low, ci_high`.
+        `kind, people, model, <by...>` and `MEASURES`.
         `kind` and `people` say who the people are: `human`, `people`, or `simulated`, `simulated participants`; the
         two are never put together. `n_items` counts the items that people answered and the run was asked; only these
-        enter both accuracies. A model's unanswered or invalid trials count as not correct, as in `accuracy`. Positive
-        differences are in the people's favour.
+        enter both accuracies, and those that one side alone has are counted (`n_items_only_model`,
+        `n_items_only_people`). A model's unanswered or invalid trials count as not correct, as in `accuracy`. Positive
+        differences are in the people's favour. `accuracy_ratio` is the model's accuracy over people's: missing where
+        people's is 0, its upper end infinite where people's interval reaches 0.
 
     Notes
     -----
     The people's trials are pooled, so an item weighs as many as the answers it got from people; the model's items
     weigh the same (`intervals.weighted_accuracy`). Otherwise a difference would speak of the items that happened to
-    be asked more often. The interval joins the two accuracies' own intervals (`intervals.mover_difference`). It
-    speaks of other participants and other answers to the same items, not of other items, and is not adjusted for the
+    be asked more often. The intervals join the two accuracies' own (`intervals.mover_difference`, `mover_ratio`). They
+    speak of other participants and other answers to the same items, not of other items, and are not adjusted for the
     number of comparisons.
     """
     check_factors(trials, by)
-    kept = kept_trials(trials)
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *by])
     rows: list[tuple[Any, ...]] = []
     runs = dict(list(kept[kept["kind"] == "model"].groupby("run", sort=False)))
     for kind, people in PEOPLE.items():
         theirs = kept[(kept["kind"] == kind) & kept["response"].notna()]
+        numbers, items = pd.factorize(theirs["item_id"])
+        n_people = _n_items(theirs, by)
+        cells_of: dict[bytes, list[_PeopleCell]] = {}
         for run, asked in runs.items():
-            shared = theirs[theirs["item_id"].isin(asked["item_id"])]
-            ours = asked[asked["item_id"].isin(shared["item_id"])]
-            rows += [(kind, people, run, *row) for row in _cells(shared, ours, by, plan)]
+            is_shared = items.isin(asked["item_id"])
+            if is_shared.tobytes() not in cells_of:  # most runs were asked the same items
+                cells_of[is_shared.tobytes()] = _people_cells(theirs[is_shared[numbers]], by, plan)
+            ours = _by_cell(asked[asked["item_id"].isin(items[is_shared])], by)
+            n_model = _n_items(asked, by)
+            rows += [
+                (kind, people, run, *_compared(cell, ours[cell.name], plan), n_model[cell.name] - len(cell.n_answers),
+                 n_people[cell.name] - len(cell.n_answers))
+                for cell in cells_of[is_shared.tobytes()]
+                if cell.name in ours
+            ]  # fmt: skip
     return ordered_table(rows, ["kind", "people", "model"], by, MEASURES, kept)
 
 
-def _cells(people: pd.DataFrame, model: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> list[tuple[Any, ...]]:
-    if people.empty:
-        return []
-    rows = []
-    answers, asked = _by_cell(people, by), _by_cell(model, by)
-    for cell, counts in _by_cell(participant_counts(people, by), by).items():
-        if cell not in asked:  # pragma: no cover - an item has the same factors for everyone
-            continue
-        weights = answers[cell]["item_id"].value_counts()
-        first, first_ci = _proportion(counts), interval_of(counts, plan)
-        second, second_ci = _in_mixture(asked[cell], weights, plan)
-        interval = mover_difference(first, first_ci, second, second_ci)
-        levels = counts[list(by)].iloc[0].tolist() if by else []
-        rows.append((*levels, len(weights), first, second, first - second, *interval))
-    return rows
+@dataclass(frozen=True)
+class _PeopleCell:
+    """People's answers in one cell of the factors."""
+
+    name: tuple[object, ...]
+    levels: list[Any]
+    n_answers: pd.Series
+    """By item."""
+    accuracy: float
+    interval: Interval
+
+
+def _people_cells(answers: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> list[_PeopleCell]:
+    n_answers = {name: rows["item_id"].value_counts() for name, rows in _by_cell(answers, by).items()}
+    return [
+        _PeopleCell(
+            name,
+            counts[list(by)].iloc[0].tolist() if by else [],
+            n_answers[name],
+            float(counts["n_correct"].sum() / counts["n_trials"].sum()),
+            interval_of(counts, plan),
+        )
+        for name, counts in _by_cell(participant_counts(answers, by), by).items()
+    ]
+
+
+def _compared(cell: _PeopleCell, asked: pd.DataFrame, plan: AnalysisPlan) -> tuple[Any, ...]:
+    accuracy, interval = _in_mixture(asked, cell.n_answers, plan)
+    difference = mover_difference(cell.accuracy, cell.interval, accuracy, interval)
+    ratio = (math.nan,) * 3
+    if cell.accuracy > 0:
+        ratio = (accuracy / cell.accuracy, *mover_ratio(accuracy, interval, cell.accuracy, cell.interval))
+    return (*cell.levels, len(cell.n_answers), cell.accuracy, accuracy, cell.accuracy - accuracy, *difference, *ratio)
+
+
+def _n_items(trials: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], int]:
+    return {cell: int(rows["item_id"].nunique()) for cell, rows in _by_cell(trials, by).items()}
 
 
 def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], pd.DataFrame]:
@@ -85,7 +130,3 @@ def _in_mixture(asked: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> 
     counts = (items["n_correct"], items["n_trials"], weights.reindex(items.index, fill_value=0))
     n_correct, n_trials, n_answers = (count.to_numpy(dtype="int64") for count in counts)
     return weighted_accuracy(n_correct, n_trials, n_answers, plan.confidence)
-
-
-def _proportion(counts: pd.DataFrame) -> float:
-    return float(counts["n_correct"].sum() / counts["n_trials"].sum())

@@ -8,13 +8,16 @@ Every recruited participant and every planned test trial is in exactly one row o
 - A participant is in the row of the step that took the last of their test trials. Whoever loses every trial to
   `trial_rt` is therefore in the row `trial_rt`, and whoever has nothing left but unanswered trials in `unanswered`.
 - A rule sees what the steps before it left: a median after `trial_rt` is a median of the remaining trials.
-- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` stays. An answer without a response time cannot
-  be judged; it stays, and a note says so.
+- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` stays. What has no record cannot be judged by a
+  rule; it stays, and a note says so.
 - Attention checks are those of completed sessions; one of them left unanswered is failed.
 - Models: no rule applies to them, and their unanswered or invalid trials stay and count as not correct. A run that
   was not completed is left out as a participant would be.
 - A person with several sessions is one participant. Trials of a session that was withdrawn or not completed leave at
-  that step; the person does too unless another session was completed. Two completed sessions are an error.
+  that step; the person does too unless another session was completed. Two completed sessions are an error, unless the
+  plan has the rule `duplicates`.
+
+The rules themselves are in `analysis.exclusion_steps`.
 """
 
 from dataclasses import dataclass
@@ -23,8 +26,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.columns import KINDS, units
+from analysis.exclusion_steps import checks_that_count, rule_words, take
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan, AttentionCheckRule, ExclusionRule, MedianRtRule, TrialRtRule
+from experiment.preregistration import AnalysisPlan
 
 NOT_A_TEST_TRIAL = "not_a_test_trial"
 INCLUDED = "included"
@@ -62,19 +66,18 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
     RuntimeError
         If the books do not balance, which would be a bug of ours.
     """
-    _refuse_two_completed_sessions(trials)
-    work = pd.DataFrame(
-        {"kind": trials["kind"], "unit": units(trials), "status": trials["status"], "phase": trials["phase"],
-         "answered": trials["response"].notna(), "correct": trials["correct"].fillna(False).astype(bool),
-         "rt_ms": trials["rt_ms"]}
-    )  # fmt: skip
-    books = _Books(work)
-    books.leave("withdrawn", work["status"] == "withdrawn")
-    books.leave("not_completed", work["status"] == "active")
+    if not any(rule.rule == "duplicates" for rule in plan.exclusions):
+        _refuse_two_completed_sessions(trials)
+    books = _Books(trials)
+    table = books.table
+    books.leave("withdrawn", table["status"] == "withdrawn")
+    books.leave("not_completed", table["status"] == "active")
     notes = []
     for rule in plan.exclusions:
-        notes += _apply(rule, books)
-    books.leave("unanswered", ~work["answered"] & (work["kind"] != "model"))
+        taken = take(rule, table, books.left())
+        books.leave(rule.rule, taken.trials)
+        notes += taken.notes
+    books.leave("unanswered", ~table["answered"] & (table["kind"] != "model"))
     books.close()
     flow = _flow(books, plan)
     check_flow(flow, books.excluded_by, books.disposition)
@@ -85,73 +88,49 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
 class _Books:
     """Which step took each trial and each participant."""
 
-    def __init__(self, work: pd.DataFrame) -> None:
-        self.work = work
-        self.excluded_by = pd.Series(None, index=work.index, dtype=object)
-        self.excluded_by[work["phase"] != "test"] = NOT_A_TEST_TRIAL
-        recruited = work[["kind", "unit"]].drop_duplicates()
-        recruited["place"] = recruited["kind"].map(KINDS.index)
-        recruited = recruited.sort_values(["place", "unit"])[["kind", "unit"]]
-        self.disposition = pd.Series(None, index=pd.MultiIndex.from_frame(recruited), dtype=object)
+    def __init__(self, trials: pd.DataFrame) -> None:
+        who = pd.DataFrame({"kind": trials["kind"], "unit": units(trials)})
+        recruited = who.drop_duplicates()
+        recruited = recruited.assign(place=recruited["kind"].map(KINDS.index)).sort_values(["place", "unit"])
+        self.recruited = pd.MultiIndex.from_frame(recruited[["kind", "unit"]])
+        """Kind and name of each participant, or run; `who` in the table counts them from 0."""
+        self.table = pd.DataFrame(
+            {"kind": trials["kind"], "who": self.recruited.get_indexer(pd.MultiIndex.from_frame(who)),
+             "session": trials["session"], "status": trials["status"], "phase": trials["phase"],
+             "completed_at": trials["completed_at"], "answered": trials["response"].notna(),
+             "correct": trials["correct"].fillna(False).astype(bool), "rt_ms": trials["rt_ms"],
+             "focus_lost": trials["focus_lost"], "implausibly_fast": trials["implausibly_fast"],
+             "same_response_run": trials["same_response_run"]}
+        )  # fmt: skip
+        self.excluded_by = pd.Series(None, index=trials.index, dtype=object)
+        self.excluded_by[self.table["phase"] != "test"] = NOT_A_TEST_TRIAL
+        self._taken_by = np.full(len(self.recruited), None, dtype=object)
 
-    def left(self) -> pd.DataFrame:
-        """Return the test trials that are still in."""
-        return self.work[self.excluded_by.isna()]
+    def left(self) -> pd.Series:
+        """Return whether each row is a test trial that is still in."""
+        return self.excluded_by.isna()
 
     def leave(self, step: str, trials: pd.Series) -> None:
         """Take trials out, and with them the participants whose last trial goes."""
         before = self._present()
-        self.excluded_by[trials & self.excluded_by.isna()] = step
-        self.disposition[before.difference(self._present())] = step
-
-    def leave_with_all_trials(self, step: str, participants: pd.Index) -> None:
-        """Take participants out, given as (kind, unit)."""
-        self.leave(step, pd.Series(self._unit_of_trial().isin(participants), index=self.work.index))
+        self.excluded_by[trials & self.left()] = step
+        self._taken_by[before & ~self._present()] = step
 
     def close(self) -> None:
         """Include who is left; whoever never had a test trial is in the row of the unanswered."""
-        self.disposition[self._present()] = INCLUDED
-        self.disposition = self.disposition.where(self.disposition.notna(), "unanswered")
+        self._taken_by[self._present()] = INCLUDED
+        self._taken_by[pd.isna(self._taken_by)] = "unanswered"
 
-    def _unit_of_trial(self) -> pd.MultiIndex:
-        return pd.MultiIndex.from_frame(self.work[["kind", "unit"]])
+    @property
+    def disposition(self) -> pd.Series:
+        """The step that took each participant, or `included`, by kind and name."""
+        return pd.Series(self._taken_by, index=self.recruited, dtype=object)
 
-    def _present(self) -> pd.MultiIndex:
-        return pd.MultiIndex.from_frame(self.left()[["kind", "unit"]].drop_duplicates())
-
-
-def _apply(rule: ExclusionRule, books: _Books) -> list[str]:
-    people = books.work["kind"] != "model"
-    left = books.left()
-    timed = left[(left["kind"] != "model") & left["answered"] & left["rt_ms"].notna()]
-    n_untimed = int((left["answered"] & (left["kind"] != "model") & left["rt_ms"].isna()).sum())
-    untimed = [f"{n_untimed:,} answered test trials have no response time; `{rule.rule}` could not judge them."]
-    if isinstance(rule, AttentionCheckRule):
-        checks = _checks(books.work[people])
-        failed = (~checks["correct"]).groupby([checks["kind"], checks["unit"]]).sum()
-        books.leave_with_all_trials(rule.rule, failed.index[failed > rule.max_failed])
-        without = left[left["kind"] != "model"][["kind", "unit"]].drop_duplicates()
-        n_without = int((~pd.MultiIndex.from_frame(without).isin(failed.index)).sum())
-        return [f"{n_without} participants had no attention check, so `{rule.rule}` could not judge them."] * (
-            n_without > 0
-        )
-    if isinstance(rule, MedianRtRule):
-        medians = timed.groupby(["kind", "unit"])["rt_ms"].median()
-        books.leave_with_all_trials(rule.rule, medians.index[_out_of_bounds(medians, rule)])
-        return untimed * (n_untimed > 0)
-    books.leave(rule.rule, people & books.work["answered"] & _out_of_bounds(books.work["rt_ms"], rule))
-    return untimed * (n_untimed > 0)
-
-
-def _checks(work: pd.DataFrame) -> pd.DataFrame:
-    """Return the attention checks that count: those of completed sessions, as nobody answers on after withdrawing."""
-    return work[(work["phase"] == "attention_check") & (work["status"] == "completed")]
-
-
-def _out_of_bounds(rt_ms: pd.Series, rule: MedianRtRule | TrialRtRule) -> pd.Series:
-    low = -np.inf if rule.min_ms is None else rule.min_ms
-    high = np.inf if rule.max_ms is None else rule.max_ms
-    return (rt_ms < low) | (rt_ms > high)
+    def _present(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Return for each participant whether a test trial is left."""
+        present = np.zeros(len(self.recruited), dtype=bool)
+        present[self.table.loc[self.left(), "who"].unique()] = True
+        return present
 
 
 def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
@@ -159,19 +138,8 @@ def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
     if kind == "model" and step in {"unanswered", *(rule.rule for rule in plan.exclusions)}:
         return "kept: counts as not correct" if step == "unanswered" else "does not apply to models"
     for rule in plan.exclusions:
-        if rule.rule != step:
-            continue
-        if isinstance(rule, AttentionCheckRule):
-            many = (
-                "at least one attention check"
-                if rule.max_failed == 0
-                else f"more than {rule.max_failed} attention checks"
-            )
-            return f"failed {many}"
-        bounds = [f"under {rule.min_ms:,g} ms"] if rule.min_ms is not None else []
-        bounds += [f"over {rule.max_ms:,g} ms"] if rule.max_ms is not None else []
-        subject = "median response time" if isinstance(rule, MedianRtRule) else "trial's response time"
-        return f"{subject} {' or '.join(bounds)}"
+        if rule.rule == step:
+            return rule_words(rule)
     who = "run" if kind == "model" else "session"
     return {
         "withdrawn": f"{who} withdrawn",
@@ -183,11 +151,11 @@ def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
 
 def _flow(books: _Books, plan: AnalysisPlan) -> pd.DataFrame:
     steps = ["withdrawn", "not_completed", *(rule.rule for rule in plan.exclusions), "unanswered"]
-    test = books.work["phase"] == "test"
+    test = books.table["phase"] == "test"
     rows = []
-    for kind in [kind for kind in KINDS if (books.work["kind"] == kind).any()]:
+    for kind in [kind for kind in KINDS if (books.table["kind"] == kind).any()]:
         who = books.disposition[books.disposition.index.get_level_values("kind") == kind]
-        what = books.excluded_by[test & (books.work["kind"] == kind)]
+        what = books.excluded_by[test & (books.table["kind"] == kind)]
         participants, trials = len(who), len(what)
         for step in steps:
             n_participants, n_trials = int((who == step).sum()), int((what == step).sum())
@@ -224,23 +192,24 @@ def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Serie
 
 
 def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
-    work = books.work.assign(excluded_by=books.excluded_by)
-    test = work[work["phase"] == "test"]
-    checks = _checks(work)
-    by = ["kind", "unit"]
-    timed = test[test["answered"]].groupby(by)["rt_ms"].median()
+    table = books.table.assign(included=books.excluded_by.isna())
+    test = table[table["phase"] == "test"]
+    checks = checks_that_count(table)
+    who = pd.RangeIndex(len(books.recruited))
     counts = pd.DataFrame(
         {
-            "n_test_trials": test.groupby(by).size(),
-            "n_answered": test.groupby(by)["answered"].sum(),
-            "n_included": test["excluded_by"].isna().groupby([test["kind"], test["unit"]]).sum(),
-            "n_attention_checks": checks.groupby(by).size(),
-            "n_attention_checks_failed": (~checks["correct"]).groupby([checks["kind"], checks["unit"]]).sum(),
+            "n_test_trials": test.groupby("who").size(),
+            "n_answered": test.groupby("who")["answered"].sum(),
+            "n_included": test.groupby("who")["included"].sum(),
+            "n_attention_checks": checks.groupby("who").size(),
+            "n_attention_checks_failed": (~checks["correct"]).groupby(checks["who"]).sum(),
         },
-        index=books.disposition.index,
+        index=who,
     )
-    described = marked.assign(unit=units(marked)).sort_values(["completed_at", "session"], na_position="last")
-    first = described.drop_duplicates(by).set_index(by).loc[books.disposition.index]
+    medians = test[test["answered"]].groupby("who")["rt_ms"].median().reindex(who)
+    sessions = marked.assign(who=table["who"]).drop_duplicates(["who", "session"])
+    in_order = sessions.sort_values(["completed_at", "session"], na_position="last")
+    first = in_order.drop_duplicates("who").set_index("who").reindex(who)
     columns = [
         "participant",
         "run",
@@ -252,10 +221,11 @@ def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
         "started_at",
         "completed_at",
     ]
-    table = pd.concat([first[columns], counts.fillna(0).astype("int64")], axis=1)
-    table["median_rt_ms"] = timed.reindex(table.index)
-    table["disposition"] = books.disposition.astype("str")
-    return table.reset_index().drop(columns="unit")
+    described = pd.concat([first[columns], counts.fillna(0).astype("int64")], axis=1)
+    described["median_rt_ms"] = medians
+    described["disposition"] = books.disposition.astype("str").to_numpy()
+    described.insert(0, "kind", books.recruited.get_level_values("kind"))
+    return described.reset_index(drop=True)
 
 
 def _refuse_two_completed_sessions(trials: pd.DataFrame) -> None:
@@ -266,5 +236,5 @@ def _refuse_two_completed_sessions(trials: pd.DataFrame) -> None:
         names = " and ".join(sorted(sessions["session"][sessions["participant"] == twice.iloc[0]]))
         raise InputError(
             f"participant `{twice.iloc[0]}` completed the study more than once (sessions {names}); "
-            "decide which session counts and leave the other out of the export."
+            "decide which session counts; the exclusion rule `duplicates` keeps the first."
         )

@@ -2,18 +2,23 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.columns import DERIVED, factor_columns
 from analysis.data import read_trials
+from analysis.written_cells import ROWS_AT_ONCE, written_cells
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
+
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
 def data_digest(trials: pd.DataFrame | Path) -> str:
@@ -30,23 +35,23 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     """
     table = read_trials(trials) if isinstance(trials, Path) else trials
     names = sorted(column for column in table.columns if column not in DERIVED)
-    cells = [_canonical_cells(table[name], f"{json.dumps(name, ensure_ascii=False)}:") for name in names]
-    rows = (hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True))
-    return hashlib.sha256(b"".join(sorted(rows))).hexdigest()
+    digests: list[bytes] = []
+    for first in range(0, len(table), ROWS_AT_ONCE):
+        rows = table.iloc[first : first + ROWS_AT_ONCE]
+        cells = [written_cells(rows[name], _named(name)) for name in names]
+        digests += [hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True)]
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 
-def _canonical_cells(column: pd.Series, before: str = "") -> list[str]:
-    """Return each cell as canonical JSON with a text before it; equal cells are written once."""
-    values = column.tolist()
-    identities: list[Any] = values
-    if column.dtype == object:
-        identities = [id(value) if isinstance(value, (dict, list)) else (type(value), value) for value in values]
-    known: dict[Any, str] = {}
-    for identity, value in zip(identities, values, strict=True):
-        if identity not in known:
-            missing = not isinstance(value, (dict, list)) and pd.isna(value)
-            known[identity] = before + json.dumps(None if missing else value, sort_keys=True, ensure_ascii=False)
-    return [known[identity] for identity in identities]
+def _named(name: str) -> Callable[[Any], str]:
+    """Return what writes a value behind its name, as in a JSON object."""
+    before = f"{_encode(name)}:"
+    return lambda value: before + _canonical_json(value)
+
+
+def _canonical_json(value: Any) -> str:
+    # The encoder itself is quick with texts only.
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else _encode(value)
 
 
 @dataclass(frozen=True)
@@ -99,17 +104,17 @@ def provenance_of(
 
 def refuse_changed_items(trials: pd.DataFrame) -> None:
     """Raise InputError if one item id stands for two different items, as when a battery was edited between sessions."""
-    test = trials[trials["phase"] == "test"]
     names = ["item_id", "task", "content", "key"]
-    if (
-        test["battery"].nunique() > 1
-    ):  # an item whose levels changed would be in one cell for people, in another for a run
+    is_test = trials["phase"] == "test"
+    batteries = trials["battery"][is_test].unique()
+    if len(batteries) > 1:  # an item whose levels changed would be in one cell for people, in another for a run
         names += factor_columns(trials)
-    texts = pd.DataFrame({name: _canonical_cells(test[name]) for name in names}).drop_duplicates()
-    changed = texts["item_id"][texts["item_id"].duplicated()]
+    cells = {name: np.array(written_cells(trials[name][is_test], _canonical_json), dtype=object) for name in names}
+    different = pd.DataFrame({name: pd.factorize(texts)[0] for name, texts in cells.items()}).drop_duplicates()
+    changed = different.index[different["item_id"].duplicated()]
     if not changed.empty:
-        item_id = json.loads(changed.iloc[0])
-        versions = ", ".join(f"{battery[:12]}..." for battery in sorted(test["battery"].unique()))
+        item_id = json.loads(cells["item_id"][changed[0]])
+        versions = ", ".join(f"{battery[:12]}..." for battery in sorted(batteries))
         raise InputError(
             f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}); "
             "analyse one version of the study at a time (--study-version), or leave the simulated participants out "

@@ -1,40 +1,37 @@
-"""The report: one HTML page with everything in it, which asks nothing of the network."""
+"""The report of a study: one HTML page with everything in it, which asks nothing of the network."""
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
 import pandas as pd
-from markupsafe import Markup
 
 from analysis.columns import KINDS, PEOPLE, level_order
 from analysis.exclusions import Exclusions
+from analysis.methods import methods_of_study
+from analysis.planned_words import in_short
 from analysis.provenance import Provenance
-from analysis.svg import inline
+from analysis.report_markup import environment, with_markup
+from analysis.report_planned import planned_section
+from analysis.shown_tables import shown
 from analysis.wording import (
     accuracy_sentence,
-    count,
+    comparison_sentence,
     difference_sentence,
-    interval,
     level_words,
     percent,
-    points,
     rule_sentences,
 )
+from experiment.planned_analyses import PlannedComparison
+from experiment.preregistration import AnalysisPlan
+
+if TYPE_CHECKING:
+    from analysis.analyze import Analysis
 
 KIND_NAMES = {"human": "People", "simulated": "Simulated participants", "model": "Models"}
 
 
 def render_report(
-    title: str,
-    *,
-    exclusions: Exclusions,
-    tables: dict[str, pd.DataFrame],
-    by_factor: dict[str, pd.DataFrame],
-    figures: dict[str, str],
-    figure_of: dict[str, str],
-    notes: list[str],
-    provenance: Provenance,
+    title: str, analysis: "Analysis", by_factor: dict[str, pd.DataFrame], figure_of: dict[str, str]
 ) -> str:
     """Return the report as HTML.
 
@@ -42,40 +39,31 @@ def render_report(
     ----------
     title : str
         Title of the study.
-    exclusions : Exclusions
-        As `apply_exclusions` gives them.
-    tables : dict of DataFrame
-        By the names of their files.
+    analysis : Analysis
+        All that was computed.
     by_factor : dict of DataFrame
         The accuracy table of each factor of the plan.
-    figures : dict of str
-        SVG by the names of their files.
     figure_of : dict of str
         The name of each factor's figure; it may not have been drawn.
-    notes : list of str
-        What a reader should know.
-    provenance : Provenance
-        Where the numbers come from.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("analysis", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    exclusions, tables, provenance, figures = (
+        analysis.exclusions,
+        analysis.tables,
+        analysis.provenance,
+        analysis.figures,
     )
-    environment.filters |= {"percent": percent, "level": level_words, "points": points}
-    environment.globals |= {"count": count, "interval": interval}
     plan, trials = provenance.plan, exclusions.trials
     kept = trials[trials["excluded_by"].isna()]
     overall, gaps = _rows(tables["accuracy_overall"]), _rows(tables["differences_overall"])
     same_answer, same_answer_correct = _best_same_answer(kept)
-    return environment.get_template("report_template.html").render(
+    shown_figures = {name: with_markup(drawing) for name, drawing in figures.items()}
+    return environment().get_template("study_report.html").render(
         title=title,
         provenance=provenance,
-        made_at=provenance.made_at[:16].replace("T", " ") + " UTC",
+        made_at=_made_at(provenance),
         plan=plan,
-        notes=notes,
+        notes=analysis.notes,
+        registration=analysis.registration,
         only_simulated=not (trials["kind"] == "human").any(),
         has_simulated=bool((trials["kind"] == "simulated").any()),
         has_models=bool((trials["kind"] == "model").any()),
@@ -89,22 +77,67 @@ def render_report(
                  for name, table in by_factor.items()],
         who=_who(exclusions),
         flows=_flows(exclusions.flow),
+        by_group=shown(tables["exclusions_by_group"]),
+        sensitivities=[(SENSITIVITIES[name], name, shown(table)) for name, table in tables.items()
+                       if name in SENSITIVITIES],
         overall=overall,
         overall_sentences=[accuracy_sentence(row, plan) for row in overall],
+        planned_sentences=in_short(analysis.planned, plan) if plan.tests or plan.models else [],
         gaps=gaps,
         gap_sentences=[difference_sentence(row, plan) for row in gaps],
         cell_gaps=_rows(tables["differences"]) if plan.by else [],
-        cells=[
-            {"factor": factor, "rows": _rows(table), "figure": _figure(figures, figure_of[factor])}
-            for factor, table in by_factor.items()
-        ],
-        accuracy_figure=_figure(figures, "accuracy"),
-        rt_figure=_figure(figures, "response_times"),
+        comparisons=[_comparison(name, compared, tables[f"comparison_{name}"], plan)
+                     for name, compared in plan.comparisons.items()],
+        cells=[{"factor": factor, "rows": _rows(table), "figure": shown_figures.get(figure_of[factor])}
+               for factor, table in by_factor.items()],
+        figures=shown_figures,
         stored=_rows(tables["stored_scoring"]),
         regraded=_rows(tables["regraded"]),
+        planned=planned_section(analysis.planned, plan, analysis.figures_of_models),
+        methods=methods_of_study(exclusions, plan, analysis.planned, provenance.software_version),
         rules=rule_sentences(plan),
-        exclusion_rules=_exclusion_rules(exclusions.flow),
+        provenance_rows=_provenance_rows(provenance, exclusions.flow),
     )  # fmt: skip
+
+
+def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan: AnalysisPlan) -> dict[str, Any]:
+    """Return a comparison of the plan with a sentence a model, or none where there are too many to read."""
+    rows = _rows(table)
+    return {
+        "name": name,
+        "exploratory": planned.exploratory,
+        "sentences": [comparison_sentence(row, planned, plan) for row in rows] if not planned.by else [],
+        "table": shown(table.drop(columns=["kind"])),
+    }
+
+
+SENSITIVITIES = {
+    "sensitivity_accuracy": "Accuracy",
+    "sensitivity_differences": "Differences from models",
+    "sensitivity_tests": "Tests",
+    "sensitivity_models": "Coefficients of models",
+}
+
+
+def _made_at(provenance: Provenance) -> str:
+    return provenance.made_at[:16].replace("T", " ") + " UTC"
+
+
+def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    plan: AnalysisPlan = provenance.plan
+    intervals = (
+        f"{percent(plan.confidence, 0)}; {plan.bootstrap_resamples:,} bootstrap resamples, seed {plan.bootstrap_seed}"
+    )
+    return [
+        ("Study", provenance.studies),
+        ("Battery (SHA-256)", provenance.batteries),
+        ("Data (SHA-256)", [provenance.data_digest]),
+        ("Exclusions, in order", _exclusion_rules(flow)),
+        ("Factors", list(plan.by) or ["none"]),
+        ("Intervals", [intervals]),
+        ("Software", [f"Equipoise {provenance.software_version}"]),
+        ("Made", [_made_at(provenance)]),
+    ]
 
 
 def _best_same_answer(kept: pd.DataFrame) -> tuple[str, float]:
@@ -116,11 +149,6 @@ def _best_same_answer(kept: pd.DataFrame) -> tuple[str, float]:
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     return table.to_dict("records")  # type: ignore[return-value]
-
-
-def _figure(figures: dict[str, str], name: str) -> Markup | None:
-    """Return a figure as markup; `svg.as_svg` and matplotlib escape every text in it."""
-    return Markup(inline(figures[name])) if name in figures else None  # noqa: S704
 
 
 def _who(exclusions: Exclusions) -> list[dict[str, Any]]:

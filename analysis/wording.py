@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from experiment.planned_analyses import PlannedComparison
 from experiment.preregistration import AnalysisPlan
 
 
@@ -93,6 +94,23 @@ def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
         seen = "scored the same as" if size.startswith("0.0") else f"were {size} {_side(row)}"
         return f"{who} {seen} {model}, but the interval includes zero, so these data leave the direction open ({ci})."
     return f"{who} were {size} {_side(row)} {model} ({ci})."
+
+
+def comparison_sentence(row: dict[str, Any], planned: PlannedComparison, plan: AnalysisPlan) -> str:
+    """Return one row of a planned comparison as a sentence, with the verdict on its margin."""
+    sentence = difference_sentence(row, plan)
+    if pd.notna(row["accuracy_ratio"]):
+        sentence += f" The model's accuracy is {percent(row['ratio'], 0)} of theirs."
+    if planned.equivalence_margin is None:
+        return sentence
+    narrow = f"{percent(2 * plan.confidence - 1, 0)} interval"
+    bounds = f"{points(row['equivalence_ci_low'])} to {points(row['equivalence_ci_high'])}"
+    verdict = (
+        f"lies within the margin of {100 * planned.equivalence_margin:g} points: no difference that matters"
+        if row["is_equivalent"]
+        else f"is not within the margin of {100 * planned.equivalence_margin:g} points: equivalence is not shown"
+    )
+    return f"{sentence} The {narrow} ({bounds}) {verdict}."
 
 
 def _side(row: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -232,8 +232,10 @@ def _mistakes(error: ValidationError) -> list[ErrorDetails]:
 
 def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     """Return the known fields beside an unknown one, where the way to them leads through models and lists of them."""
+    is_name = False  # of an entry in a mapping of names to models, which is no field
     for step in location[:-1]:
-        if isinstance(step, int):
+        if isinstance(step, int) or is_name:
+            is_name = False
             continue
         field = model.model_fields.get(step)
         annotation = field.annotation if field else None
@@ -241,5 +243,5 @@ def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[s
         models = [one for one in inner if issubclass(one, BaseModel)]
         if not models:
             return []
-        model = models[0]
+        model, is_name = models[0], get_origin(annotation) is dict
     return list(model.model_fields)

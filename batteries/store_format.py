@@ -83,6 +83,15 @@ RESERVED_FACTOR_NAMES = frozenset(
         "accuracy_people",
         "accuracy_model",
         "difference",
+        "accuracy_ratio",
+        "accuracy_ratio_ci_low",
+        "accuracy_ratio_ci_high",
+        "n_items_only_model",
+        "n_items_only_people",
+        "equivalence_margin",
+        "equivalence_ci_low",
+        "equivalence_ci_high",
+        "is_equivalent",
     ]
 )
 """Columns of the analysis' tables, where factors stand beside them: a factor of such a name could not be told apart."""

@@ -19,6 +19,7 @@ from batteries.tasks import TASKS
 from batteries.vignettes.spec import BuildSpec
 from equipoise.cli import main as command_line
 from experiment.demographics import Question, Questionnaire
+from experiment.planned_analyses import Level
 from experiment.study import StudyDefinition
 from experiment.texts import catalogue, languages
 from server.settings import PREFIX, Settings
@@ -27,13 +28,21 @@ HERE = Path(__file__).parent / "reference"
 
 GENERATED = "<!-- Made by docs/generate_reference.py from the code; do not edit. -->\n"
 
-PLAIN_TYPES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "yes or no", Path: "folder"}
+PLAIN_TYPES: dict[Any, str] = {
+    str: "text",
+    int: "whole number",
+    float: "number",
+    bool: "yes or no",
+    Path: "folder",
+    Level: "level",
+}
 
 ARGUMENTS = {
     "files": "The files with the runs, as JSON.",
     "folder": "The folder to make; it must not be there, or be empty.",
     "study": "The study's folder.",
-    "source": "A study's folder, or a battery's file; of `import`, the CSV file; of `store copy`, the store to copy.",
+    "source": "A study's folder, or a battery's file; of `import`, the CSV file; of `audit`, the table as CSV; of "
+    "`store copy`, the store to copy.",
     "target": "The store to copy to: a new file, or an empty database.",
     "templates": "The templates' folder, or `intuition` for the templates that come with Equipoise.",
     "what": "What to describe.",
@@ -231,7 +240,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 
 def _heading(path: str, model: type[BaseModel]) -> str:
     for name, field in model.model_fields.items():
-        if get_origin(field.annotation) is Literal and field.is_required():
+        if get_origin(field.annotation) is Literal and field.is_required() and len(get_args(field.annotation)) == 1:
             return f"`{path}` with `{name}: {get_args(field.annotation)[0]}`"
     return f"`{path}`"
 

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from analysis.analyze import analyze as analyze
+    from analysis.analyze_data import analyze_data as analyze_data
+    from analysis.audit import audit as audit
     from analysis.data import read_trials as read_trials
+    from analysis.statistics.mixed_models import fit_mixed_model as fit_mixed_model
     from batteries.errors import InputError as InputError
     from batteries.items import Battery as Battery
     from batteries.items import Item as Item
@@ -40,10 +43,13 @@ _HOMES = {
     "Study": "experiment.study",
     "Trial": "experiment.plan",
     "analyze": "analysis.analyze",
+    "analyze_data": "analysis.analyze_data",
+    "audit": "analysis.audit",
     "build_battery": "equipoise.vignettes",
     "check_templates": "equipoise.vignettes",
     "create_app": "server.app",
     "export_battery": "equipoise.battery_files",
+    "fit_mixed_model": "analysis.statistics.mixed_models",
     "import_battery": "equipoise.battery_files",
     "load_battery": "batteries.items",
     "load_study": "experiment.loading",

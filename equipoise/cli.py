@@ -10,8 +10,10 @@ from pydantic import BaseModel
 
 from batteries.errors import InputError
 from batteries.items import Item
+from equipoise.cli_analysis import analyze, audit, power
 from equipoise.cli_stores import PANEL_ID, SESSION, STORE, STUDY, assignment, identities, links, store
 from equipoise.studies import copy_sample_study, sample_studies
+from experiment.preregistration import AnalysisPlan
 from experiment.study import StudyDefinition
 
 
@@ -260,21 +262,6 @@ def run_model(study: Path, store: str | None, model: str) -> None:
         click.echo(sentence)
 
 
-@main.command(epilog="Example: equipoise analyze my-study -o my-study/results")
-@STUDY
-@STORE
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the results.")
-@click.option("--study-version", help="Take only sessions of this version of the study.  [default: all]")
-@click.option("--without-simulated", is_flag=True, help="Leave simulated participants out, as after a pilot.")
-def analyze(study: Path, store: str | None, output: Path, study_version: str | None, without_simulated: bool) -> None:
-    """Apply the preregistered exclusions and compare people with models: tables, figures, report.html."""
-    from equipoise.results import analyze_study
-    from experiment.loading import load_study
-
-    analyze_study(load_study(study), output, study_version, without_simulated, store)
-    click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
-
-
 @main.command("jspsych-plugins", epilog="Example: equipoise jspsych-plugins -o my-experiment/equipoise")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to copy them to.")
 def jspsych_plugins(output: Path) -> None:
@@ -286,16 +273,21 @@ def jspsych_plugins(output: Path) -> None:
 
 
 @main.command(epilog="Example: equipoise schema study > study.schema.json")
-@click.argument("what", type=click.Choice(["study", "item", "spec"]))
+@click.argument("what", type=click.Choice(["study", "plan", "item", "spec"]))
 def schema(what: str) -> None:
-    """Print the JSON Schema of study.yaml, of a battery's item or of a vignette battery's SPEC.yaml, for editors."""
+    """Print the JSON Schema of study.yaml, of a plan, of a battery's item or of a vignette battery's SPEC.yaml."""
     from batteries.vignettes.spec import BuildSpec
 
-    described: dict[str, type[BaseModel]] = {"study": StudyDefinition, "item": Item, "spec": BuildSpec}
+    described: dict[str, type[BaseModel]] = {
+        "study": StudyDefinition,
+        "plan": AnalysisPlan,
+        "item": Item,
+        "spec": BuildSpec,
+    }
     click.echo(json.dumps(described[what].model_json_schema(), indent=2, ensure_ascii=False))
 
 
-for stores_command in (store, assignment, identities, links):
-    main.add_command(stores_command)
+for command_elsewhere in (store, assignment, identities, links, analyze, audit, power):
+    main.add_command(command_elsewhere)
 
 new.help = f"{new.help} There are: {', '.join(sample_studies())}."

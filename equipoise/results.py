@@ -1,4 +1,4 @@
-"""The analysis of a study's own store."""
+"""The analysis of a study's own store, and of any tidy file; locking a plan before data are seen."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -6,9 +6,15 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.analyze import analyze
+from analysis.analyze_data import analyze_data
 from analysis.data import read_trials, tidy_trials
+from analysis.data_file import is_export
+from analysis.lock import Lock, add_lock, read_locks
+from analysis.registration import registration_of, with_exploratory_marked
 from batteries.errors import InputError
+from batteries.reading import read_yaml
 from equipoise.progress import spinner
+from experiment.planned_analyses import PlannedAnalyses
 from experiment.preregistration import AnalysisPlan
 from experiment.records import Kind
 from experiment.study import Study
@@ -67,12 +73,14 @@ def analyze_study(
             if study_version not in versions:
                 raise InputError(f"no session is of version {study_version}; the versions are {', '.join(versions)}.")
             trials = trials[trials["study_version"] == study_version].reset_index(drop=True)
+        locks, plan = read_locks(lock_path(study.folder)), study.definition.analysis
         analyze(
             trials,
-            study.definition.analysis,
+            with_exploratory_marked(plan, locks),
             output,
             title=study.definition.title,
             software_version=version("equipoise"),
+            registration=registration_of(locks, plan, _asked(study), _first_at(trials)),
             notes=[
                 *left_out,
                 *_deviations_from_plan(study, store, set(trials["study_version"])),
@@ -81,15 +89,99 @@ def analyze_study(
         )
 
 
+def lock_path(folder: Path) -> Path:
+    """Return where the locked plans of a study are kept."""
+    return folder / "analysis.lock.json"
+
+
+def lock_study(study: Study, location: str | None = None) -> Lock:
+    """Stamp the analysis plan of a study with a digest and the time, before data are seen.
+
+    Raises
+    ------
+    InputError
+        If this plan is locked already, or the store cannot be read.
+    """
+    store = store_location(study, read_settings(store=location))
+    n_sessions = 0
+    if is_address(store) or Path(store).exists():
+        trials = _rows(study, store)
+        n_sessions = trials["session"].nunique() if len(trials) else 0
+    return add_lock(
+        lock_path(study.folder),
+        study.definition.analysis,
+        of=_asked(study),
+        n_sessions=n_sessions,
+        software=f"equipoise {version('equipoise')}",
+    )
+
+
+def _asked(study: Study) -> dict[str, str]:
+    """Return what the plan is the plan of."""
+    return {"battery": study.battery.digest}
+
+
+def _first_at(trials: pd.DataFrame) -> str | None:
+    """Return when the first person began, or the first simulated participant where there are no people."""
+    for kind in (Kind.HUMAN, Kind.SIMULATED):
+        times = pd.to_datetime(
+            trials.loc[trials["kind"] == kind, "started_at"].dropna(), utc=True, format="ISO8601", errors="coerce"
+        )
+        if times.notna().any():
+            return str(times.min().isoformat(timespec="seconds"))
+    return None
+
+
+def analyze_file(data: Path, plan_path: Path, output: Path) -> None:
+    """Analyze a CSV file by a plan in a YAML file: any tidy table, or an export of a store's view `trials`.
+
+    Raises
+    ------
+    InputError
+        If one of the files cannot be read, or the plan asks for what the data have not.
+    """
+    locks, software = read_locks(_lock_beside(plan_path)), version("equipoise")
+    with spinner("Analyzing"):
+        if is_export(data):
+            plan, trials = read_yaml(plan_path, AnalysisPlan), read_trials(data)
+            analyze(
+                trials,
+                with_exploratory_marked(plan, locks),
+                output,
+                title=", ".join(sorted(trials["study"].unique())),
+                software_version=software,
+                registration=registration_of(locks, plan, {}, _first_at(trials)),
+            )
+        else:
+            planned = read_yaml(plan_path, PlannedAnalyses)
+            analyze_data(
+                data,
+                with_exploratory_marked(planned, locks),
+                output,
+                software_version=software,
+                registration=registration_of(locks, planned, {}, None),
+            )
+
+
+def lock_file(plan_path: Path) -> Lock:
+    """Stamp the plan in a YAML file with a digest and the time, before data are seen."""
+    return add_lock(
+        _lock_beside(plan_path),
+        read_yaml(plan_path, AnalysisPlan),
+        of={},
+        n_sessions=None,
+        software=f"equipoise {version('equipoise')}",
+    )
+
+
+def _lock_beside(plan_path: Path) -> Path:
+    return plan_path.with_suffix(".lock.json")
+
+
 def _trials(study: Study, store: str) -> pd.DataFrame:
     """Return the tidy table of this study's sessions."""
     if is_address(store):
-        try:
-            with opened_store(store) as opened:
-                rows = pd.DataFrame.from_records(opened.trials(study))
-        except StoreUnavailable as error:
-            raise InputError(f"{_shown(store)}: the store cannot be read now ({error}); try again.") from None
-        return tidy_trials(rows, _shown(store))
+        return tidy_trials(_rows(study, store), _shown(store))
     trials = read_trials(Path(store))
     here = trials["study"] == study.name
     if not here.any():
@@ -97,6 +189,15 @@ def _trials(study: Study, store: str) -> pd.DataFrame:
             f"{store}: no session is of the study `{study.name}`; those there are of {', '.join(set(trials['study']))}."
         )
     return trials[here].reset_index(drop=True)
+
+
+def _rows(study: Study, store: str) -> pd.DataFrame:
+    """Return the rows of this study in a store, as they are kept."""
+    try:
+        with opened_store(store) as opened:
+            return pd.DataFrame.from_records(opened.trials(study))
+    except StoreUnavailable as error:
+        raise InputError(f"{_shown(store)}: the store cannot be read now ({error}); try again.") from None
 
 
 def _shown(store: str) -> str:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from batteries.tasks import task_named
+from experiment.exclusion_rules import AttentionCheckRule
 from experiment.plan import Phase
-from experiment.preregistration import AttentionCheckRule
 from server.store import SessionPlan
 
 

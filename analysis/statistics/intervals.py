@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
+from analysis.statistics.bootstrap import drawn_sums
+
 Counts = npt.NDArray[np.int64]
 
 
@@ -111,6 +113,11 @@ def participant_bootstrap(
     resamples, seed : int
         Number of draws, and the seed they come from.
 
+    Notes
+    -----
+    The draws are those of `bootstrap.drawn_sums`: their time depends on how many participants differ in :math:`k` or
+    :math:`n`, not on how many there are.
+
     References
     ----------
     Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall. Chapter 13.
@@ -125,15 +132,21 @@ def _bootstrapped(
     n_correct: tuple[int, ...], n_trials: tuple[int, ...], confidence: float, resamples: int, seed: int
 ) -> Interval:
     """Return the interval; the same people are compared with every model, so it is kept."""
-    k, n = np.array(n_correct), np.array(n_trials)
-    generator = np.random.default_rng(seed)
-    at_once = max(1, 2_000_000 // len(k))
-    proportions = []
-    for start in range(0, resamples, at_once):
-        drawn = generator.integers(0, len(k), size=(min(at_once, resamples - start), len(k)))
-        proportions.append(k[drawn].sum(axis=1) / n[drawn].sum(axis=1))
+    sums = drawn_sums(np.column_stack([n_correct, n_trials]), resamples, seed)
+    return percentile_interval(sums[:, 0] / sums[:, 1], confidence)
+
+
+def percentile_interval(draws: npt.NDArray[np.float64], confidence: float) -> Interval:
+    """Return the interval between the percentiles of a statistic over bootstrap draws, as many outside on each side.
+
+    Examples
+    --------
+    >>> low, high = percentile_interval(np.arange(101.0), confidence=0.9)
+    >>> round(low, 9), round(high, 9)
+    (5.0, 95.0)
+    """
     tail = (1 - confidence) / 2
-    low, high = np.quantile(np.concatenate(proportions), [tail, 1 - tail])
+    low, high = np.quantile(draws, [tail, 1 - tail])
     return Interval(float(low), float(high))
 
 
@@ -186,3 +199,50 @@ def mover_difference(first: float, first_ci: Interval, second: float, second_ci:
     below = math.hypot(max(first - first_ci.low, 0.0), max(second_ci.high - second, 0.0))
     above = math.hypot(max(first_ci.high - first, 0.0), max(second - second_ci.low, 0.0))
     return Interval(max(-1.0, difference - below), min(1.0, difference + above))
+
+
+def mover_ratio(first: float, first_ci: Interval, second: float, second_ci: Interval) -> Interval:
+    r"""Return the interval of `first / second`, two independent estimates over 0, from their separate intervals.
+
+    Parameters
+    ----------
+    first, second : float
+        Estimates that cannot be negative; `second` is over 0.
+    first_ci, second_ci : Interval
+        Their intervals.
+
+    Returns
+    -------
+    Interval
+        The upper end is infinite where the interval of `second` reaches 0.
+
+    Notes
+    -----
+    With estimates :math:`p_i` and intervals :math:`(l_i, u_i)`,
+
+    .. math::
+        L = \frac{p_1 p_2 - \sqrt{(p_1 p_2)^2 - l_1 u_2 (2 p_1 - l_1)(2 p_2 - u_2)}}{u_2 (2 p_2 - u_2)}, \quad
+        U = \frac{p_1 p_2 + \sqrt{(p_1 p_2)^2 - u_1 l_2 (2 p_1 - u_1)(2 p_2 - l_2)}}{l_2 (2 p_2 - l_2)};
+
+    :math:`L` is computed in the form :math:`l_1 (2 p_1 - l_1) / (p_1 p_2 + \sqrt{\cdot})`, which has no pole.
+
+    References
+    ----------
+    Donner, A., & Zou, G. Y. (2012). Closed-form confidence intervals for functions of the normal mean and standard
+    deviation. Statistical Methods in Medical Research, 21, 347-359.
+
+    Examples
+    --------
+    >>> low, high = mover_ratio(0.6, Interval(0.5, 0.7), 0.8, Interval(0.7, 0.9))
+    >>> round(low, 4), round(high, 4)
+    (0.604, 0.9198)
+    """
+    product = first * second
+    under_low = product**2 - first_ci.low * second_ci.high * (2 * first - first_ci.low) * (2 * second - second_ci.high)
+    under_high = product**2 - first_ci.high * second_ci.low * (2 * first - first_ci.high) * (2 * second - second_ci.low)
+    low_total = product + math.sqrt(max(under_low, 0.0))
+    low = first_ci.low * (2 * first - first_ci.low) / low_total if low_total else 0.0
+    if second_ci.low <= 0:
+        return Interval(low, math.inf)
+    high = (product + math.sqrt(max(under_high, 0.0))) / (second_ci.low * (2 * second - second_ci.low))
+    return Interval(low, high)

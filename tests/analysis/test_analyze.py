@@ -22,8 +22,11 @@ PLAN = AnalysisPlan(
     ],
 )  # fmt: skip
 MADE = datetime(2026, 1, 3, 12, 0, tzinfo=UTC)
-TABLES = {"accuracy", "accuracy_overall", "differences", "differences_overall", "exclusions", "invalid",
-          "participants", "regraded", "stored_scoring", "trials"}  # fmt: skip
+TABLES = {"accuracy", "accuracy_overall", "differences", "differences_overall", "exclusions", "exclusions_by_group",
+          "invalid", "participants", "regraded", "sensitivity_accuracy", "sensitivity_differences", "stored_scoring",
+          "trials"}  # fmt: skip
+FIGURES = {"accuracy", "accuracy_by_condition", "accuracy_by_condition_cells", "counterbalance", "differences",
+           "exclusion_flow_human", "response_times", "rt_distributions"}  # fmt: skip
 
 
 def run(rows, out, plan=PLAN, **changes):
@@ -57,8 +60,8 @@ def test_all_tables_figures_and_the_report_are_written(rows, tmp_path):
     result = run(rows, tmp_path / "out")
     written = files_in(tmp_path / "out")
     assert set(written) == {
-        *(f"tables/{name}.csv" for name in TABLES), "figures/accuracy.svg", "figures/accuracy_by_condition.svg",
-        "figures/response_times.svg", "report.html", "provenance.json",
+        *(f"tables/{name}.csv" for name in TABLES), "report.html", "provenance.json",
+        *(f"figures/{name}.{form}" for name in FIGURES for form in ("svg", "pdf", "csv")),
     }  # fmt: skip
     pd.testing.assert_frame_equal(
         pd.read_csv(tmp_path / "out/tables/exclusions.csv"), result.tables["exclusions"], check_dtype=False
@@ -137,7 +140,8 @@ def test_models_alone_and_people_alone_can_be_analysed(view, session, tmp_path):
     assert run(view(session(kind="model")), tmp_path / "m", AnalysisPlan()).tables["differences"].empty
     assert run(view(session()), tmp_path / "p", AnalysisPlan()).tables["differences_overall"].empty
     header = (tmp_path / "p/tables/differences.csv").read_text(encoding="utf-8")
-    assert header == "kind,people,model,n_items,accuracy_people,accuracy_model,difference,ci_low,ci_high\n"
+    assert header.startswith("kind,people,model,n_items,accuracy_people,accuracy_model,difference,ci_low,ci_high,")
+    assert header.count("\n") == 1
 
 
 def test_when_nobody_is_left_the_sentence_says_where_they_went(view, session, tmp_path):
@@ -297,7 +301,7 @@ def test_factors_with_awkward_names_get_files_of_their_own(view, session, tmp_pa
     factors = {"a/b": "x", "a b": "y", "=Größe": "z", "../up": "w"}
     result = run(view(session(factors=factors), session(kind="model", factors=factors)), tmp_path / "deep" / "out",
                  AnalysisPlan(by=list(factors), bootstrap_resamples=1000))  # fmt: skip
-    assert len(result.figures) == 6
+    assert {f"accuracy_by_{name}" for name in ("a_b_1", "a_b_2", "gr_e", "up")} <= set(result.figures)
     assert {path.name for path in tmp_path.iterdir()} == {"deep"}
 
 

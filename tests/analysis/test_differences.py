@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from analysis.data import tidy_trials
 from analysis.differences import differences
 from analysis.exclusions import apply_exclusions
-from analysis.statistics.intervals import mover_difference, participant_bootstrap, wilson
+from analysis.statistics.intervals import mover_difference, mover_ratio, participant_bootstrap, wilson
 from experiment.preregistration import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=1000)
@@ -27,7 +27,9 @@ def test_a_difference_is_over_the_items_people_answered_and_the_model_was_asked(
     )
     table = differences(marked(rows), [], PLAN)
     assert table.columns.tolist() == [
-        "kind", "people", "model", "n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high"
+        "kind", "people", "model", "n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high",
+        "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
+        "n_items_only_people",
     ]  # fmt: skip
     line = table.iloc[0]
     assert line["n_items"] == 4
@@ -35,6 +37,10 @@ def test_a_difference_is_over_the_items_people_answered_and_the_model_was_asked(
     assert line["accuracy_model"] == 1 / 4, "an item that the model left unanswered counts as not correct"
     expected = mover_difference(3 / 4, wilson(3, 4), 1 / 4, wilson(1, 4))
     assert tuple(line[["ci_low", "ci_high"]]) == pytest.approx(expected)
+    assert line["accuracy_ratio"] == pytest.approx(1 / 3)
+    expected = mover_ratio(1 / 4, wilson(1, 4), 3 / 4, wilson(3, 4))
+    assert tuple(line[["accuracy_ratio_ci_low", "accuracy_ratio_ci_high"]]) == pytest.approx(expected)
+    assert (line["n_items_only_model"], line["n_items_only_people"]) == (1, 0)
 
 
 def test_a_model_that_refuses_hard_items_does_not_gain(view, session):

@@ -278,8 +278,9 @@ def test_every_file_and_column_of_an_analysis_is_documented(store_with_runs: Stu
         assert columns - factors == documented, path.name
     written = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file() and path.suffix != ".csv"}
     assert "response_times.svg" in written
-    for name in written:
-        assert name.replace("by_outcome", "by_<factor>") in text_of(page)
+    for name in written - {"report.html", "provenance.json"}:
+        assert f"`{Path(name).stem.replace('by_outcome', 'by_<factor>')}`" in text_of(page)
+    assert {"report.html", "provenance.json"} <= written
     assert NOT_A_TEST_TRIAL in text_of(page)
 
 

@@ -9,8 +9,8 @@ from flask import Flask
 
 from batteries.items import Battery
 from batteries.tasks import task_named
+from experiment.exclusion_rules import AttentionCheckRule, MedianRtRule
 from experiment.plan import Phase
-from experiment.preregistration import AttentionCheckRule, MedianRtRule
 from experiment.records import Kind
 from experiment.study import Study
 from server.app import create_app

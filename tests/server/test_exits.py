@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from batteries.items import Battery
-from experiment.preregistration import AttentionCheckRule
+from experiment.exclusion_rules import AttentionCheckRule
 from experiment.recruitment import Exit, Exits
 from experiment.study import Study
 from experiment.timeline import PracticeCriterion, Resume

@@ -19,7 +19,8 @@ from analysis.columns import SIGNALS
 from analysis.data import read_trials, tidy_trials
 from analysis.exclusions import apply_exclusions
 from batteries.items import Battery
-from experiment.preregistration import AnalysisPlan, AttentionCheckRule
+from experiment.exclusion_rules import AttentionCheckRule
+from experiment.preregistration import AnalysisPlan
 from experiment.records import Signals
 from experiment.study import Study
 from experiment.timeline import Resume, Timing

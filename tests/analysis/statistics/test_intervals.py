@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.statistics.intervals import (
     Interval,
     mover_difference,
+    mover_ratio,
     participant_bootstrap,
     proportion_interval,
     weighted_accuracy,
@@ -111,3 +114,19 @@ def test_participants_who_are_all_alike_never_give_a_width_of_zero(each, rate):
 
 def test_one_participant_gets_wilsons_interval_over_the_trials():
     assert proportion_interval(np.array([56]), np.array([70]), **SETTINGS) == wilson(56, 70)
+
+
+@given(*[st.floats(0.01, 0.99)] * 2, *[st.floats(0.001, 0.5)] * 4)
+def test_the_interval_of_a_ratio_holds_the_ratio_and_is_that_of_its_inverse_turned_round(a, b, down, up, below, above):
+    first, second = Interval(max(a - down, 0.0), a + up), Interval(max(b - below, 1e-6), b + above)
+    low, high = mover_ratio(a, first, b, second)
+    assert low <= a / b * (1 + 1e-9)
+    assert a / b <= high * (1 + 1e-9)
+    if first.low > 0:
+        turned = mover_ratio(b, second, a, first)
+        assert (1 / turned.high, 1 / turned.low) == pytest.approx((low, high), rel=1e-6)
+
+
+def test_the_interval_of_a_ratio_to_something_that_may_be_nothing_has_no_upper_end():
+    assert mover_ratio(0.5, Interval(0.4, 0.6), 0.1, Interval(0.0, 0.2)).high == float("inf")
+    assert mover_ratio(0.0, Interval(0.0, 0.2), 0.5, Interval(0.4, 0.6)).low == 0

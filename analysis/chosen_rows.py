@@ -1,0 +1,131 @@
+"""Choosing rows by levels, as plans name them in YAML: `{one_shot: 0}`, `{model: [Haiku, Opus]}`."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.columns import level_order
+from batteries.errors import InputError
+from experiment.planned_analyses import Level, Where
+
+
+def level_text(level: object) -> str:
+    """Return a level as text, the same for `1`, `1.0` and `"1"`, and for `true` and `"True"`.
+
+    Examples
+    --------
+    >>> [level_text(level) for level in (1, 1.0, "1", True, "True", 0.5)]
+    ['1', '1', '1', 'true', 'true', '0.5']
+    """
+    if isinstance(level, (bool, np.bool_)):
+        return str(bool(level)).lower()
+    if isinstance(level, (int, np.integer)):
+        return str(int(level))
+    if isinstance(level, (float, np.floating)):
+        return str(int(level)) if math.isfinite(level) and level == int(level) else repr(float(level))
+    text = str(level)
+    return text.lower() if text.lower() in {"true", "false"} else text
+
+
+def levels_of(data: pd.DataFrame, column: str, what: str) -> dict[str, Any]:
+    """Return the levels of a column in their natural order, by their texts; `what` names the asker in errors."""
+    require_columns(data, [column], what)
+    distinct = sorted(data[column].dropna().unique().tolist(), key=level_order)
+    return {level_text(level): level for level in distinct}
+
+
+def require_columns(data: pd.DataFrame, columns: Iterable[str], what: str) -> None:
+    """Raise InputError if a column is not in the data."""
+    for column in columns:
+        if column not in data.columns:
+            there = ", ".join(map(str, data.columns))
+            raise InputError(f"{what}: there is no column `{column}` in the data; the columns are {there}.")
+
+
+def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
+    """Return whether each row has the levels asked for; a missing value has none.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Any rows.
+    where : mapping
+        A column, and its level or levels.
+    what : str
+        The name of what asks, such as "the test `warm_up`", for error messages.
+
+    Raises
+    ------
+    InputError
+        If a column or a level is not in the data: a choice that matches nothing is a slip.
+    """
+    return _matching(data, where, what).fillna(False).astype(bool)
+
+
+def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
+    """Return the same, but missing where a value is missing and no other column says no."""
+    chosen = pd.Series(True, index=data.index, dtype="boolean")
+    for column, asked in where.items():
+        known = levels_of(data, column, what)
+        wanted = [known[text] for text in _known(asked, known, column, what)]
+        chosen &= data[column].isin(wanted).astype("boolean").mask(data[column].isna())
+    return chosen
+
+
+def _known(asked: Level | Sequence[Level], known: Mapping[str, Any], column: str, what: str) -> list[str]:
+    texts = [level_text(level) for level in (asked if isinstance(asked, (tuple, list)) else (asked,))]
+    if not texts:
+        raise InputError(f"{what}: no level of `{column}` is named; name one, or leave the column out.")
+    for text in texts:
+        if text not in known:
+            raise InputError(f"{what}: `{column}` has no level {text}; its levels are {', '.join(known) or 'none'}.")
+    return texts
+
+
+def ordered_levels(data: pd.DataFrame, column: str, asked: Sequence[Level], what: str) -> list[Any]:
+    """Return the levels asked for in that order, or all levels in their natural order."""
+    known = levels_of(data, column, what)
+    if not asked:
+        return list(known.values())
+    texts = _known(tuple(asked), known, column, what)
+    twice = [text for text in texts if texts.count(text) > 1]
+    if twice:
+        raise InputError(f"{what}: the level {twice[0]} of `{column}` stands twice in `levels`; name each once.")
+    return [known[text] for text in texts]
+
+
+def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
+    """Return the data with a yes-no column for each flag: whether a row has its levels, where that is known."""
+    for name, where in flags.items():
+        if not where:
+            raise InputError(f"the flag `{name}` asks for nothing; name a column and its level.")
+        if name in data.columns:
+            raise InputError(f"the flag `{name}` has the name of a column of the data; give it another.")
+    return data.assign(**{name: _matching(data, where, f"the flag `{name}`") for name, where in flags.items()})
+
+
+def chosen_rows(data: pd.DataFrame, where: Where, what: str) -> pd.DataFrame:
+    """Return the rows with the levels asked for; refuse an empty choice."""
+    if data.empty:
+        raise InputError(f"{what}: there are no rows to choose from; collect or export the data again.")
+    rows = data[matching(data, where, what)]
+    if rows.empty:
+        raise InputError(f"{what}: no row has all of {where_words(where)}; mend its `where`.")
+    return rows
+
+
+def where_words(where: Where) -> str:
+    """Return a choice of rows in words.
+
+    Examples
+    --------
+    >>> where_words({"one_shot": 1, "model": ("Haiku", "Opus")})
+    'one_shot = 1; model = Haiku, Opus'
+    """
+    return "; ".join(
+        f"{column} = {', '.join(map(level_text, asked if isinstance(asked, (tuple, list)) else (asked,)))}"
+        for column, asked in where.items()
+    )

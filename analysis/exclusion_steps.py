@@ -1,0 +1,184 @@
+"""The exclusion rules, a small function each: which trials a rule takes, and what it could not judge.
+
+A rule sees what the steps before it left. It never judges models. What has no record (no response time, no browser
+that tells of the focus) cannot be judged: it stays, and a note says so.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from experiment.exclusion_rules import (
+    AttentionCheckRule,
+    DuplicatesRule,
+    ExclusionRule,
+    FocusLostRule,
+    ImplausiblyFastRule,
+    MedianRtRule,
+    MissingRule,
+    SameResponseRunRule,
+    TrialFocusLostRule,
+    TrialRtRule,
+)
+
+
+class Taken(NamedTuple):
+    """What a rule takes."""
+
+    trials: pd.Series
+    """Whether it takes each row of the table; rows that are no test trials, or gone already, do not count."""
+    notes: list[str]
+    """What it could not judge, in sentences."""
+
+
+def take(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+    """Return what a rule takes of the test trials that are left.
+
+    Parameters
+    ----------
+    rule : ExclusionRule
+        The rule.
+    table : DataFrame
+        A row a trial: `kind`, `who` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
+        `completed_at`, `answered`, `correct`, `rt_ms`, `focus_lost`, `implausibly_fast`, `same_response_run`.
+    left : Series of bool
+        Whether a row is a test trial that no step before has taken.
+    """
+    people = table["kind"] != "model"
+    return _RULES[type(rule)](rule, table, left & people)
+
+
+def checks_that_count(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the attention checks of completed sessions, as nobody answers on after withdrawing."""
+    return table[(table["phase"] == "attention_check") & (table["status"] == "completed")]
+
+
+def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+    checks = checks_that_count(table[table["kind"] != "model"])
+    checks = checks[checks["session"].isin(table.loc[left, "session"].unique())]
+    n_failed = (~checks["correct"]).groupby(checks["who"]).sum()
+    n_without = int((~pd.Series(table.loc[left, "who"].unique()).isin(n_failed.index)).sum())
+    had = "participant had" if n_without == 1 else "participants had"
+    note = f"{n_without} {had} no attention check, so `attention_check` could not judge them."
+    return _taken(table, n_failed.index[n_failed > rule.max_failed], [note] * (n_without > 0))
+
+
+def _median_rt(rule: MedianRtRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+    timed = table[left & table["answered"] & table["rt_ms"].notna()]
+    medians = timed.groupby("who")["rt_ms"].median()
+    return _taken(table, medians.index[_out_of_bounds(medians, rule)], _untimed("median_rt", table, left))
+
+
+def _trial_rt(rule: TrialRtRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+    return Taken(left & table["answered"] & _out_of_bounds(table["rt_ms"], rule), _untimed("trial_rt", table, left))
+
+
+def _missing(rule: MissingRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+    share = (~table.loc[left, "answered"]).groupby(table.loc[left, "who"]).mean()
+    return _taken(table, share.index[share > rule.max_share])
+
+
+def _duplicates(_rule: DuplicatesRule, table: pd.DataFrame, _left: pd.Series) -> Taken:
+    tested = (table["kind"] != "model") & (table["phase"] == "test")
+    sessions = table[tested & (table["status"] == "completed")].drop_duplicates("session")
+    in_order = sessions.sort_values(["completed_at", "session"])
+    again = in_order["session"][in_order["who"].duplicated()]
+    return Taken(table["session"].isin(again), [])
+
+
+def _focus_lost(rule: FocusLostRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+    told = table[left & table["focus_lost"].notna()]
+    times = told.groupby("who")["focus_lost"].sum()
+    return _taken(table, times.index[times > rule.max_times], _untold("focus_lost", table, left))
+
+
+def _trial_focus_lost(_: TrialFocusLostRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+    return Taken(left & (table["focus_lost"].fillna(0) > 0), _untold("trial_focus_lost", table, left))
+
+
+def _implausibly_fast(rule: ImplausiblyFastRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+    judged = table[left & table["implausibly_fast"].notna()]
+    share = judged["implausibly_fast"].astype(bool).groupby(judged["who"]).mean()
+    return _taken(table, share.index[share > rule.max_share], _untimed("implausibly_fast", table, left))
+
+
+def _same_response_run(rule: SameResponseRunRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+    longest = table.loc[left, "same_response_run"].fillna(0).groupby(table.loc[left, "who"]).max()
+    return _taken(table, longest.index[longest > rule.max_length])
+
+
+_RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], Taken]] = {
+    AttentionCheckRule: _attention_check,
+    MedianRtRule: _median_rt,
+    TrialRtRule: _trial_rt,
+    MissingRule: _missing,
+    DuplicatesRule: _duplicates,
+    FocusLostRule: _focus_lost,
+    TrialFocusLostRule: _trial_focus_lost,
+    ImplausiblyFastRule: _implausibly_fast,
+    SameResponseRunRule: _same_response_run,
+}
+
+
+def _taken(table: pd.DataFrame, participants: pd.Index, notes: list[str] | None = None) -> Taken:
+    """Take participants with all their trials."""
+    return Taken(table["who"].isin(participants) & (table["kind"] != "model"), notes or [])
+
+
+def _out_of_bounds(rt_ms: pd.Series, rule: MedianRtRule | TrialRtRule) -> pd.Series:
+    low = -np.inf if rule.min_ms is None else rule.min_ms
+    high = np.inf if rule.max_ms is None else rule.max_ms
+    return (rt_ms < low) | (rt_ms > high)
+
+
+def _untimed(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
+    n_untimed = int((left & table["answered"] & table["rt_ms"].isna()).sum())
+    return [f"{n_untimed:,} answered test trials have no response time; `{rule}` could not judge them."] * (
+        n_untimed > 0
+    )
+
+
+def _untold(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
+    n_untold = int((left & table["answered"] & table["focus_lost"].isna()).sum())
+    return [f"{n_untold:,} answered test trials have no record of the focus; `{rule}` could not judge them."] * (
+        n_untold > 0
+    )
+
+
+def rule_words(rule: ExclusionRule) -> str:
+    """Return in words, with units, what a rule leaves out.
+
+    Examples
+    --------
+    >>> rule_words(TrialRtRule(rule="trial_rt", min_ms=500, max_ms=120_000))
+    "trial's response time under 500 ms or over 120,000 ms"
+    """
+    if isinstance(rule, AttentionCheckRule):
+        none = rule.max_failed == 0
+        return f"failed {'at least one attention check' if none else f'more than {rule.max_failed} attention checks'}"
+    if isinstance(rule, (MedianRtRule, TrialRtRule)):
+        bounds = [f"under {_ms(rule.min_ms)}"] if rule.min_ms is not None else []
+        bounds += [f"over {_ms(rule.max_ms)}"] if rule.max_ms is not None else []
+        subject = "median response time" if isinstance(rule, MedianRtRule) else "trial's response time"
+        return f"{subject} {' or '.join(bounds)}"
+    if isinstance(rule, MissingRule):
+        return f"left more than {_share(rule.max_share)} of the test trials unanswered"
+    if isinstance(rule, DuplicatesRule):
+        return "completed again: sessions after the participant's first completed one"
+    if isinstance(rule, FocusLostRule):
+        return f"left the page more than {rule.max_times} times during test trials"
+    if isinstance(rule, TrialFocusLostRule):
+        return "page left during the trial"
+    if isinstance(rule, ImplausiblyFastRule):
+        return f"more than {_share(rule.max_share)} of the answers faster than the text can be read"
+    return f"gave the same answer more than {rule.max_length} times in a row"
+
+
+def _ms(bound: float) -> str:
+    return f"{int(bound) if bound.is_integer() else bound:,} ms"
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:g} %"

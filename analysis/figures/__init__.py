@@ -1,0 +1,51 @@
+"""The figures, each a `Drawing`: SVG for a page, PDF for a journal, alternative text, and the numbers drawn.
+
+    lettering.py             how much room text takes; wrapped, shortened, moved apart
+    drawing.py               the sheet in points, the style, and the `Drawing` it becomes
+    axes.py                  ticks, titles and the names of levels beside axes
+    looks.py                 colour, marker and line of each subject
+    lines.py                 lines over levels, with intervals and names at their ends
+    accuracy.py              `accuracy_figure`: a panel a level, a row a subject
+    accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of another
+    condition_by_subject.py  `condition_by_subject`: accuracy in cells, coloured by its distance from chance
+    calibration.py           `calibration_figure`: accuracy over levels of inference
+    interaction.py           `interaction_plot`: estimates of two factors
+    forest.py                `forest_plot`: estimates with intervals against a reference
+    item_scatter.py          `item_scatter`: people against a model, item by item
+    response_times.py        `response_times_figure`, `rt_distributions`
+    exclusion_flow.py        `exclusion_flow`: from recruitment to the analysis
+    counterbalance.py        `counterbalance_matrix`: which group saw what
+
+Every figure is 88 or 180 mm wide, its text at least 7 points. Intervals that are missing are not drawn and are said to
+be missing. Where nothing can be drawn, or too much for a page, a function returns None, as its docstring says.
+"""
+
+from analysis.figures.accuracy import MOST_LEVELS, accuracy_figure
+from analysis.figures.accuracy_panels import accuracy_panels
+from analysis.figures.calibration import calibration_figure
+from analysis.figures.condition_by_subject import condition_by_subject
+from analysis.figures.counterbalance import counterbalance_matrix
+from analysis.figures.drawing import Drawing, inline, missing_characters
+from analysis.figures.exclusion_flow import exclusion_flow
+from analysis.figures.forest import forest_plot
+from analysis.figures.interaction import interaction_plot
+from analysis.figures.item_scatter import item_scatter
+from analysis.figures.response_times import response_times_figure, rt_distributions
+
+__all__ = [
+    "MOST_LEVELS",
+    "Drawing",
+    "accuracy_figure",
+    "accuracy_panels",
+    "calibration_figure",
+    "condition_by_subject",
+    "counterbalance_matrix",
+    "exclusion_flow",
+    "forest_plot",
+    "inline",
+    "interaction_plot",
+    "item_scatter",
+    "missing_characters",
+    "response_times_figure",
+    "rt_distributions",
+]

@@ -1,0 +1,145 @@
+"""Accuracy by subject: a panel a level of a factor, and in it a row a subject.
+
+An accuracy or an interval that is missing is not drawn.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.columns import level_order
+from analysis.figures.axes import label_x
+from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
+from analysis.figures.lettering import LINE, SIZE, SMALL, distinct_labels, printable, shortened, text_width
+from analysis.figures.looks import Subject, draw_marker, looks, subjects_of
+from analysis.wording import level_words, percent
+
+MOST_LEVELS = 24
+"""A factor with more levels is for a table; its figure would not be readable."""
+
+PERCENT_TICKS, PERCENT_LABELS = [0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"]
+CHANCE_DASHES = (0, (4, 3))
+MOST_IN_WORDS = 40
+"""A description with more numbers is tiring to listen to; it names the least and the greatest instead."""
+
+
+def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str) -> Drawing:
+    """Draw the accuracies of a table: a panel a level, a row a subject, the chance line dashed.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `accuracy` gives it for one factor, or for none; not empty.
+    by : str or None
+        The factor, with at most `MOST_LEVELS` levels; None for one panel.
+    chance : float
+        Mean chance level of the trials.
+    confidence : float
+        Coverage of the intervals, for the axis.
+    name : str
+        The file's name.
+    """
+    subjects = subjects_of(table)
+    levels = [None] if by is None else sorted(table[by].drop_duplicates().tolist(), key=level_order)
+    layout = _Layout.of(subjects, len(levels), titled=by is not None)
+    with style():
+        sheet = Sheet(layout.width, layout.height)
+        for place, level in enumerate(levels):
+            cells = table if by is None else cells_of(table, by, level)
+            last = place + layout.n_columns >= len(levels)
+            title = "" if by is None else f"{printable(by)}: {level_words(level)}"
+            x_title = f"percent correct, {percent(confidence, 0)} interval" if last else ""
+            _subject_rows(sheet, layout, place, cells, subjects, chance, title, x_title)
+        title = "Accuracy by subject" if by is None else f"Accuracy by subject and {by}"
+        return finished(sheet, name, title, _words(table, by, chance, confidence), table)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the panels of `accuracy_figure` lie; in points."""
+
+    names: list[list[str]]
+    left: float
+    row: float
+    panel_width: float
+    panel_height: float
+    n_columns: int
+    width: float
+    height: float
+    above: float
+
+    @classmethod
+    def of(cls, subjects: list[Subject], n_panels: int, *, titled: bool) -> "_Layout":
+        n_columns = 2 if n_panels == 4 else min(n_panels, 3)
+        names = distinct_labels([subject for _, subject in subjects], 84, most_lines=3)
+        width = SINGLE if n_columns == 1 and max(map(len, names)) < 3 else DOUBLE
+        if width == DOUBLE:
+            names = distinct_labels([subject for _, subject in subjects], 200 if n_columns == 1 else 108, most_lines=3)
+        left = max(text_width(line) for lines in names for line in lines) + 10
+        row = SIZE * LINE * max(len(lines) for lines in names) + 4
+        panel_width = (width - left - n_columns * _BESIDE) / n_columns
+        panel_height = row * len(subjects)
+        above, n_rows = (30.0 if titled else 16.0), -(-n_panels // n_columns)
+        height = n_rows * (above + panel_height + _BELOW) + 13
+        return cls(names, left, row, panel_width, panel_height, n_columns, width, height, above)
+
+
+_BESIDE, _BELOW = 30.0, 15.0
+"""Room right of a panel, for the numbers, and below it, for the axis; in points."""
+
+
+def _subject_rows(
+    sheet: Sheet, layout: _Layout, place: int, cells: pd.DataFrame, subjects: list[Subject], chance: float,
+    title: str, x_title: str,
+) -> None:  # fmt: skip
+    row, column = divmod(place, layout.n_columns)
+    left = layout.left + column * (layout.panel_width + _BESIDE)
+    top = layout.above + row * (layout.above + layout.panel_height + _BELOW)
+    axes = sheet.axes(left, top, layout.panel_width, layout.panel_height)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(len(subjects) - 0.5, -0.5)
+    axes.grid(axis="x")
+    axes.axvline(chance, color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9, zorder=1)
+    room = layout.panel_width + _BESIDE - 10
+    if title:
+        sheet.write(left, top - 17, shortened(title, room, bold=True), bold=True, at="bottom")
+    said = f"chance {percent(chance)}"
+    middle = left + chance * layout.panel_width
+    half = text_width(said, SMALL) / 2
+    sheet.write(min(max(middle, left + half), left + room - half), top - 4, said, align="center", at="bottom",
+                size=SMALL, colour=SOFT)  # fmt: skip
+    look = looks(subjects)
+    for cell in cells[cells["accuracy"].notna()].to_dict("records"):
+        who = (str(cell["kind"]), str(cell["subject"]))
+        y = subjects.index(who)
+        axes.plot([cell["ci_low"], cell["ci_high"]], [y, y], color=look[who].colour, linewidth=1.3)
+        draw_marker(axes, cell["accuracy"], y, look[who])
+        sheet.write(left + layout.panel_width + 8, top + layout.row * (y + 0.5), f"{100 * cell['accuracy']:.0f}")
+    if column == 0:
+        for y, lines in enumerate(layout.names):
+            sheet.write(left - 6, top + layout.row * (y + 0.5), lines, align="right")
+    label_x(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, x_title)
+
+
+def cells_of(table: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
+    """Return the rows of a level; a missing level is a level."""
+    return table[table[factor].isna() if pd.isna(level) else table[factor].eq(level)]
+
+
+def _words(table: pd.DataFrame, by: str | None, chance: float, confidence: float) -> str:
+    rows = [
+        f"{row['subject']}{'' if by is None else f', {level_words(row[by])}'}: {estimate_words(row)}"
+        for row in table.to_dict("records")
+    ]
+    return f"Chance is {percent(chance)}; in parentheses {percent(confidence, 0)} intervals. " + "; ".join(rows) + "."
+
+
+def estimate_words(row: Mapping[Any, Any]) -> str:
+    """Return an accuracy and its interval in words; either may be missing."""
+    if pd.isna(row["accuracy"]):
+        return "no accuracy"
+    if pd.isna(row["ci_low"]) or pd.isna(row["ci_high"]):
+        return f"{percent(row['accuracy'])} (no interval)"
+    return f"{percent(row['accuracy'])} ({percent(row['ci_low'])} to {percent(row['ci_high'])})"

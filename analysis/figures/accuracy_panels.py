@@ -1,0 +1,177 @@
+"""Accuracy by one factor, in a panel for each level of another: people and models side by side."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.columns import level_order
+from analysis.figures.accuracy import (
+    CHANCE_DASHES,
+    MOST_IN_WORDS,
+    MOST_LEVELS,
+    PERCENT_LABELS,
+    PERCENT_TICKS,
+    cells_of,
+    estimate_words,
+)
+from analysis.figures.axes import LevelNames, label_y
+from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
+from analysis.figures.lettering import distinct_labels, printable, shortened, text_width
+from analysis.figures.looks import Look, Subject, draw_marker, looks, subjects_of
+from analysis.wording import level_words, percent
+
+
+def accuracy_panels(
+    table: pd.DataFrame, by: str, panel_by: str, chance: float, confidence: float, name: str
+) -> Drawing | None:
+    """Draw accuracy by one factor in a panel a level of another, people and models side by side, chance dashed.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `accuracy` gives it for `by` and `panel_by`.
+    by : str
+        Whose levels stand beside each other in each panel.
+    panel_by : str
+        A panel a level, such as the kind of inference demanded.
+    chance : float
+        Mean chance level of the trials.
+    confidence : float
+        Coverage of the intervals, for the axis.
+    name : str
+        The file's name.
+
+    Returns
+    -------
+    Drawing or None
+        None if the table is empty, has more than `MOST_LEVELS` panels, or so many levels and subjects that their
+        markers could not be told apart across the page.
+
+    References
+    ----------
+    Prunty et al. (2025), figure 3: accuracy of people and models by inference demand.
+    """
+    table = table[table["accuracy"].notna()]
+    if table.empty:
+        return None
+    subjects, look = subjects_of(table), looks(subjects_of(table))
+    levels = sorted(table[by].drop_duplicates().tolist(), key=level_order)
+    panels = sorted(table[panel_by].drop_duplicates().tolist(), key=level_order)
+    least = len(levels) * max(_PITCH * (len(subjects) + 2), 14.0)
+    width = SINGLE if len(panels) == 1 and least <= _panel_width(1, SINGLE) else DOUBLE
+    n_columns = next((n for n in _columns(len(panels)) if _panel_width(n, width) >= least), 0)
+    if len(panels) > MOST_LEVELS or not n_columns:
+        return None
+    panel_width = _panel_width(n_columns, width)
+    names = LevelNames.of(levels, panel_width / len(levels))
+    key = _key(subjects, f"chance {percent(chance)}", width)
+    top_of_panels, row_height = 12.0 * (key[-1].row + 1) + 2, _ABOVE + _PANEL_HEIGHT + names.height
+    with style():
+        sheet = Sheet(width, top_of_panels + -(-len(panels) // n_columns) * row_height + 13)
+        _draw_key(sheet, key, look)
+        for place, panel in enumerate(panels):
+            row, column = divmod(place, n_columns)
+            left = _LEFT + column * (panel_width + _GAP)
+            top = top_of_panels + _ABOVE + row * row_height
+            axes = sheet.axes(left, top, panel_width, _PANEL_HEIGHT)
+            axes.set_xlim(-0.5, len(levels) - 0.5)
+            axes.set_ylim(0, 1)
+            axes.grid(axis="y")
+            axes.axhline(chance, color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9, zorder=1)
+            _side_by_side(axes, cells_of(table, panel_by, panel), by, levels, subjects, panel_width / len(levels))
+            heading = shortened(f"{printable(panel_by)}: {level_words(panel)}", panel_width, bold=True)
+            sheet.write(left, top - 8, heading, bold=True, at="bottom")
+            if column == 0:
+                label_y(
+                    sheet, axes, PERCENT_TICKS, PERCENT_LABELS, f"percent correct, {percent(confidence, 0)} interval"
+                )
+            else:
+                label_y(sheet, axes, PERCENT_TICKS, [""] * len(PERCENT_TICKS))
+            names.write(sheet, left, top + _PANEL_HEIGHT)
+            if place + n_columns >= len(panels):
+                below = top + _PANEL_HEIGHT + names.height
+                sheet.write(left + panel_width / 2, below, shortened(by, panel_width), align="center", at="top")
+        title = f"Accuracy by subject, {by} and {panel_by}"
+        return finished(sheet, name, title, _panel_words(table, by, panel_by, panels, chance, confidence), table)
+
+
+_LEFT, _GAP, _ABOVE, _PANEL_HEIGHT, _PITCH = 40.0, 14.0, 26.0, 126.0, 4.0
+"""Room left of the panels, between them and above each; their height; the least distance of two subjects; in points."""
+
+
+def _columns(n_panels: int) -> list[int]:
+    return [2, 1] if n_panels in {2, 4} else [min(n_panels, n) for n in (3, 2, 1)]
+
+
+def _panel_width(n_columns: int, width: float) -> float:
+    return (width - _LEFT - n_columns * _GAP + 8) / n_columns
+
+
+def _side_by_side(
+    axes: Axes, cells: pd.DataFrame, by: str, levels: list[Any], subjects: list[Subject], slot: float
+) -> None:
+    look = looks(subjects)
+    step = min(9.0, 0.8 * slot / len(subjects))
+    for place, level in enumerate(levels):
+        for cell in cells_of(cells, by, level).to_dict("records"):
+            who = (str(cell["kind"]), str(cell["subject"]))
+            x = place + step / slot * (subjects.index(who) - (len(subjects) - 1) / 2)
+            axes.plot([x, x], [cell["ci_low"], cell["ci_high"]], color=look[who].colour, linewidth=1.1)
+            draw_marker(axes, x, cell["accuracy"], look[who], size=min(4.8, step))
+
+
+@dataclass(frozen=True)
+class _KeyEntry:
+    row: int
+    x: float
+    words: str
+    subject: Subject | None
+    """None for the chance line."""
+
+
+def _key(subjects: list[Subject], chance: str, width: float) -> list[_KeyEntry]:
+    """Return the key's entries, row by row; each row is filled from the left."""
+    entries: list[_KeyEntry] = []
+    row, x = 0, 4.0
+    labels = [line for (line,) in distinct_labels([name for _, name in subjects], 200, most_lines=1)]
+    for subject, words in [*zip(subjects, labels, strict=True), (None, chance)]:
+        room = text_width(words) + (24 if subject else 33)
+        if x + room > width and x > 4:
+            row, x = row + 1, 4.0
+        entries.append(_KeyEntry(row, x, words, subject))
+        x += room
+    return entries
+
+
+def _draw_key(sheet: Sheet, key: list[_KeyEntry], look: dict[Subject, Look]) -> None:
+    axes = sheet.paper()
+    for entry in key:
+        y = 8 + 12 * entry.row
+        if entry.subject is None:
+            axes.plot([entry.x, entry.x + 15], [y, y], color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9)
+            sheet.write(entry.x + 18, y, entry.words)
+        else:
+            draw_marker(axes, entry.x + 2, y, look[entry.subject])
+            sheet.write(entry.x + 9, y, entry.words)
+
+
+def _panel_words(
+    table: pd.DataFrame, by: str, panel_by: str, panels: list[Any], chance: float, confidence: float
+) -> str:
+    opening = f"Chance is {percent(chance)}; in parentheses {percent(confidence, 0)} intervals."
+    parts = []
+    for panel in panels:
+        cells = cells_of(table, panel_by, panel)
+        if len(table) > MOST_IN_WORDS:
+            ordered = cells.sort_values("accuracy", kind="stable").to_dict("records")
+            chosen = [("least", ordered[0]), ("greatest", ordered[-1])]
+        else:
+            chosen = [("", row) for row in cells.to_dict("records")]
+        said = "; ".join(
+            f"{which} {row['subject']}, {by} {level_words(row[by])}: {estimate_words(row)}".strip()
+            for which, row in chosen
+        )
+        parts.append(f"{panel_by} {level_words(panel)}: {said}.")
+    return " ".join([opening, *parts])

@@ -1,0 +1,127 @@
+"""The table of conditions and subjects: accuracy in every cell, coloured by how far it lies from chance."""
+
+import math
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.patches import Rectangle
+
+from analysis.columns import level_order
+from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of, estimate_words
+from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.lettering import LINE, SIZE, SMALL, distinct_labels, shortened, text_width, wrapped
+from analysis.figures.looks import BLUE, VERMILLION, subjects_of
+from analysis.wording import level_words, percent
+
+ON_LIGHT, ON_DARK = "#010101", "#fefefe"
+"""Text upon a filled cell; like the fills, the same on a light page and on a dark one."""
+AT_CHANCE = "#fcfcfc"
+
+
+def condition_by_subject(
+    table: pd.DataFrame, condition: str, name: str, chance: float, confidence: float
+) -> Drawing | None:
+    """Draw a row a subject and a column a condition, with the accuracy and its interval in each cell.
+
+    Blue cells are above chance and orange ones below, the stronger the farther; the colours repeat the numbers, so
+    nothing is lost in grey. Columns that do not fit the page go on below.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `accuracy` gives it for `condition`. A missing accuracy is drawn as an empty cell.
+    condition : str
+        The factor.
+    name : str
+        The file's name.
+    chance : float
+        Mean chance level of the trials.
+    confidence : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    Drawing or None
+        None if the table is empty, or has more than `MOST_LEVELS` conditions or subjects.
+    """
+    subjects, levels = subjects_of(table), sorted(table[condition].drop_duplicates().tolist(), key=level_order)
+    if table.empty or max(len(subjects), len(levels)) > MOST_LEVELS:
+        return None
+    names = distinct_labels([subject for _, subject in subjects], 120, most_lines=2)
+    left = max([text_width(line) for lines in names for line in lines] + [40.0]) + 10
+    width = SINGLE if left + _LEAST * len(levels) <= SINGLE else DOUBLE
+    n_bands = -(-len(levels) // int((width - left) // _LEAST))
+    n_columns = -(-len(levels) // n_bands)
+    cell = min((width - left - 2) / n_columns, 80.0)
+    heads = distinct_labels([level_words(level) for level in levels], cell - 5, SMALL, most_lines=4)
+    head = 6 + text_height(max(map(len, heads)), SMALL)
+    note = wrapped(
+        f"Percent correct; below it the {percent(confidence, 0)} interval. White: at chance ({percent(chance)}); "
+        "blue: above; orange: below.", width - 8, SMALL, most_lines=3,
+    )  # fmt: skip
+    band_height = head + _ROW * len(subjects) + 8
+    with style():
+        sheet = Sheet(width, n_bands * band_height + text_height(len(note), SMALL) + 6)
+        paper = sheet.paper()
+        for band in range(n_bands):
+            top = band * band_height + head
+            sheet.write(4, top - 3, shortened(condition, left - 10, bold=True), bold=True, at="bottom")
+            for row, lines in enumerate(names):
+                sheet.write(left - 6, top + _ROW * (row + 0.5), lines, align="right")
+            for column, place in enumerate(range(band * n_columns, min((band + 1) * n_columns, len(levels)))):
+                x = left + cell * column
+                sheet.write(x + cell / 2, top - 3, heads[place], align="center", at="bottom", size=SMALL)
+                own = cells_of(table, condition, levels[place])
+                for row, (kind, subject) in enumerate(subjects):
+                    found = own[(own["kind"] == kind) & (own["subject"] == subject)]
+                    _cell(sheet, paper, found, (x, top + _ROW * row, cell, _ROW), chance)
+        sheet.write(4, sheet.height - 3, note, at="bottom", size=SMALL, colour=SOFT)
+        title = f"Accuracy by {condition} and subject"
+        return finished(sheet, name, title, _words(table, condition, chance, confidence), table)
+
+
+_LEAST, _ROW = 36.0, 2 * SIZE * LINE + 3
+"""Least width and the height of a cell, in points."""
+
+
+def _cell(
+    sheet: Sheet, paper: Axes, found: pd.DataFrame, box: tuple[float, float, float, float], chance: float
+) -> None:
+    x, y, width, height = box
+    if found.empty or found["accuracy"].isna().all():
+        sheet.write(x + width / 2, y + height / 2, "–", align="center", colour=SOFT)
+        return
+    accuracy, low, high = (float(value) for value in found[["accuracy", "ci_low", "ci_high"]].iloc[0])
+    fill = fill_of(accuracy, chance)
+    paper.add_patch(Rectangle((x + 0.5, y + 0.5), width - 1, height - 1, facecolor=fill, edgecolor="none"))
+    there = math.isfinite(low) and math.isfinite(high)
+    interval = f"{100 * low:.0f}–{100 * high:.0f}" if there else "no CI"
+    for text, middle, size in ((f"{100 * accuracy:.0f}", 0.3, SIZE), (interval, 0.73, SMALL)):
+        line = shortened(text, width - 2, size)
+        sheet.write(x + width / 2, y + height * middle, line, align="center", size=size, colour=ink_on(fill))
+
+
+def fill_of(accuracy: float, chance: float) -> str:
+    """Return the colour of an accuracy: from white at chance to blue at 1, or to orange at 0."""
+    end, least = (BLUE, 1.0) if accuracy >= chance else (VERMILLION, 0.0)
+    share = 0.0 if accuracy == chance else abs(accuracy - chance) / abs(least - chance)
+    red, green, blue = (a + 0.75 * share * (b - a) for a, b in zip(to_rgb(AT_CHANCE), to_rgb(end), strict=True))
+    return to_hex((red, green, blue))
+
+
+def ink_on(fill: str) -> str:
+    """Return the text colour with the greater contrast to a fill (WCAG 2.2: at least 4.5 to 1 on any fill)."""
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(fill)]
+    luminance = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+    return ON_LIGHT if luminance > 0.179 else ON_DARK
+
+
+def _words(table: pd.DataFrame, condition: str, chance: float, confidence: float) -> str:
+    rows = table.to_dict("records")
+    if len(rows) > MOST_IN_WORDS:
+        ordered = table.dropna(subset="accuracy").sort_values("accuracy", kind="stable").to_dict("records")
+        rows = [*ordered[:1], *ordered[-1:]]
+    which = "" if len(rows) == len(table) else "The least and the greatest: "
+    said = [f"{row['subject']}, {condition} {level_words(row[condition])}: {estimate_words(row)}" for row in rows]
+    return f"Chance is {percent(chance)}; in parentheses {percent(confidence, 0)} intervals. {which}{'; '.join(said)}."

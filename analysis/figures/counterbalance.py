@@ -1,0 +1,201 @@
+"""Which counterbalance group saw which condition of what, and how many answers of each are in the analysis."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.patches import Rectangle
+
+from analysis.accuracy import kept_trials
+from analysis.columns import PEOPLE, level_order
+from analysis.figures.accuracy import MOST_LEVELS, cells_of
+from analysis.figures.condition_by_subject import ink_on
+from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.lettering import LINE, SMALL, distinct_labels, printable, shortened, text_width, wrapped
+from analysis.figures.looks import OKABE_ITO
+from analysis.wording import count, level_words
+
+MOST_ROWS = 36
+"""More rows do not fit a page."""
+
+SEVERAL = "#e3e6ea"
+"""Colour of a cell whose conditions stand together."""
+
+_ROW, _TOP, _GAP = 2 * SMALL * LINE + 3, 40.0, 2.0
+"""Height of a row, room above the rows, and room between groups, in points."""
+
+
+def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str]) -> Drawing | None:
+    """Draw a row a level of the first factor, a column a group, and in each cell the conditions that the group saw.
+
+    A cell is divided among its conditions: each has a colour, its name, and the number of answers in the analysis; an
+    assigned condition of which no answer is left has a 0. Names that do not fit are letters, with a key below.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`. Test trials of people are drawn; without people, those of simulated
+        participants.
+    name : str
+        The file's name.
+    factors : sequence of str
+        The first makes the rows, such as a scenario; the others together make the conditions, such as condition and
+        inference level. With one factor the cells hold numbers alone; with none, the rows are items.
+
+    Returns
+    -------
+    Drawing or None
+        None if nobody has a group, or there are more than `MOST_ROWS` rows or `MOST_LEVELS` groups. Its data are a row
+        a cell and condition: `<first factor or item_id>, group, <other factors>, n_participants, n_trials`.
+    """
+    assigned = trials[(trials["phase"] == "test") & trials["group"].notna() & trials["kind"].isin(list(PEOPLE))]
+    kind = next((kind for kind in PEOPLE if (assigned["kind"] == kind).any()), "")
+    row_factor, *conditions_by = list(factors) or ["item_id"]
+    matrix = _matrix(assigned[assigned["kind"] == kind], row_factor, conditions_by)
+    if matrix.counts.empty or len(matrix.rows) > MOST_ROWS or len(matrix.groups) > MOST_LEVELS:
+        return None
+    with style():
+        sheet = _draw(matrix)
+        title = f"Counterbalance groups and what they saw ({PEOPLE[kind]})"
+        return finished(sheet, name, title, _words(matrix), matrix.counts)
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    counts: pd.DataFrame
+    """The data of the drawing."""
+    row_factor: str
+    conditions_by: list[str]
+    rows: list[Any]
+    groups: list[int]
+    condition: pd.Series
+    """The name of the condition of each row of `counts`."""
+    conditions: list[str]
+    participants: dict[int, int]
+    """Participants in the analysis, by group."""
+
+
+def _matrix(assigned: pd.DataFrame, row_factor: str, conditions_by: list[str]) -> _Matrix:
+    by = [row_factor, "group", *conditions_by]
+    kept = kept_trials(assigned)
+    answers = kept.groupby(by, dropna=False).agg(
+        n_participants=("participant", "nunique"), n_trials=("item_id", "size")
+    )
+    counts = assigned[by].drop_duplicates().merge(answers.reset_index(), how="left", on=by)
+    counts = counts.fillna({"n_participants": 0, "n_trials": 0})
+    counts = counts.astype({"group": "int64", "n_participants": "int64", "n_trials": "int64"})
+    keys = [[level_order(level) for level in row] for row in counts[by].itertuples(index=False)]
+    counts = counts.iloc[sorted(range(len(keys)), key=keys.__getitem__)].reset_index(drop=True)
+    condition, conditions = pd.Series("", index=counts.index), [""]
+    if conditions_by:
+        levels = counts[conditions_by]
+        condition = levels.map(level_words).agg("·".join, axis=1)
+        keys = [[level_order(level) for level in row] for row in levels.itertuples(index=False)]
+        conditions = list(dict.fromkeys(condition.iloc[sorted(range(len(keys)), key=keys.__getitem__)]))
+    groups = sorted(counts["group"].unique().tolist())
+    participants = kept.groupby("group")["participant"].nunique()
+    return _Matrix(
+        counts, row_factor, conditions_by, counts[row_factor].drop_duplicates().tolist(), groups, condition,
+        conditions, {group: int(participants.get(group, 0)) for group in groups},
+    )  # fmt: skip
+
+
+def _draw(matrix: _Matrix) -> Sheet:
+    labels = distinct_labels([level_words(row) for row in matrix.rows], 110)
+    heads = ["group", "participants", shortened(matrix.row_factor, 110, bold=True)]
+    widths = [
+        *(text_width(line) for lines in labels for line in lines),
+        *(text_width(head, bold=True) for head in heads),
+    ]
+    left = max(widths) + 12
+    names = matrix.conditions
+    widest = max(text_width(name, SMALL) for name in [*names, *matrix.counts["n_trials"].map(str)]) + 2
+    cells = [rows for _, rows in matrix.counts.groupby([matrix.row_factor, "group"], dropna=False)]
+    room = (max(widest * max(map(len, cells)), 20.0) + _GAP) * len(matrix.groups)
+    width = SINGLE if left + room + 4 <= SINGLE else DOUBLE
+    cell = (width - left - 4) / len(matrix.groups)
+    fits = left + room + 4 <= width
+    codes = names if fits else [_letters(place) for place in range(len(names))]
+    together = [rows for rows in cells if not _have_room(rows, codes, cell - _GAP)]
+    what = " · ".join(printable(factor) for factor in matrix.conditions_by)
+    key = "Number in each cell: answers in the analysis."
+    if matrix.conditions_by:
+        key = f"In each cell: {what}, and the number of answers in the analysis."
+    if not fits and len(together) < len(cells):
+        key += " " + "; ".join(f"{code}: {said}" for code, said in zip(codes, names, strict=True)) + "."
+    if together:
+        key += " ×: so many conditions together."
+    note = wrapped(key, width - 8, SMALL, most_lines=8)
+    sheet = Sheet(width, _TOP + _ROW * len(matrix.rows) + text_height(len(note), SMALL) + 12)
+    paper = sheet.paper()
+    for place, head in enumerate(heads):
+        sheet.write(left - 6, 8 + 11 * place, head, align="right", bold=True)
+    for place, group in enumerate(matrix.groups):
+        middle = left + cell * place + (cell - _GAP) / 2
+        sheet.write(middle, 8, str(group), align="center", size=SMALL)
+        sheet.write(middle, 19, str(matrix.participants[group]), align="center", size=SMALL)
+    for row, (level, lines) in enumerate(zip(matrix.rows, labels, strict=True)):
+        y = _TOP + _ROW * row
+        sheet.write(left - 6, y + _ROW / 2, lines, align="right")
+        of_row = cells_of(matrix.counts, matrix.row_factor, level)
+        for column, group in enumerate(matrix.groups):
+            seen = of_row[of_row["group"] == group]
+            _cell(sheet, paper, matrix, codes, seen, (left + cell * column, y, cell - _GAP))
+    sheet.write(4, sheet.height - 4, note, at="bottom", size=SMALL, colour=SOFT)
+    return sheet
+
+
+def _letters(place: int) -> str:
+    """Return a, b, ..., z, aa, ab, ... for the places from 0."""
+    return (_letters(place // 26 - 1) if place >= 26 else "") + ascii_lowercase[place % 26]
+
+
+def _have_room(seen: pd.DataFrame, codes: Sequence[str], width: float) -> bool:
+    """Return whether the conditions of a cell, whose names are among `codes`, can stand beside each other."""
+    return max(text_width(text, SMALL) for text in [*codes, *seen["n_trials"].map(str)]) <= width / len(seen) - 1
+
+
+def _cell(
+    sheet: Sheet, paper: Axes, matrix: _Matrix, codes: Sequence[str], seen: pd.DataFrame,
+    box: tuple[float, float, float],
+) -> None:  # fmt: skip
+    x, y, width = box
+    if seen.empty:
+        sheet.write(x + width / 2, y + _ROW / 2, "–", align="center", size=SMALL, colour=SOFT)
+        return
+    strip = width / len(seen)
+    n_trials = seen["n_trials"].tolist()
+    places = [matrix.conditions.index(matrix.condition[at]) for at in seen.index]
+    words, fills = [codes[place] for place in places], [tint(place) for place in places]
+    if not _have_room(seen, codes, width):
+        strip, n_trials, words = width, [sum(n_trials)], [f"×{len(seen)}"]
+        fills = [SEVERAL]
+    for at, (n, fill, said) in enumerate(zip(n_trials, fills, words, strict=True)):
+        left = x + strip * at
+        paper.add_patch(Rectangle((left + 0.4, y + 0.4), strip - 0.8, _ROW - 0.8, facecolor=fill, edgecolor="none"))
+        lines = [said, str(n)] if said else [str(n)]
+        sheet.write(left + strip / 2, y + _ROW / 2, lines, align="center", size=SMALL, colour=ink_on(fill))
+
+
+def tint(place: int) -> str:
+    """Return the light colour of a condition by its place; colours come again after twelve."""
+    strength = 0.35 if (place // len(OKABE_ITO)) % 2 == 0 else 0.7
+    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(OKABE_ITO[place % len(OKABE_ITO)]))
+    return to_hex((red, green, blue))
+
+
+def _words(matrix: _Matrix) -> str:
+    groups = ", ".join(f"group {group}: {n}" for group, n in matrix.participants.items())
+    totals = matrix.counts.groupby([matrix.row_factor, *matrix.conditions_by], dropna=False)["n_trials"].sum()
+    what = " and ".join([matrix.row_factor, *matrix.conditions_by])
+    each = f"Each combination of {what}" if matrix.conditions_by else f"Each level of {what}"
+    none_left = int((matrix.counts["n_trials"] == 0).sum())
+    return (
+        f"{count(sum(matrix.participants.values()), 'participant')} in the analysis ({groups}). {each} "
+        f"has {totals.min()} to {totals.max()} answers over all groups. "
+        f"{count(none_left, 'assigned cell has', 'assigned cells have')} none left."
+    )

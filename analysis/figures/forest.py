@@ -1,0 +1,171 @@
+"""The forest plot: estimates with their intervals, a row each, against a reference."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.figures.accuracy import MOST_IN_WORDS
+from analysis.figures.axes import label_x, nice_ticks, number_labels, number_text
+from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.lettering import LINE, SIZE, SMALL, distinct_labels, printable, shortened, text_width, wrapped
+from analysis.figures.looks import BLUE, Look, draw_marker
+from analysis.wording import level_words
+
+MOST_ROWS = 60
+"""More rows do not fit a page; the first are drawn, and the figure says of how many."""
+
+
+def forest_plot(
+    table: pd.DataFrame, name: str, *, label: str, estimate: str, ci_low: str, ci_high: str, reference: float = 0,
+    x_label: str, group: str | None = None,
+) -> Drawing | None:  # fmt: skip
+    """Draw estimates with their intervals, a row each in the order of the table, and the numbers beside them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row an estimate: coefficients, differences from people, configurations of a leaderboard.
+    name : str
+        The file's name.
+    label, estimate, ci_low, ci_high : str
+        Columns. A missing interval is not drawn, and said to be missing; so is a missing estimate. An interval that is
+        very much wider than the others is cut off with an arrow; its numbers stand beside it.
+    reference : float
+        Where the dashed line is drawn: no difference.
+    x_label : str
+        The measure, its unit, and which interval is drawn.
+    group : str, optional
+        Column under whose values, in the order they first appear, rows stand together.
+
+    Returns
+    -------
+    Drawing or None
+        None if there is no estimate. Of more than `MOST_ROWS` rows the first are drawn; all are in the data.
+    """
+    finite = table.assign(**{column: _finite(table[column]) for column in (estimate, ci_low, ci_high)})
+    if finite[estimate].isna().all():
+        return None
+    if group is not None:
+        finite = finite.sort_values(group, key=lambda values: pd.Series(pd.factorize(values)[0]), kind="stable")
+    shown = finite.head(MOST_ROWS)
+    rows = [
+        _Row(level_words(said), "" if group is None else level_words(under), *(float(number) for number in numbers))
+        for said, under, numbers in zip(
+            shown[label], shown[label if group is None else group],
+            shown[[estimate, ci_low, ci_high]].itertuples(index=False), strict=True,
+        )
+    ]  # fmt: skip
+    cut = len(finite) - len(rows)
+    note = f"The first {len(rows)} of {len(finite)} rows." if cut else ""
+    with style():
+        sheet = _draw(rows, reference, printable(x_label), note)
+        title = f"Forest plot: {x_label}"
+        return finished(sheet, name, title, _words(rows, reference, x_label, note), table)
+
+
+@dataclass(frozen=True)
+class _Row:
+    label: str
+    group: str
+    estimate: float
+    ci_low: float
+    ci_high: float
+
+
+def _finite(values: pd.Series) -> pd.Series:
+    numbers = pd.to_numeric(values).astype(float)
+    return numbers.where(np.isfinite(numbers))
+
+
+def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> Sheet:
+    low, high = _limits(rows, reference)
+    numbers = _numbers(rows, high - low)
+    right = max(text_width(text) for text in numbers) + 12
+    indent = 12.0 if rows[0].group else 4.0
+    for width, label_width in ((SINGLE, 84.0), (DOUBLE, 190.0)):
+        labels = distinct_labels([row.label for row in rows], label_width, most_lines=3)
+        left = max(text_width(line) for lines in labels for line in lines) + indent + 8
+        if width - left - right >= 80 and max(map(len, labels)) < 3:
+            break
+    plot = width - left - right
+    y, places, headings = 5.0, [], []
+    for place, (row, lines) in enumerate(zip(rows, labels, strict=True)):
+        if row.group and (place == 0 or rows[place - 1].group != row.group):
+            headings.append((y + 3, row.group))
+            y += 15
+        height = SIZE * LINE * len(lines) + 4
+        places.append(y + height / 2)
+        y += height
+    titles = wrapped(x_label, width - 8, most_lines=3)
+    sheet = Sheet(width, y + 13 + text_height(len(titles)) + 5 + (11 if note else 0))
+    axes = sheet.axes(left, 5, plot, y - 5)
+    axes.set_xlim(low, high)
+    axes.set_ylim(y, 5)
+    axes.spines["left"].set_visible(False)
+    axes.axvline(reference, color=SOFT, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
+    look = Look("s", BLUE, True, ())
+    for at, row, lines, text in zip(places, rows, labels, numbers, strict=True):
+        if np.isfinite(row.estimate):
+            axes.plot([max(row.ci_low, low), min(row.ci_high, high)], [at, at], color=BLUE, linewidth=1.2)
+            for beyond, edge, arrow in ((row.ci_low < low, low, "<"), (row.ci_high > high, high, ">")):
+                if beyond:
+                    draw_marker(axes, edge, at, Look(arrow, BLUE, True, ()), size=4)
+            draw_marker(axes, row.estimate, at, look, size=4)
+        sheet.write(indent, at, lines)
+        sheet.write(left + plot + 10, at, text)
+    for at, heading in headings:
+        sheet.write(4, at, shortened(heading, width - 8, bold=True), bold=True, at="top")
+    ticks = nice_ticks(low, high, 5)
+    label_x(sheet, axes, ticks, number_labels(ticks))
+    half = max(text_width(line) for line in titles) / 2
+    middle = min(max(left + plot / 2, half + 4), width - half - 4)
+    sheet.write(middle, y + 13, titles, align="center", at="top")
+    if note:
+        sheet.write(4, sheet.height - 3, note, at="bottom", size=SMALL, colour=SOFT)
+    return sheet
+
+
+def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
+    """Return the axis' limits: all estimates, and intervals as far as twice what is usual."""
+    estimates = [row.estimate for row in rows if np.isfinite(row.estimate)] + [reference]
+    bounds = [bound for row in rows for bound in (row.ci_low, row.ci_high) if np.isfinite(bound)]
+    widths = [row.ci_high - row.ci_low for row in rows if np.isfinite(row.ci_high - row.ci_low)]
+    least, most = min(estimates), max(estimates)
+    usual = max(most - least, float(np.median(widths)) if widths else 0.0)
+    low = max(min([least, *bounds]), least - 2 * usual)
+    high = min(max([most, *bounds]), most + 2 * usual)
+    margin = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
+    return low - margin, high + margin
+
+
+def _numbers(rows: Sequence[_Row], span: float) -> list[str]:
+    """Return the numbers beside each row, with as many decimals as the axis' span asks for."""
+    digits = 0 if span >= 100 else 1 if span >= 20 else max(2, 1 - int(np.floor(np.log10(span))))
+
+    def text(value: float) -> str:
+        return f"{value:,.{digits}f}".replace("-", "−")
+
+    return [
+        "no estimate" if not np.isfinite(row.estimate)
+        else f"{text(row.estimate)} [{text(row.ci_low)}, {text(row.ci_high)}]"
+        if np.isfinite(row.ci_low) and np.isfinite(row.ci_high)
+        else f"{text(row.estimate)} (no interval)"
+        for row in rows
+    ]  # fmt: skip
+
+
+def _words(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> str:
+    numbers = [(row, text) for row, text in zip(rows, _numbers(rows, 1), strict=True) if np.isfinite(row.estimate)]
+    above = sum(row.ci_low > reference for row, _ in numbers)
+    below = sum(row.ci_high < reference for row, _ in numbers)
+    opening = (
+        f"{x_label}, against {number_text(reference)}: of {len(numbers)} intervals, {above} lie above it and {below} "
+        f"below. {note}"
+    ).strip()
+    if len(numbers) > MOST_IN_WORDS:
+        ordered = sorted(numbers, key=lambda entry: entry[0].estimate)
+        numbers = [ordered[0], ordered[-1]]
+    said = [f"{row.group + ', ' if row.group else ''}{row.label}: {text}" for row, text in numbers]
+    return f"{opening} {'; '.join(said)}."

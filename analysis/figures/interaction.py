@@ -1,0 +1,73 @@
+"""Estimates of one factor's levels by those of another: marginal means or accuracies as lines with intervals."""
+
+import pandas as pd
+
+from analysis.columns import level_order
+from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of
+from analysis.figures.axes import number_text
+from analysis.figures.drawing import Drawing, finished, style
+from analysis.figures.lines import MOST_LINES, Line, Point, data_scale, draw_lines, point_of
+from analysis.figures.looks import kind_of, looks
+from analysis.wording import level_words
+
+
+def interaction_plot(
+    means: pd.DataFrame, x: str, lines: str, name: str, estimate: str, ci_low: str, ci_high: str, y_label: str
+) -> Drawing | None:
+    """Draw estimates over the levels of a factor, a line for each level of another, with intervals.
+
+    Parameters
+    ----------
+    means : DataFrame
+        A row a level of `x` and a level of `lines`, such as estimated marginal means.
+    x, lines : str
+        The factors. Levels of `x` stand at equal distances, in their order; lines keep the order of the table. A line
+        whose name is empty gets none. `people` and `simulated participants` look as they do in every figure.
+    name : str
+        The file's name.
+    estimate, ci_low, ci_high : str
+        Columns of the estimate and its interval; missing ones are not drawn.
+    y_label : str
+        Of the vertical axis: the measure, its unit, and which interval is drawn.
+
+    Returns
+    -------
+    Drawing or None
+        None if there is no estimate, or there are more than `MOST_LEVELS` levels of `x` or `MOST_LINES` lines.
+    """
+    there = means[means[estimate].notna()]
+    levels = sorted(there[x].drop_duplicates().tolist(), key=level_order)
+    groups = there[lines].drop_duplicates().tolist()
+    if there.empty or len(levels) > MOST_LEVELS or len(groups) > MOST_LINES:
+        return None
+    names = [level_words(group) for group in groups]
+    look = looks([(kind_of(said), said) for said in names])
+    drawn = []
+    for group, said in zip(groups, names, strict=True):
+        own = cells_of(there, lines, group)
+        points = [point_of(cells_of(own, x, level), estimate, ci_low, ci_high) for level in levels]
+        drawn.append(Line(said, look[kind_of(said), said], points))
+    bounds = there[[estimate, ci_low, ci_high]].to_numpy(dtype=float).ravel().tolist()
+    with style():
+        sheet = draw_lines(drawn, levels, x, data_scale(y_label, bounds))
+        title = f"{y_label} by {x}" if names == [""] else f"{y_label} by {x} and {lines}"
+        return finished(sheet, name, title, _words(drawn, levels, x, y_label), means)
+
+
+def _words(lines: list[Line], levels: list[object], x: str, y_label: str) -> str:
+    points = [
+        (f"{line.name}, " if line.name else "", level_words(level), point)
+        for line in lines for level, point in zip(levels, line.points, strict=True) if pd.notna(point.estimate)
+    ]  # fmt: skip
+    chosen = points
+    if len(points) > MOST_IN_WORDS:
+        ordered = sorted(points, key=lambda entry: entry[2].estimate)
+        chosen = [("least: " + ordered[0][0], *ordered[0][1:]), ("greatest: " + ordered[-1][0], *ordered[-1][1:])]
+    said = [f"{who}{x} {level}: {_estimate_words(point)}" for who, level, point in chosen]
+    return f"{y_label}; in parentheses the interval. " + "; ".join(said) + "."
+
+
+def _estimate_words(point: Point) -> str:
+    if pd.isna(point.ci_low) or pd.isna(point.ci_high):
+        return f"{number_text(point.estimate)} (no interval)"
+    return f"{number_text(point.estimate)} ({number_text(point.ci_low)} to {number_text(point.ci_high)})"

@@ -1,0 +1,130 @@
+"""Item by item: people's accuracy against a model's."""
+
+import numpy as np
+import pandas as pd
+from scipy.stats import pearsonr
+
+from analysis.figures.accuracy import PERCENT_LABELS, PERCENT_TICKS
+from analysis.figures.axes import label_x, label_y, room_for_y
+from analysis.figures.drawing import SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.lettering import SMALL, printable, shortened, wrapped
+from analysis.figures.looks import BLUE, SKY
+from analysis.statistics.intervals import wilson
+from analysis.wording import count, percent
+
+MOST_INTERVALS = 30
+"""With more points than this, intervals would hide the points; the data hold them."""
+
+
+def item_scatter(
+    items: pd.DataFrame, name: str, people: str, model: str, *, confidence: float = 0.95
+) -> Drawing | None:
+    """Draw people's accuracy at each item against a model's, with the line on which both are the same.
+
+    Items at the same place are one disc whose area is their number; nothing is jittered. Wilson's intervals are drawn
+    for up to `MOST_INTERVALS` places, where there is more than one answer; at a place of several items, the widest.
+
+    Parameters
+    ----------
+    items : DataFrame
+        A row an item: `item_id, accuracy_people, n_people, accuracy_model, n_model`, the numbers being those of
+        answers. An item without an accuracy of both is left out, and counted in the description.
+    name : str
+        The file's name.
+    people, model : str
+        What the subjects are called.
+    confidence : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    Drawing or None
+        None if no item was answered by both. Its data have the intervals of both beside the columns of `items`.
+    """
+    there = items.dropna(subset=["accuracy_people", "accuracy_model"])
+    if there.empty:
+        return None
+    data = there.assign(**_intervals(there, "people", confidence), **_intervals(there, "model", confidence))
+    places = data.groupby(["accuracy_people", "accuracy_model"], as_index=False).agg(
+        n_items=("item_id", "size"),
+        **{column: (column, "min") for column in ("n_people", "n_model", "ci_low_people", "ci_low_model")},
+        **{column: (column, "max") for column in ("ci_high_people", "ci_high_model")},
+    )
+    said = _correlation_words(there["accuracy_people"], there["accuracy_model"], confidence)
+    with style():
+        sheet = _draw(places, said, printable(people), printable(model), confidence)
+        title = f"Accuracy of {people} and of {model}, item by item"
+        return finished(sheet, name, title, _words(items, there, said, people, model), data)
+
+
+def _intervals(items: pd.DataFrame, who: str, confidence: float) -> dict[str, list[float]]:
+    bounds = [
+        wilson(accuracy * n, n, confidence) if n > 0 else (float("nan"), float("nan"))
+        for accuracy, n in zip(items[f"accuracy_{who}"], items[f"n_{who}"], strict=True)
+    ]
+    return {f"ci_low_{who}": [low for low, _ in bounds], f"ci_high_{who}": [high for _, high in bounds]}
+
+
+def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: float) -> Sheet:
+    y_title = f"{model}: percent correct"
+    left = room_for_y(PERCENT_LABELS, y_title, 170) + 3
+    side = min(SINGLE - left - 10, 190.0)
+    several = (places[["n_people", "n_model"]] > 1).to_numpy().any()
+    with_intervals = len(places) <= MOST_INTERVALS and several
+    words = [
+        said,
+        "Area: number of items at the same place." if (places["n_items"] > 1).any() else "",
+        f"Crosses: {percent(confidence, 0)} intervals of each item." if with_intervals else "",
+    ]
+    note = wrapped(" ".join(part for part in words if part), SINGLE - 8, SMALL, most_lines=4)
+    top = text_height(len(note), SMALL) + 12
+    sheet = Sheet(SINGLE, top + side + 28)
+    sheet.write(4, 3, note, at="top", size=SMALL)
+    axes = sheet.axes(left, top, side, side)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    axes.plot([0, 1], [0, 1], color=SOFT, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
+    for place in places.to_dict("records") if with_intervals else []:
+        x, y = place["accuracy_people"], place["accuracy_model"]
+        if place["n_people"] > 1:
+            axes.plot([place["ci_low_people"], place["ci_high_people"]], [y, y], color=SKY, linewidth=0.6, alpha=0.7)
+        if place["n_model"] > 1:
+            axes.plot([x, x], [place["ci_low_model"], place["ci_high_model"]], color=SKY, linewidth=0.6, alpha=0.7)
+    area = places["n_items"] * min(14.0, 420 / places["n_items"].max())
+    axes.scatter(
+        places["accuracy_people"], places["accuracy_model"], s=area, color=BLUE, alpha=0.75, linewidths=0,
+        clip_on=False, zorder=3,
+    )  # fmt: skip
+    label_x(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, shortened(f"{people}: percent correct", side))
+    label_y(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, y_title)
+    return sheet
+
+
+def _correlation_words(people: pd.Series, model: pd.Series, confidence: float) -> str:
+    """Return Pearson's correlation with Fisher's interval in words, or why there is none."""
+    n_items = count(len(people), "item")
+    if len(people) < 4:
+        return f"{n_items}: too few for a correlation."
+    if people.nunique() == 1 or model.nunique() == 1:
+        return f"{n_items}; no correlation, as one side is the same at all of them."
+    found = pearsonr(people.to_numpy(dtype=float), model.to_numpy(dtype=float))
+    r = float(np.clip(found.statistic, -1, 1))
+    if abs(r) > 1 - 1e-12:
+        return f"{n_items}; Pearson's r = {r:.2f}.".replace("-", "−")
+    low, high = found.confidence_interval(confidence)
+    return f"{n_items}; Pearson's r = {r:.2f}, {percent(confidence, 0)} interval {low:.2f} to {high:.2f}.".replace(
+        "-", "−"
+    )
+
+
+def _words(items: pd.DataFrame, there: pd.DataFrame, said: str, people: str, model: str) -> str:
+    better, worse = (
+        there["accuracy_people"] > there["accuracy_model"],
+        there["accuracy_people"] < there["accuracy_model"],
+    )
+    left_out = len(items) - len(there)
+    note = f" {count(left_out, 'item')} without answers of both are left out." if left_out else ""
+    return (
+        f"{said} {people} were more accurate at {int(better.sum())}, {model} at {int(worse.sum())}; at "
+        f"{int((~better & ~worse).sum())} both were the same.{note}"
+    )

@@ -1,0 +1,180 @@
+"""How much room text takes, and how it is made to fit: wrapped, shortened, and labels moved apart.
+
+Widths come from the tables of DejaVu Sans, which matplotlib brings along, and not from the fonts of a machine; so the
+same text is laid out alike everywhere. Verdana and Arial, which stand in for it in a browser, are as wide or narrower.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.ft2font import FT2Font, LoadFlags
+from scipy.optimize import isotonic_regression
+
+SIZE = 8.0
+"""Size of most text, in points."""
+SMALL = 7.0
+"""Size of the least text, in points; nothing in a figure is smaller."""
+LINE = 1.22
+"""Distance of the lines of a text, in sizes."""
+
+_BREAKS_AFTER = "-–—/_·|+"
+_ELSEWHERE_EM = 1.15
+"""Room for a character that DejaVu Sans has not: no less than any font, or the box for a missing one, takes."""
+
+
+@lru_cache
+def _font(bold: bool) -> FT2Font:
+    file = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return FT2Font(str(Path(mpl.get_data_path()) / "fonts" / "ttf" / file))
+
+
+@lru_cache(maxsize=4096)
+def _advance_em(character: str, bold: bool) -> float:
+    font = _font(bold)
+    if font.get_char_index(ord(character)):
+        return font.load_char(ord(character), flags=LoadFlags.NO_SCALE).horiAdvance / font.units_per_EM
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0.0
+    return _ELSEWHERE_EM
+
+
+def text_width(text: str, size: float = SIZE, *, bold: bool = False) -> float:
+    """Return the width of a line of text, in points.
+
+    Examples
+    --------
+    >>> text_width("accuracy", 10)
+    45.1171875
+    >>> text_width("条件", 10)
+    23.0
+    """
+    return size * sum(_advance_em(character, bold) for character in text)
+
+
+def printable(text: object) -> str:
+    r"""Return text in one line, without characters that cannot be printed.
+
+    Examples
+    --------
+    >>> printable("two\nlines\x00")
+    'two lines'
+    """
+    seen = "".join(" " if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} else char for char in str(text))
+    return re.sub(r" +", " ", seen).strip(" ")
+
+
+def shortened(text: object, width: float, size: float = SIZE, *, bold: bool = False) -> str:
+    """Return text that fits `width` points; where it must be cut, it is cut within, as ends tell names apart.
+
+    Examples
+    --------
+    >>> shortened("deepseek-r1-distill-llama-70b", 80)
+    'deepseek-…a-70b'
+    """
+    line = printable(text)
+    if text_width(line, size, bold=bold) <= width:
+        return line
+    for kept in range(len(line) - 1, 0, -1):
+        head, tail = line[: kept - kept * 2 // 5].rstrip(), line[len(line) - kept * 2 // 5 :].lstrip()
+        if text_width(f"{head}…{tail}", size, bold=bold) <= width:
+            return f"{head}…{tail}"
+    return "…"
+
+
+def wrapped(text: object, width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False) -> list[str]:
+    """Return the lines of a text, each no wider than `width` points; what does not fit the last line is `shortened`.
+
+    Lines end after a space, after a hyphen and its like, between Chinese, Japanese or Korean characters, and within a
+    word only where it is wider than a line.
+
+    Examples
+    --------
+    >>> wrapped("deepseek-r1-distill-llama-70b, no thinking", 90)
+    ['deepseek-r1-distill-', 'llama-70b, n…hinking']
+    >>> wrapped("people", 90)
+    ['people']
+    """
+    lines: list[str] = []
+    line = ""
+    pieces = _pieces(printable(text), width, size, bold)
+    for place, piece in enumerate(pieces):
+        if line and text_width((line + piece).rstrip(), size, bold=bold) > width:
+            if len(lines) == most_lines - 1:
+                return [*lines, shortened("".join([line, *pieces[place:]]), width, size, bold=bold)]
+            lines.append(line.rstrip())
+            line = ""
+        line += piece
+    return [*lines, line.rstrip()]
+
+
+def distinct_labels(
+    texts: Sequence[object], width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False
+) -> list[list[str]]:
+    """Return each text `wrapped`; different ones that would read the same once shortened are numbered in their order.
+
+    Examples
+    --------
+    >>> distinct_labels(["a" * 20 + n + "a" * 20 for n in "xy"], 60, most_lines=1)
+    [['1: aaaa…aaaa'], ['2: aaaa…aaaa']]
+    """
+    names = list(dict.fromkeys(printable(text) for text in texts))
+    labels = {name: wrapped(name, width, size, most_lines=most_lines, bold=bold) for name in names}
+    alike = [[name for name in names if labels[name] == label] for label in labels.values()]
+    for group in alike:
+        for number, name in enumerate(group if len(group) > 1 else [], start=1):
+            labels[name] = wrapped(f"{number}: {name}", width, size, most_lines=most_lines, bold=bold)
+    return [labels[printable(text)] for text in texts]
+
+
+def _pieces(text: str, width: float, size: float, bold: bool) -> list[str]:
+    """Return the parts of a text between which a line may end."""
+    pieces: list[str] = []
+    piece = ""
+    for character in text:
+        wide = unicodedata.east_asian_width(character) in "WF" and not unicodedata.category(character).startswith("P")
+        too_long = text_width(piece + character, size, bold=bold) > width and _advance_em(character, bold) > 0
+        if piece and character != " " and (wide or piece[-1] == " " or piece[-1] in _BREAKS_AFTER or too_long):
+            pieces.append(piece)
+            piece = ""
+        piece += character
+    return [*pieces, piece]
+
+
+def moved_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    r"""Return places as near as can be to those wanted, no two nearer than `gap`, in the same order, from low to high.
+
+    Parameters
+    ----------
+    wanted : sequence of float
+        In any order; equal ones keep theirs.
+    gap : float
+        Least distance.
+    low, high : float
+        Bounds; where the labels have no room between them, they go on past `high`.
+
+    Notes
+    -----
+    With :math:`w_i` in ascending order, the places :math:`p_i = q_i + i g` minimise :math:`\sum (p_i - w_i)^2` for
+    :math:`q_{i + 1} \ge q_i`: the isotonic regression of :math:`w_i - i g`, held within its bounds.
+
+    Examples
+    --------
+    >>> moved_apart([10, 10, 30], 4, 0, 100)
+    [8.0, 12.0, 30.0]
+    >>> moved_apart([99, 98], 4, 0, 100)
+    [100.0, 96.0]
+    """
+    if not len(wanted):
+        return []
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    free = isotonic_regression(np.asarray(wanted, dtype=float)[order] - steps).x
+    places = np.maximum(np.minimum(free, high - steps[-1]), low) + steps
+    back = np.empty(len(wanted))
+    back[order] = places
+    return [float(place) for place in back]

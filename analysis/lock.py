@@ -1,0 +1,122 @@
+"""Locking a plan: a stamp with a digest and the time, before data are seen.
+
+Locks are kept in a JSON file beside the plan, one after the other: each names the digest of the one before it, so that
+none can be taken out or changed unseen. A digest that was noted down elsewhere, as in a public registry, proves the
+rest.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from batteries.canonical import canonical_json, digest
+from batteries.errors import InputError
+from experiment.planned_analyses import PlannedAnalyses
+
+
+class Lock(BaseModel):
+    """One plan, as it stood at one time."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    plan: dict[str, Any]
+    """The plan, without what has its default value."""
+    of: dict[str, str]
+    """What it is the plan of, such as the digests of the study's battery."""
+    n_sessions: int | None
+    """Sessions that had begun by then; None where that could not be seen."""
+    locked_at: str
+    """UTC, ISO 8601."""
+    software: str
+    previous: str
+    """Digest of the lock before, or ""."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that the lock says."""
+        return digest(self.model_dump(mode="json"))
+
+
+class _LockFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    locks: list[Lock]
+    digest: str
+
+
+def plan_content(plan: PlannedAnalyses) -> dict[str, Any]:
+    """Return what a plan says, without default values: a new optional field changes no lock."""
+    return plan.model_dump(mode="json", exclude_defaults=True)
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Return whether two values are the same as JSON: in Python, `true` equals 1."""
+    return canonical_json(one) == canonical_json(other)
+
+
+def read_locks(path: Path) -> list[Lock]:
+    """Return the locks in a file, the newest last; none if there is no file.
+
+    Raises
+    ------
+    InputError
+        If the file is not as it was written.
+    """
+    if not path.exists():
+        return []
+    try:
+        found = _LockFile.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValidationError):
+        raise InputError(
+            f"{path}: this is no file of locked plans, or not as it was written; restore it from a backup or your "
+            "version control."
+        ) from None
+    try:
+        digests = [lock.digest for lock in found.locks]
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    if not digests or [*(lock.previous for lock in found.locks), found.digest] != ["", *digests]:
+        raise InputError(f"{path}: the locked plans in it were changed; restore it from a backup.")
+    return found.locks
+
+
+def add_lock(
+    path: Path, plan: PlannedAnalyses, *, of: dict[str, str], n_sessions: int | None, software: str,
+    now: datetime | None = None,
+) -> Lock:  # fmt: skip
+    """Stamp a plan, and write the stamp after those in the file.
+
+    Raises
+    ------
+    InputError
+        If this very plan is locked already, or the file cannot be written.
+    """
+    locks = read_locks(path)
+    content = plan_content(plan)
+    try:
+        canonical_json(content)
+    except InputError as error:
+        raise InputError(f"the plan cannot be locked: {error}") from None
+    if locks and same_json([locks[-1].plan, locks[-1].of], [content, of]):
+        raise InputError(
+            f"{path}: this plan is locked already, since {locks[-1].locked_at} (digest {locks[-1].digest}); "
+            "change the plan before you lock it again."
+        )
+    lock = Lock(
+        plan=content,
+        of=of,
+        n_sessions=n_sessions,
+        locked_at=(now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds"),
+        software=software,
+        previous=locks[-1].digest if locks else "",
+    )
+    text = _LockFile(locks=[*locks, lock], digest=lock.digest).model_dump_json(indent=2)
+    waiting = path.with_name(f".{path.name}.part")
+    try:
+        waiting.write_text(text + "\n", encoding="utf-8")
+        waiting.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error}); check the folder's rights.") from None
+    return lock

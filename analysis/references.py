@@ -1,0 +1,38 @@
+"""The works that the numbers rest on, for the reference list of a report."""
+
+REFERENCES = {
+    "benjamini_hochberg": "Benjamini, Y., & Hochberg, Y. (1995). Controlling the false discovery rate: A practical and "
+    "powerful approach to multiple testing. Journal of the Royal Statistical Society: Series B, 57, 289-300.",
+    "bootstrap": "Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall.",
+    "cohen": "Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.",
+    "glmm": "Lenartowicz, P. (2026). glmm: Mixed-model fitting in Rust, Python and R [Computer software].",
+    "greenhouse_geisser": "Greenhouse, S. W., & Geisser, S. (1959). On methods in the analysis of profile data. "
+    "Psychometrika, 24, 95-112.",
+    "holm": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
+    "Statistics, 6, 65-70.",
+    "jzs": "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for "
+    "accepting and rejecting the null hypothesis. Psychonomic Bulletin & Review, 16, 225-237.",
+    "kish": "Kish, L. (1965). Survey sampling. Wiley.",
+    "mcnemar": "McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or "
+    "percentages. Psychometrika, 12, 153-157.",
+    "mover": "Zou, G. Y., & Donner, A. (2008). Construction of confidence limits about effect measures: A general "
+    "approach. Statistics in Medicine, 27, 1693-1702.",
+    "nakagawa": "Nakagawa, S., Johnson, P. C. D., & Schielzeth, H. (2017). The coefficient of determination R2 and "
+    "intra-class correlation coefficient from generalized linear mixed-effects models revisited and expanded. Journal "
+    "of the Royal Society Interface, 14, 20170213.",
+    "satterthwaite": "Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. "
+    "Biometrics Bulletin, 2, 110-114.",
+    "schuirmann": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach "
+    "for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, "
+    "657-680.",
+    "tukey": "Tukey, J. W. (1949). Comparing individual means in the analysis of variance. Biometrics, 5, 99-114.",
+    "welch": "Welch, B. L. (1947). The generalization of Student's problem when several different population variances "
+    "are involved. Biometrika, 34, 28-35.",
+    "wilson": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of "
+    "the American Statistical Association, 22, 209-212.",
+}
+
+
+def references(keys: set[str]) -> list[str]:
+    """Return the works by these keys, in alphabetical order."""
+    return sorted(REFERENCES[key] for key in keys)

@@ -1,0 +1,59 @@
+"""The bootstrap: sums over units drawn anew. A statistic of sums is then computed for all draws at once."""
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+_NUMBERS_AT_ONCE = 2_000_000
+
+
+def drawn_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed: int) -> Floats:
+    r"""Return the sums of values over units that are drawn with replacement, as many as there are.
+
+    Parameters
+    ----------
+    values : array, shape (units, columns)
+        What is summed of each unit, such as a participant's correct answers and trials.
+    resamples, seed : int
+        Number of draws, and the seed they come from.
+
+    Returns
+    -------
+    array of float, shape (resamples, columns)
+        It does not depend on the units' order.
+
+    Notes
+    -----
+    Units with the same values are exchangeable. Of :math:`m` different rows of values, of which row :math:`j` belongs
+    to :math:`n_j` of :math:`n` units, the numbers drawn follow a multinomial distribution with :math:`n` draws and
+    probabilities :math:`n_j / n`. They are drawn from it at once: the same bootstrap, whose time depends on :math:`m`
+    instead of :math:`n`.
+
+    References
+    ----------
+    Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall.
+
+    Examples
+    --------
+    Units that are all alike have the same sum in every draw:
+
+    >>> drawn_sums(np.array([[1, 2], [1, 2], [1, 2]]), resamples=2, seed=1)
+    array([[3., 6.],
+           [3., 6.]])
+
+    The mean of 1 and 3 is 1, 2 or 3, with probabilities of 1/4, 1/2 and 1/4:
+
+    >>> sums = drawn_sums(np.array([[1, 1], [3, 1]]), resamples=100_000, seed=1)
+    >>> means, counts = np.unique(sums[:, 0] / sums[:, 1], return_counts=True)
+    >>> means.tolist(), (counts / 100_000).round(2).tolist()
+    ([1.0, 2.0, 3.0], [0.25, 0.5, 0.25])
+    """
+    rows, n_alike = np.unique(np.asarray(values, dtype="float64"), axis=0, return_counts=True)
+    generator = np.random.default_rng(seed)
+    at_once = max(1, _NUMBERS_AT_ONCE // len(rows))
+    sums = [
+        generator.multinomial(n_alike.sum(), n_alike / n_alike.sum(), size=min(at_once, resamples - start)) @ rows
+        for start in range(0, resamples, at_once)
+    ]
+    return np.concatenate(sums)

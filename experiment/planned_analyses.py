@@ -1,0 +1,163 @@
+"""Tables, models, tests and comparisons, as a plan states them; columns are those of the data to be analysed."""
+
+from math import isfinite
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+Level = bool | int | float | str
+
+
+def _levels(where: Any) -> Any:
+    for column, asked in where.items() if isinstance(where, dict) else ():
+        for level in asked if isinstance(asked, (list, tuple)) else (asked,):
+            if not isinstance(level, (bool, int, float, str)) or (isinstance(level, float) and not isfinite(level)):
+                shown = "nothing" if level is None else repr(level)
+                raise ValueError(
+                    f"`{column}` asks for {shown}, which is no level; write a number, a text, true or false, or a list "
+                    "of them."
+                )
+    return where
+
+
+Where = Annotated[dict[str, Level | tuple[Level, ...]], BeforeValidator(_levels)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)]
+"""Names a file too."""
+Who = Literal["people", "models", "everyone"]
+
+_WHERE: Any = Field(default_factory=dict, description="Only rows with these levels: a column, and its level or levels.")
+_EXPLORATORY: Any = Field(default=False, description="Not part of the confirmatory analysis; the report marks it.")
+_WHO = "Whose trials, where the data are a study's: people's, models', or everyone's."
+
+
+class _Planned(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    where: Where = _WHERE
+    exploratory: bool = _EXPLORATORY
+
+
+class PlannedTable(_Planned):
+    """Number, mean, standard deviation and standard error of columns, by factors."""
+
+    by: tuple[str, ...] = Field(min_length=1, description="Factors, crossed.")
+    of: tuple[str, ...] = Field(min_length=1, description="Numeric or yes-no columns to average.")
+    order_by: tuple[str, ...] = Field(
+        default=(), description="Columns of the table to sort by; `-` before a name sorts from high to low."
+    )
+    first: int | None = Field(default=None, ge=1, description="Only so many rows from the top, as of a leaderboard.")
+    who: Who = Field(default="everyone", description=_WHO)
+
+
+class PlannedContrasts(BaseModel):
+    """Estimated marginal means and the differences between them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    of: tuple[str, ...] = Field(min_length=1, description="Factors whose levels are compared, crossed.")
+    by: tuple[str, ...] = Field(default=(), description="Factors within whose levels they are compared.")
+    adjust: Literal["tukey", "holm", "bh", "none"] = Field(
+        default="holm", description="How p values allow for the number of comparisons."
+    )
+
+
+class PlannedModel(_Planned):
+    """A linear or logistic mixed model."""
+
+    formula: str = Field(
+        min_length=3, description="As in R's lme4, such as `correct ~ subject * condition + (1 | item_id)`."
+    )
+    family: Literal["gaussian", "binomial"] = Field(
+        default="gaussian", description="`gaussian` for a linear model, `binomial` for a logistic one of 0 and 1."
+    )
+    reference: dict[str, Level] = Field(
+        default_factory=dict, description="Reference level of a factor; its first level in order if left out."
+    )
+    contrasts: tuple[PlannedContrasts, ...] = Field(
+        default=(), description="Estimated marginal means and pairwise contrasts."
+    )
+    who: Who = Field(default="everyone", description=_WHO)
+
+
+class PlannedTest(_Planned):
+    """A t test, analysis of variance or chi-square test."""
+
+    test: Literal["t", "welch_t", "anova", "chi_square"] = Field(
+        description="`t` is Student's with equal variances, `welch_t` Welch's without; with `within`, the paired form."
+    )
+    of: str = Field(description="The column that is tested.")
+    per: str | None = Field(
+        default=None, description="The unit, such as `participant`: one value a unit and level, made by `summary`."
+    )
+    between: str | None = Field(default=None, description="The factor whose levels have different units.")
+    within: str | None = Field(default=None, description="The factor of which each unit has every level.")
+    levels: tuple[Level, ...] = Field(
+        default=(), description="The factor's levels in order; a difference is the first minus the second."
+    )
+    summary: Literal["mean", "sum"] = Field(default="mean", description="How a unit's rows become one value.")
+    equivalence_margin: float | None = Field(
+        default=None, gt=0, description="Largest difference that counts as none; asks for an equivalence test (t)."
+    )
+    bayes_factor: bool = Field(
+        default=False, description="Whether to say how much the data speak for no difference (t)."
+    )
+    family: str = Field(default="tests", description="Tests of one family are corrected together.")
+    who: Who = Field(default="people", description=_WHO)
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> "PlannedTest":
+        if (self.between is None) == (self.within is None):
+            raise ValueError("the test needs a factor, either `between` or `within` units; name one of them.")
+        if self.within is not None and self.per is None:
+            raise ValueError("a test `within` units needs `per`: the column that names the unit.")
+        if self.test != "chi_square" and self.per is None:
+            raise ValueError("the test needs `per`: the column that names the unit, such as `participant`.")
+        if self.test in {"t", "welch_t"} and self.levels and len(self.levels) != 2:
+            raise ValueError("a t test compares two levels; name two in `levels`.")
+        if self.test not in {"t", "welch_t"} and (self.equivalence_margin is not None or self.bayes_factor):
+            raise ValueError("`equivalence_margin` and `bayes_factor` go with a t test.")
+        return self
+
+    @property
+    def factor(self) -> str:
+        """The factor whose levels are compared."""
+        return self.between or self.within or ""
+
+
+class PlannedComparison(BaseModel):
+    """People's accuracy against each model's, over the items that both were asked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    by: tuple[str, ...] = Field(default=(), description="Factors, crossed; none for one comparison a model.")
+    equivalence_margin: float | None = Field(
+        default=None, gt=0, lt=1, description="Largest difference in accuracy that counts as none, such as 0.1."
+    )
+    exploratory: bool = _EXPLORATORY
+
+
+class PlannedAnalyses(BaseModel):
+    """What is to be computed from a tidy table, whatever its columns."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    subject: str | None = Field(
+        default=None, description="The column that says who answered; `subject` in a study, people and each model."
+    )
+    flags: dict[Name, Where] = Field(
+        default_factory=dict, description="New yes-no columns: whether a row has these levels."
+    )
+    tables: dict[Name, PlannedTable] = Field(default_factory=dict, description="Tables of means, by name.")
+    models: dict[Name, PlannedModel] = Field(default_factory=dict, description="Mixed models, by name.")
+    tests: dict[Name, PlannedTest] = Field(default_factory=dict, description="Hypothesis tests, by name.")
+    correction: Literal["holm", "bh", "none"] = Field(
+        default="holm",
+        description="The correction by which the report judges tests; the table has both.",
+    )
+    confidence: float = Field(default=0.95, gt=0.5, lt=1, description="Coverage of the intervals.")
+    bootstrap_resamples: int = Field(
+        default=10_000, ge=1_000, le=1_000_000, description="Resamples of the participant bootstrap."
+    )
+    bootstrap_seed: int = Field(
+        default=1, ge=0, le=2**31 - 1, description="Seed of the bootstrap, so that tables can be remade."
+    )

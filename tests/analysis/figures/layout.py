@@ -1,0 +1,100 @@
+"""What a figure looks like to a renderer: where its texts lie, how large they are, and how they stand out."""
+
+import re
+import warnings
+from html import unescape
+from itertools import combinations
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+SMALLEST = 7.0
+WIDTHS = (88, 180)
+PAPER = "#ffffff"
+
+
+def faults(figure):
+    """Return what a reader could not read: texts that meet, that are cut off, too small, or too faint."""
+    figure.set_dpi(288)  # so that hinting, which vector graphics do not know, moves nothing
+    found, placed = [], _boxes(figure)
+    for (one, a), (other, b) in combinations(placed, 2):
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1:
+            found.append(f"{one.get_text()!r} meets {other.get_text()!r}")
+    pages = {figure.patch, *(axes.patch for axes in figure.axes)}
+    fills = [(patch.get_window_extent(), patch.get_facecolor()) for patch in figure.findobj(Rectangle)
+             if patch not in pages]  # fmt: skip
+    for text, box in placed:
+        if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
+            found.append(f"{text.get_text()!r} is cut off: {box.extents}, in {figure.bbox.extents}")
+        if text.get_fontsize() < SMALLEST:
+            found.append(f"{text.get_text()!r} is {text.get_fontsize()} pt")
+        middle = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
+        under = [colour[:3] for extent, colour in fills if extent.contains(*middle) and colour[3] == 1]
+        if contrast(text.get_color(), under[-1] if under else PAPER) < 4.5:
+            found.append(f"{text.get_text()!r} is too faint")
+    if not any(abs(figure.get_figwidth() * 25.4 - width) < 0.01 for width in WIDTHS):
+        found.append(f"the figure is {figure.get_figwidth() * 25.4} mm wide")
+    return found
+
+
+def _boxes(figure):
+    """Return (text, bounding box in pixels) of everything written in a figure."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+        return [(text, text.get_window_extent(renderer))
+                for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]  # fmt: skip
+
+
+def watch(monkeypatch):
+    """Return a list that every figure saved from now on is added to; PDFs, which take long, are not made."""
+    figures = []
+    savefig = Figure.savefig
+
+    def remember(self, file, **kwargs):
+        if kwargs["format"] == "pdf":
+            file.write(b"%PDF")
+        else:
+            figures.append(self)
+            savefig(self, file, **kwargs)
+
+    monkeypatch.setattr(Figure, "savefig", remember)
+    return figures
+
+
+def contrast(one, other):
+    """Return the contrast of two colours (WCAG 2.2), from 1 to 21."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour):
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def texts(drawing):
+    """Return every text of a drawing, in its order."""
+    return [unescape(text) for text in re.findall(r"<text [^>]*>([^<]*)</text>", drawing.svg)]
+
+
+def segments(axes):
+    """Return the straight lines of axes as (x, y, x, y), in data, rounded; the ends in order."""
+    lines = [line.get_xydata() for line in axes.get_lines() if len(line.get_xydata()) == 2]
+    return {tuple(round(float(value), 6) for value in points.ravel()) for points in lines}
+
+
+def points(axes):
+    """Return the markers of axes as (x, y), in data, rounded."""
+    lines = [line.get_xydata() for line in axes.get_lines() if len(line.get_xydata()) == 1]
+    return {tuple(round(float(value), 6) for value in points[0]) for points in lines}
+
+
+def height_of(figure, words):
+    """Return how high a text stands, in pixels: the middle of its small letters."""
+    (text,) = [text for text in figure.findobj(Text) if text.get_text() == words]
+    _, y = text.get_transform().transform(text.get_position())
+    return y + 0.36 * text.get_fontsize() * figure.dpi / 72

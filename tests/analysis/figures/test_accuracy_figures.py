@@ -1,0 +1,170 @@
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analysis.accuracy import accuracy
+from analysis.data import tidy_trials
+from analysis.exclusions import apply_exclusions
+from analysis.figures import accuracy_figure, accuracy_panels
+from experiment.preregistration import AnalysisPlan
+from tests.analysis.figures.layout import height_of, points, segments, texts
+from tests.analysis.figures.tables import LONG_LEVELS, LONG_NAMES, MODELS, accuracy_table, hard_table
+
+PLAN = AnalysisPlan(bootstrap_resamples=1000)
+DEMANDS = ("constitutional", "functional", "spatiotemporal", "beliefs", "intentions", "feelings")
+
+
+@pytest.fixture(scope="module")
+def trials(view, session):
+    return apply_exclusions(
+        tidy_trials(
+            view(
+                [session(participant=f"P{n}", n_correct=n % 5, factors={"condition": f"0{n % 2}"}) for n in range(6)],
+                [
+                    session(participant=f"S{n}", kind="simulated", n_correct=2, factors={"condition": "00"})
+                    for n in range(3)
+                ],
+                session(kind="model", run="<b>Model $x^2$ & co</b>", factors={"condition": "01"}),
+            )
+        ),
+        PLAN,
+    ).trials
+
+
+def test_the_figure_of_a_real_table_holds_its_words_as_text(trials, readable):
+    drawing = readable(accuracy_figure(accuracy(trials, ["condition"], PLAN), "condition", 0.25, 0.95, "by_condition"))
+    words = set(texts(drawing))
+    assert {"condition: 00", "condition: 01", "people", "chance 25.0\u00a0%"} <= words
+    assert "percent correct, 95\u00a0% interval" in words
+    assert "<b>Model $x^2$ & co</b>" in "".join(texts(drawing))
+    assert drawing.title == "Accuracy by subject and condition"
+
+
+def test_the_description_has_the_numbers_and_names_the_interval(trials, readable):
+    drawing = readable(accuracy_figure(accuracy(trials, [], PLAN), None, 0.25, 0.9, "overall"))
+    assert "people: 41.7\u00a0% (" in drawing.description
+    assert "90\u00a0% intervals" in drawing.description
+    assert drawing.data["accuracy"].tolist() == accuracy(trials, [], PLAN)["accuracy"].tolist()
+
+
+@pytest.mark.parametrize("chance", [0, 0.02, 0.5, 0.97, 1])
+def test_hard_rows_can_be_read_at_any_chance_level(chance, readable):
+    drawing = readable(accuracy_figure(hard_table(), None, chance, 0.95, "a"))
+    assert "people: 50.0\u00a0% (no interval)" in drawing.description or "(no interval)" in drawing.description
+
+
+def test_one_subject_is_enough(readable):
+    readable(accuracy_figure(accuracy_table(()), None, 0.25, 0.95, "a"))
+
+
+def test_24_levels_of_12_subjects_can_be_read(readable):
+    readable(accuracy_figure(hard_table(scenario=LONG_LEVELS), "scenario", 0.25, 0.95, "a"))
+
+
+def test_a_missing_accuracy_is_said_to_be_missing_and_not_drawn(readable):
+    table = accuracy_table()
+    table.loc[1, "accuracy"] = float("nan")
+    drawing = readable(accuracy_figure(table, None, 0.25, 0.95, "a"))
+    assert "gpt-4o: no accuracy" in drawing.description
+
+
+def test_names_that_differ_only_in_their_ends_can_be_told_apart(readable):
+    drawing = readable(accuracy_figure(accuracy_table(LONG_NAMES[:2]), None, 0.25, 0.95, "a"))
+    words = " ".join(texts(drawing))
+    assert "no thinking" in words
+    assert "with thinking" in words or "ith thinking" in words
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    models=st.lists(st.text(st.characters(codec="utf-8"), max_size=70), max_size=8, unique=True),
+    levels=st.lists(st.one_of(st.integers(), st.text(max_size=40)), min_size=1, max_size=5, unique_by=str),
+)
+def test_any_names_and_levels_can_be_read(models, levels, readable):
+    readable(accuracy_figure(accuracy_table(models, level=levels), "level", 0.25, 0.95, "a"))
+
+
+def test_panels_show_subjects_side_by_side_with_chance_in_the_key(readable):
+    table = accuracy_table(condition=("A", "B"), demand=DEMANDS)
+    drawing = readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a"))
+    words = texts(drawing)
+    assert {f"demand: {demand}" for demand in DEMANDS} | {"people", *MODELS, "chance 25.0\u00a0%"} <= set(words)
+    assert words.count("people") == 1, "one key for all panels"
+    assert words.count("condition") == 3, "the factor stands below the last panel of each column"
+    assert words.count("percent correct, 95\u00a0% interval") == 2
+
+
+def test_few_numbers_are_all_told_and_many_are_summed_up(readable):
+    few = readable(
+        accuracy_panels(accuracy_table(condition=("A", "B"), demand=("x",)), "condition", "demand", 0.2, 0.95, "a")
+    )
+    assert few.description.count("%") > 10 * 3
+    many = readable(
+        accuracy_panels(accuracy_table(condition=("A", "B"), demand=DEMANDS), "condition", "demand", 0.2, 0.95, "a")
+    )
+    assert many.description.count("least ") == many.description.count("greatest ") == 6
+
+
+@pytest.mark.parametrize("n_levels", [1, 4, 24])
+@pytest.mark.parametrize("models", [(), MODELS])
+def test_panels_of_many_levels_can_be_read(n_levels, models, readable):
+    table = accuracy_table(models, scenario=LONG_LEVELS[:n_levels], demand=("信念", "اعتقادات", None))
+    drawing = accuracy_panels(table, "scenario", "demand", 0.25, 0.95, "a")
+    if n_levels == 24 and models:
+        assert drawing is None, "24 levels of 5 subjects could not be told apart"
+    else:
+        readable(drawing)
+
+
+def test_twelve_subjects_in_panels_can_be_read(readable):
+    table = hard_table(condition=("A: control", "B: primary inference", "C: secondary", "D: double"), demand=DEMANDS)
+    readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a"))
+
+
+def test_nothing_to_draw_gives_no_panels():
+    empty = accuracy_table(condition=("A",), demand=("x",)).assign(accuracy=float("nan"))
+    assert accuracy_panels(empty, "condition", "demand", 0.25, 0.95, "a") is None
+    panels = accuracy_table((), condition=("A",), demand=tuple(range(25)))
+    assert accuracy_panels(panels, "condition", "demand", 0.25, 0.95, "a") is None
+
+
+def test_the_data_are_the_table(readable):
+    table = accuracy_table(condition=("A", "B"), demand=DEMANDS)
+    drawing = readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a"))
+    pd.testing.assert_frame_equal(drawing.data, table)
+
+
+def test_markers_and_intervals_lie_at_their_numbers_beside_their_names(readable):
+    table = accuracy_table()
+    readable(accuracy_figure(table, None, 0.25, 0.95, "a"))
+    (axes,) = readable.figure.axes
+    assert (0.25, 0, 0.25, 1) in segments(axes), "the chance line"
+    for place, row in enumerate(table.to_dict("records")):
+        assert (round(row["accuracy"], 6), place) in points(axes)
+        assert (round(row["ci_low"], 6), place, round(row["ci_high"], 6), place) in segments(axes)
+        at = axes.transData.transform((0, place))[1]
+        assert height_of(readable.figure, row["subject"]) == pytest.approx(at, abs=2)
+
+
+def test_each_panel_holds_its_own_level(readable):
+    table = accuracy_table(("m",), level=(10, 2))
+    readable(accuracy_figure(table, "level", 0.25, 0.95, "a"))
+    for axes, level in zip(readable.figure.axes, (2, 10), strict=True):
+        own = table[table["level"] == level]["accuracy"].round(6).tolist()
+        assert sorted(points(axes), key=lambda point: point[1]) == [(own[0], 0), (own[1], 1)]
+
+
+def test_in_panels_each_interval_lies_at_its_level_and_in_its_panel(readable):
+    table = accuracy_table(condition=("B", "A"), demand=("y", "x"))
+    readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a"))
+    _, *panels = readable.figure.axes
+    for axes, demand in zip(panels, ("x", "y"), strict=True):
+        own = table[table["demand"] == demand]
+        assert len(points(axes)) == len(own)
+        for row in own.to_dict("records"):
+            (x,) = [x for x, y in points(axes) if y == round(row["accuracy"], 6)]
+            assert round(x) == ("A", "B").index(row["condition"])
+            assert (x, round(row["ci_low"], 6), x, round(row["ci_high"], 6)) in segments(axes)
+        order = [round(row["accuracy"], 6) for row in own[own["condition"] == "A"].to_dict("records")]
+        assert [y for x, y in sorted(points(axes)) if x < 0.5] == order, "subjects from left to right as in the table"

@@ -1,0 +1,80 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import pearsonr
+
+from analysis.figures import item_scatter
+from analysis.statistics.intervals import wilson
+from tests.analysis.figures.layout import segments, texts
+from tests.analysis.figures.tables import LONG_NAMES
+
+
+def items(n, n_people=9, n_model=5):
+    rng = np.random.default_rng(4)
+    people = rng.binomial(n_people, rng.beta(3, 1.5, n)) / n_people
+    model = rng.binomial(n_model, np.clip(people + rng.normal(0, 0.1, n), 0, 1)) / n_model
+    return pd.DataFrame({"item_id": [f"i{place}" for place in range(n)], "accuracy_people": people,
+                         "n_people": n_people, "accuracy_model": model, "n_model": n_model})  # fmt: skip
+
+
+def test_the_correlation_is_pearsons_with_its_interval(readable):
+    table = items(24)
+    drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
+    found = pearsonr(table["accuracy_people"], table["accuracy_model"])
+    low, high = found.confidence_interval(0.95)
+    said = f"Pearson's r = {found.statistic:.2f}, 95\u00a0% interval {low:.2f} to {high:.2f}"
+    assert said in drawing.description
+    assert said.split(",", maxsplit=1)[0] in " ".join(texts(drawing))
+    assert {"people: percent correct", "gpt-4o: percent correct"} <= set(texts(drawing))
+
+
+def test_the_data_hold_wilsons_intervals(readable):
+    drawing = readable(item_scatter(items(5), "a", "people", "gpt-4o"))
+    row = drawing.data.iloc[0]
+    assert (row["ci_low_people"], row["ci_high_people"]) == pytest.approx(wilson(row["accuracy_people"] * 9, 9))
+
+
+def test_the_description_counts_items_by_who_was_more_accurate(readable):
+    table = items(4).assign(accuracy_people=[1, 0.5, 0.5, 0.2], accuracy_model=[0, 0.5, 1, 1])
+    drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
+    assert "people were more accurate at 1, gpt-4o at 2; at 1 both were the same." in drawing.description
+
+
+def test_items_at_one_place_are_one_disc_and_nothing_is_jittered(readable):
+    table = items(6).assign(accuracy_people=0.5, accuracy_model=[0, 0, 0, 1, 1, 1])
+    drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
+    assert "number of items at the same place" in " ".join(texts(drawing))
+    assert "no correlation, as one side is the same at all of them" in drawing.description
+
+
+@pytest.mark.parametrize("n", [1, 3, 144, 2000])
+@pytest.mark.parametrize("n_model", [1, 7])
+def test_any_number_of_items_can_be_read(n, n_model, readable):
+    readable(item_scatter(items(n, n_model=n_model), "a", LONG_NAMES[3], LONG_NAMES[2] * 2))
+
+
+def test_a_perfect_correlation_is_no_trouble(readable):
+    table = items(30).assign(accuracy_model=lambda rows: rows["accuracy_people"])
+    assert "r = 1.00" in readable(item_scatter(table, "a", "people", "gpt-4o")).description
+
+
+def test_items_without_answers_of_both_are_counted_and_left_out(readable):
+    table = items(10)
+    table.loc[:2, "accuracy_model"] = np.nan
+    drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
+    assert "3\u00a0items without answers of both are left out" in drawing.description
+    assert len(drawing.data) == 7
+    assert item_scatter(table.assign(accuracy_model=np.nan), "a", "people", "gpt-4o") is None
+
+
+def test_discs_lie_at_the_accuracies_and_their_areas_are_the_numbers_of_items(readable):
+    table = items(5).assign(accuracy_people=[0.2, 0.2, 0.2, 0.9, 0.9], accuracy_model=[0.4, 0.4, 0.4, 0.1, 0.8])
+    readable(item_scatter(table, "a", "people", "gpt-4o"))
+    (axes,) = readable.figure.axes
+    (discs,) = axes.collections
+    sizes = {tuple(place): size for place, size in zip(discs.get_offsets().tolist(), discs.get_sizes(), strict=True)}
+    assert set(sizes) == {(0.2, 0.4), (0.9, 0.1), (0.9, 0.8)}
+    assert sizes[0.2, 0.4] == 3 * sizes[0.9, 0.1]
+    assert (0, 0, 1, 1) in segments(axes), "the line on which both are the same"
+    low, high = wilson(0.9 * 9, 9)
+    assert (round(low, 6), 0.1, round(high, 6), 0.1) in segments(axes)

@@ -1,0 +1,542 @@
+"""The exclusion rules one by one, and all of them together against a plain account of what each says it does."""
+
+import json
+from collections import defaultdict
+from statistics import median
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from analysis.data import tidy_trials
+from analysis.exclusion_steps import rule_words
+from analysis.exclusions import NOT_A_TEST_TRIAL, apply_exclusions
+from analysis.exclusions_by_group import exclusions_by_group
+from batteries.errors import InputError
+from experiment.preregistration import AnalysisPlan
+
+FAST_MS = 500
+"""The conftest's item has five words to read: answers under 200 + 5 x 60 ms are implausibly fast."""
+
+
+def planned(*rules):
+    return AnalysisPlan.model_validate({"exclusions": list(rules)})
+
+
+def applied(rows, *rules):
+    return apply_exclusions(tidy_trials(rows), planned(*rules))
+
+
+def dispositions(result):
+    return dict(zip(result.participants["participant"], result.participants["disposition"], strict=True))
+
+
+def taken_trials(result, step):
+    return int((result.trials["excluded_by"] == step).sum())
+
+
+# attention checks
+
+
+def check(row, participant, n_failed, n=3, **changes):
+    return [
+        row(participant=participant, trial_index=50 + place, phase="attention_check", item_id=f"check{place}",
+            response=2 if place < n_failed else 1, **changes)
+        for place in range(n)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("max_failed", "stays"), [(0, False), (1, False), (2, True), (3, True)])
+def test_as_many_failed_checks_as_allowed_are_allowed(view, session, row, max_failed, stays):
+    rows = view(session(participant="A"), check(row, "A", 2))
+    result = applied(rows, {"rule": "attention_check", "max_failed": max_failed})
+    assert dispositions(result) == {"A": "included" if stays else "attention_check"}
+
+
+def test_checks_of_a_session_that_is_left_out_as_a_duplicate_count_only_before_it_is(view, session, row):
+    later = "2026-01-09T10:00:00.000+00:00"
+    rows = view(
+        session(participant="A", session="first"),
+        check(row, "A", 0, session="first"),
+        session(participant="A", session="second", completed_at=later),
+        check(row, "A", 3, session="second", completed_at=later),
+    )
+    checks, duplicates = {"rule": "attention_check"}, {"rule": "duplicates"}
+    assert dispositions(applied(rows, duplicates, checks)) == {"A": "included"}
+    assert dispositions(applied(rows, checks, duplicates)) == {"A": "attention_check"}
+
+
+# missing
+
+
+@pytest.mark.parametrize(
+    ("n_unanswered", "max_share", "stays"),
+    [(0, 0.0, True), (1, 0.0, False), (1, 0.1, True), (2, 0.1, False), (3, 0.3, True), (7, 0.7, True), (8, 0.7, False)],
+)
+def test_as_large_a_share_unanswered_as_allowed_is_allowed(view, session, n_unanswered, max_share, stays):
+    rows = session(participant="A", n_test=10)
+    for row in rows[:n_unanswered]:
+        row |= {"response": None, "rt_ms": None}
+    result = applied(view(rows), {"rule": "missing", "max_share": max_share})
+    assert dispositions(result) == {"A": "included" if stays else "missing"}
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), n=st.integers(1, 60))
+def test_a_share_that_is_just_allowed_is_not_lost_to_rounding(view, row, data, n):
+    n_unanswered = data.draw(st.integers(0, n - 1))
+    rows = [row(trial_index=place, item_id=f"i{place}", rt_ms=None, response=None if place < n_unanswered else 1)
+            for place in range(n)]  # fmt: skip
+    result = applied(view(rows), {"rule": "missing", "max_share": n_unanswered / n})
+    assert dispositions(result) == {"P01": "included"}
+
+
+def test_unanswered_practice_and_checks_are_not_missing(view, session, row):
+    rows = view(
+        session(participant="A"),
+        row(participant="A", trial_index=9, phase="practice", response=None),
+        row(participant="A", trial_index=10, phase="attention_check", response=None),
+    )
+    assert dispositions(applied(rows, {"rule": "missing"})) == {"A": "included"}
+
+
+# duplicates
+
+
+def test_the_first_completed_session_stays_whatever_its_name_and_place_in_the_file(view, session):
+    rows = view(
+        session(participant="A", session="a", completed_at="2026-01-03T09:00:00.000+00:00"),
+        session(participant="A", session="z", completed_at="2026-01-02T23:59:59.999+00:00"),
+        session(participant="A", session="m", completed_at="2026-01-04T09:00:00.000+00:00"),
+        session(participant="B", session="b"),
+    )
+    result = applied(rows, {"rule": "duplicates"})
+    kept = result.trials[result.trials["excluded_by"].isna()]
+    assert set(kept["session"]) == {"z", "b"}
+    assert dispositions(result) == {"A": "included", "B": "included"}
+    assert taken_trials(result, "duplicates") == 8
+
+
+def test_a_session_that_was_begun_first_but_completed_later_is_the_later_one(view, session):
+    rows = view(
+        session(participant="A", session="early", started_at="2026-01-02T08:00:00.000+00:00",
+                completed_at="2026-01-02T12:00:00.000+00:00"),
+        session(participant="A", session="late", started_at="2026-01-02T09:00:00.000+00:00",
+                completed_at="2026-01-02T10:00:00.000+00:00"),
+    )  # fmt: skip
+    kept = applied(rows, {"rule": "duplicates"}).trials
+    assert set(kept[kept["excluded_by"].isna()]["session"]) == {"late"}
+
+
+def test_sessions_that_were_not_completed_are_no_duplicates(view, session):
+    rows = view(
+        session(participant="A", session="first", status="withdrawn", completed_at=None),
+        session(participant="A", session="second", status="active", completed_at=None),
+        session(participant="A", session="third"),
+    )
+    result = applied(rows, {"rule": "duplicates"})
+    assert taken_trials(result, "duplicates") == 0
+    assert dispositions(result) == {"A": "included"}
+
+
+def test_without_the_rule_two_completed_sessions_are_refused_with_a_hint_at_it(view, session):
+    rows = view(session(participant="A", session="x"), session(participant="A", session="y"))
+    with pytest.raises(InputError, match=r"sessions x and y.*`duplicates`"):
+        applied(rows, {"rule": "missing"})
+
+
+def test_two_runs_of_a_model_are_no_duplicates(view, session):
+    rows = view(
+        session(kind="model", run="M, first", participant="M", session="a"),
+        session(kind="model", run="M, second", participant="M", session="b"),
+    )
+    assert taken_trials(applied(rows, {"rule": "duplicates"}), "duplicates") == 0
+
+
+def test_the_second_session_never_takes_the_place_of_a_first_that_lost_its_trials(view, session):
+    """Whoever does the study again has seen it, however badly the first time went."""
+    rows = view(
+        session(participant="A", session="first", completed_at="2026-01-02T10:00:00.000+00:00", rt_ms=5.0),
+        session(participant="A", session="second", completed_at="2026-01-03T10:00:00.000+00:00"),
+    )
+    result = applied(rows, {"rule": "trial_rt", "min_ms": 100}, {"rule": "duplicates"})
+    kept = result.trials[result.trials["excluded_by"].isna()]
+    assert "second" not in set(kept["session"])
+
+
+# focus
+
+
+@pytest.mark.parametrize(("max_times", "stays"), [(0, False), (2, False), (3, True), (4, True)])
+def test_as_many_times_away_as_allowed_are_allowed(view, session, row, max_times, stays):
+    rows = view(
+        session(participant="A", n_test=3, focus_lost=1),
+        row(participant="A", trial_index=8, phase="practice", focus_lost=50),
+        row(participant="A", trial_index=9, phase="attention_check", focus_lost=50),
+    )
+    result = applied(rows, {"rule": "focus_lost", "max_times": max_times})
+    assert dispositions(result) == {"A": "included" if stays else "focus_lost"}
+
+
+def test_only_trials_during_which_the_page_was_left_are_taken(view, session, row):
+    rows = view(
+        session(participant="A", n_test=2),
+        row(participant="A", trial_index=5, item_id="i5", focus_lost=1),
+        row(participant="A", trial_index=6, item_id="i6", focus_lost=None),
+    )
+    result = applied(rows, {"rule": "trial_focus_lost"})
+    assert taken_trials(result, "trial_focus_lost") == 1
+    assert result.notes == [
+        "1 answered test trials have no record of the focus; `trial_focus_lost` could not judge them."
+    ]
+
+
+def test_who_has_no_record_of_the_focus_stays_and_is_told_of(view, session):
+    result = applied(view(session(source="lab", focus_lost=None)), {"rule": "focus_lost"})
+    assert dispositions(result) == {"P01": "included"}
+    assert "4 answered test trials have no record of the focus" in result.notes[0]
+
+
+# implausibly fast
+
+
+@pytest.mark.parametrize(
+    ("n_fast", "max_share", "stays"), [(0, 0.0, True), (1, 0.0, False), (1, 0.25, True), (2, 0.25, False)]
+)
+def test_as_large_a_share_of_fast_answers_as_allowed_is_allowed(view, session, n_fast, max_share, stays):
+    rows = session(participant="A", n_test=4, rt_ms=float(FAST_MS))
+    for row in rows[:n_fast]:
+        row["rt_ms"] = FAST_MS - 0.1
+    result = applied(view(rows), {"rule": "implausibly_fast", "max_share": max_share})
+    assert dispositions(result) == {"A": "included" if stays else "implausibly_fast"}
+
+
+def test_the_rule_says_of_what_the_share_of_fast_answers_is(view, session):
+    """Two fast answers of four given, to eight test trials: half of the answers, a quarter of the trials."""
+    rows = session(participant="A", n_test=8)
+    for row in rows[:2]:
+        row["rt_ms"] = 100.0
+    for row in rows[4:]:
+        row |= {"response": None, "rt_ms": None}
+    rule = {"rule": "implausibly_fast", "max_share": 0.3}
+    result = applied(view(rows), rule)
+    of_answers = dispositions(result) == {"A": "implausibly_fast"}
+    words, doc = rule_words(planned(rule).exclusions[0]), type(planned(rule).exclusions[0]).__doc__
+    assert ("of the answers" in words) == of_answers
+    assert ("test trials" in doc) != of_answers, "the rule's own description is the one that authors read"
+
+
+# same response
+
+
+@pytest.mark.parametrize(("max_length", "stays"), [(1, False), (3, False), (4, True), (5, True)])
+def test_as_long_a_run_as_allowed_is_allowed(view, session, row, max_length, stays):
+    rows = view(
+        session(participant="A", n_test=4),
+        row(participant="A", trial_index=4, item_id="i5", response=2),
+        row(participant="A", trial_index=5, item_id="i6", response=1),
+    )
+    result = applied(rows, {"rule": "same_response_run", "max_length": max_length})
+    assert dispositions(result) == {"A": "included" if stays else "same_response_run"}
+
+
+def test_a_run_does_not_go_on_in_another_session(view, session):
+    rows = view(
+        session(participant="A", session="first", n_test=3, status="active", completed_at=None),
+        session(participant="A", session="second", n_test=3),
+    )
+    result = applied(rows, {"rule": "same_response_run", "max_length": 3})
+    assert dispositions(result) == {"A": "included"}
+
+
+# response times
+
+
+def test_a_median_of_an_even_number_of_answers_lies_between_the_middle_ones(view, session, row):
+    rows = view(
+        session(participant="A", n_test=1, rt_ms=100.0), row(participant="A", trial_index=1, item_id="i2", rt_ms=300.0)
+    )
+    assert dispositions(applied(rows, {"rule": "median_rt", "min_ms": 200})) == {"A": "included"}
+    assert dispositions(applied(rows, {"rule": "median_rt", "min_ms": 200.1})) == {"A": "median_rt"}
+    assert dispositions(applied(rows, {"rule": "median_rt", "max_ms": 200})) == {"A": "included"}
+    assert dispositions(applied(rows, {"rule": "median_rt", "max_ms": 199.9})) == {"A": "median_rt"}
+
+
+def test_the_response_time_of_a_trial_without_an_answer_is_not_judged(view, session):
+    """A deadline that passed leaves a time, but nobody answered in it."""
+    rows = session(participant="A", n_test=9)
+    for row in rows[:6]:
+        row |= {"response": None, "rt_ms": 1.0}
+    result = applied(view(rows), {"rule": "trial_rt", "min_ms": 200}, {"rule": "median_rt", "min_ms": 200})
+    assert dispositions(result) == {"A": "included"}
+    assert taken_trials(result, "unanswered") == 6
+
+
+# people and simulated participants
+
+
+def test_every_rule_judges_simulated_participants_as_it_judges_people(view, session):
+    for rule in EACH_RULE:
+        rows = view(
+            session(participant="A", rt_ms=100.0, focus_lost=1),
+            session(participant="S", kind="simulated", rt_ms=100.0, focus_lost=1),
+        )
+        result = applied(rows, rule)
+        flow = result.flow.set_index(["kind", "step"])["n_trials"]
+        assert flow["human", rule["rule"]] == flow["simulated", rule["rule"]], rule
+
+
+EACH_RULE = [
+    {"rule": "attention_check"}, {"rule": "median_rt", "min_ms": 700}, {"rule": "trial_rt", "min_ms": 700},
+    {"rule": "missing"}, {"rule": "duplicates"}, {"rule": "focus_lost"}, {"rule": "trial_focus_lost"},
+    {"rule": "implausibly_fast"}, {"rule": "same_response_run", "max_length": 1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", EACH_RULE, ids=lambda rule: rule["rule"])
+def test_a_rule_leaves_models_alone_even_where_their_rows_have_what_it_looks_for(view, session, row, rule):
+    rows = view(
+        session(kind="model", run="M", rt_ms=1.0, focus_lost=9),
+        row(kind="model", run="M", trial_index=8, item_id="i8", response=None, focus_lost=9),
+        row(kind="model", run="M", trial_index=9, phase="attention_check", item_id="check", response=2),
+    )
+    result = applied(rows, rule)
+    assert result.trials.loc[result.trials["phase"] == "test", "excluded_by"].isna().all()
+    assert result.notes == []
+
+
+# in words
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ({"rule": "trial_rt", "max_ms": 1_200_000}, "trial's response time over 1,200,000 ms"),
+        ({"rule": "median_rt", "min_ms": 1_234_567.5}, "median response time under 1,234,567.5 ms"),
+        ({"rule": "median_rt", "min_ms": 0.5}, "median response time under 0.5 ms"),
+        ({"rule": "missing", "max_share": 0.07}, "left more than 7 % of the test trials unanswered"),
+        ({"rule": "attention_check"}, "failed at least one attention check"),
+        ({"rule": "attention_check", "max_failed": 2}, "failed more than 2 attention checks"),
+    ],
+)
+def test_a_rule_in_words_gives_its_bound_as_the_plan_states_it(rule, words):
+    assert rule_words(planned(rule).exclusions[0]) == words
+
+
+def test_each_rule_has_words_of_its_own():
+    words = [rule_words(rule) for rule in planned(*EACH_RULE).exclusions]
+    assert len(set(words)) == len(EACH_RULE)
+
+
+# All rules together, against a plain account
+
+RULES = {
+    "attention_check": st.builds(lambda n: {"max_failed": n}, st.integers(0, 2)),
+    "median_rt": st.sampled_from([{"min_ms": 500}, {"max_ms": 900}, {"min_ms": 100, "max_ms": 1500}]),
+    "trial_rt": st.sampled_from([{"min_ms": 500}, {"max_ms": 900}, {"min_ms": 101, "max_ms": 1499}]),
+    "missing": st.builds(lambda share: {"max_share": share}, st.sampled_from([0.0, 0.25, 0.5])),
+    "duplicates": st.just({}),
+    "focus_lost": st.builds(lambda n: {"max_times": n}, st.integers(0, 3)),
+    "trial_focus_lost": st.just({}),
+    "implausibly_fast": st.builds(lambda share: {"max_share": share}, st.sampled_from([0.0, 0.25, 0.5])),
+    "same_response_run": st.builds(lambda n: {"max_length": n}, st.integers(1, 4)),
+}
+PLANS = st.lists(st.sampled_from(list(RULES)), unique=True, min_size=2, max_size=6).flatmap(
+    lambda names: st.tuples(*(RULES[name].map(lambda rest, name=name: {"rule": name, **rest}) for name in names))
+)
+TRIALS = st.lists(
+    st.tuples(
+        st.sampled_from(["test"] * 4 + ["practice", "attention_check"]),
+        st.sampled_from([None, 1, 1, 2]),
+        st.sampled_from([None, 100.0, 499.0, 500.0, 900.0, 1500.0]),
+        st.sampled_from([None, 0, 0, 1, 2]),
+    ),
+    min_size=2, max_size=6,
+)  # fmt: skip
+SESSIONS = st.lists(
+    st.tuples(st.sampled_from(["completed", "completed", "active", "withdrawn"]), st.integers(0, 59), TRIALS),
+    min_size=1, max_size=3,
+)  # fmt: skip
+PARTICIPANTS = st.lists(
+    st.tuples(st.sampled_from(["human", "human", "simulated", "model"]), st.sampled_from([None, 1, 2, 11]), SESSIONS),
+    min_size=3, max_size=6,
+)  # fmt: skip
+
+
+def rows_of(row, participants):
+    for who, (kind, group, sessions) in enumerate(participants):
+        for visit, (status, minute, trials) in enumerate(sessions[:1] if kind == "model" else sessions):
+            completed_at = f"2026-01-02T10:{minute:02}:00.000+00:00" if status == "completed" else None
+            for place, (phase, response, rt_ms, focus_lost) in enumerate(trials):
+                yield row(
+                    kind=kind, participant=f"P{who}", session=f"P{who}-{visit}", status=status, group=group,
+                    run=f"R{who}" if kind == "model" else None, completed_at=completed_at, trial_index=place,
+                    phase=phase, item_id=f"{phase}{visit}{place}", response=response, focus_lost=focus_lost,
+                    rt_ms=None if response is None else rt_ms,
+                )  # fmt: skip
+
+
+class ContestedError(Exception):
+    """What the rules do not say, and another test asks about."""
+
+
+class PlainAccount:
+    """The same exclusions, trial by trial, without a data frame."""
+
+    def __init__(self, rows, rules):
+        self.rows = [r | {"answer": None if r["response"] is None else json.loads(r["response"])} for r in rows]
+        self.runs = self._lengths_of_runs()
+        self.by = {place: NOT_A_TEST_TRIAL for place, r in enumerate(self.rows) if r["phase"] != "test"}
+        self.disposition = {}
+        self.take("withdrawn", [p for p in self.left() if self.rows[p]["status"] == "withdrawn"])
+        self.take("not_completed", [p for p in self.left() if self.rows[p]["status"] == "active"])
+        for rule in rules:
+            self.take(rule["rule"], getattr(self, f"_{rule['rule']}")(rule))
+        self.take("unanswered", [p for p in self.people() if self.rows[p]["answer"] is None])
+        for name in {r["participant"] for r in self.rows}:
+            there = any(self.rows[p]["participant"] == name for p in self.left())
+            self.disposition.setdefault(name, "included" if there else "unanswered")
+
+    def left(self):
+        return [place for place in range(len(self.rows)) if place not in self.by]
+
+    def people(self):
+        return [place for place in self.left() if self.rows[place]["kind"] != "model"]
+
+    def take(self, step, places):
+        before = {self.rows[p]["participant"] for p in self.left()}
+        self.by |= dict.fromkeys((p for p in places if p not in self.by), step)
+        gone = before - {self.rows[p]["participant"] for p in self.left()}
+        self.disposition |= dict.fromkeys(gone, step)
+
+    def all_of(self, names):
+        return [p for p in self.people() if self.rows[p]["participant"] in names]
+
+    def per_participant(self, places, value):
+        found = defaultdict(list)
+        for place in places:
+            found[self.rows[place]["participant"]].append(value(place))
+        return found
+
+    def _lengths_of_runs(self):
+        lengths, last = {}, {}
+        for place, r in enumerate(self.rows):  # trials of a session stand in their order
+            if r["phase"] == "practice" or r["answer"] is None:
+                continue
+            answer, length = last.get(r["session"], (None, 0))
+            last[r["session"]] = (r["answer"], length + 1 if answer == r["answer"] else 1)
+            lengths[place] = last[r["session"]][1]
+        return lengths
+
+    def _attention_check(self, rule):
+        here = {self.rows[p]["session"] for p in self.people()}
+        checks = [p for p, r in enumerate(self.rows) if r["phase"] == "attention_check" and r["session"] in here]
+        failed = self.per_participant(checks, lambda p: self.rows[p]["answer"] != 1)
+        return self.all_of({name for name, fails in failed.items() if sum(fails) > rule["max_failed"]})
+
+    def _timed(self):
+        return [p for p in self.people() if self.rows[p]["answer"] is not None and self.rows[p]["rt_ms"] is not None]
+
+    @staticmethod
+    def _out(rt_ms, rule):
+        return rt_ms < rule.get("min_ms", 0) or rt_ms > rule.get("max_ms", 1e9)
+
+    def _median_rt(self, rule):
+        times = self.per_participant(self._timed(), lambda p: self.rows[p]["rt_ms"])
+        return self.all_of({name for name, rts in times.items() if self._out(median(rts), rule)})
+
+    def _trial_rt(self, rule):
+        return [p for p in self._timed() if self._out(self.rows[p]["rt_ms"], rule)]
+
+    def _missing(self, rule):
+        gaps = self.per_participant(self.people(), lambda p: self.rows[p]["answer"] is None)
+        return self.all_of({name for name, one in gaps.items() if sum(one) > rule["max_share"] * len(one)})
+
+    def _duplicates(self, _):
+        completed = defaultdict(set)
+        for r in self.rows:
+            if r["status"] == "completed" and r["kind"] != "model" and r["phase"] == "test":
+                completed[r["participant"]].add((r["completed_at"], r["session"], self._is_in(r["session"])))
+        again = set()
+        for sessions in completed.values():
+            in_order = sorted(sessions)
+            if len(in_order) > 1 and not in_order[0][2] and any(inside for _, _, inside in in_order):
+                raise ContestedError
+            again |= {session for _, session, _ in in_order[1:]}
+        return [p for p in self.people() if self.rows[p]["session"] in again]
+
+    def _is_in(self, session):
+        return any(self.rows[p]["session"] == session for p in self.left())
+
+    def _focus_lost(self, rule):
+        told = [p for p in self.people() if self.rows[p]["focus_lost"] is not None]
+        times = self.per_participant(told, lambda p: self.rows[p]["focus_lost"])
+        return self.all_of({name for name, one in times.items() if sum(one) > rule["max_times"]})
+
+    def _trial_focus_lost(self, _):
+        return [p for p in self.people() if (self.rows[p]["focus_lost"] or 0) > 0]
+
+    def _implausibly_fast(self, rule):
+        fast = self.per_participant(self._timed(), lambda p: self.rows[p]["rt_ms"] < FAST_MS)
+        return self.all_of({name for name, one in fast.items() if sum(one) > rule["max_share"] * len(one)})
+
+    def _same_response_run(self, rule):
+        return self.all_of(
+            {self.rows[p]["participant"] for p in self.people() if self.runs.get(p, 0) > rule["max_length"]}
+        )
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(rules=PLANS, participants=PARTICIPANTS)
+def test_whatever_the_data_and_the_plan_every_table_tells_the_same_story(view, row, rules, participants):
+    rows = list(rows_of(row, participants))
+    completed = {
+        (r["participant"], r["session"]) for r in rows if (r["status"], r["kind"] != "model") == ("completed", True)
+    }
+    is_twice = len({name for name, _ in completed}) < len(completed)
+    if is_twice and "duplicates" not in [rule["rule"] for rule in rules]:
+        with pytest.raises(InputError, match="completed the study more than once"):
+            applied(view(rows), *rules)
+        return
+    try:
+        account = PlainAccount(rows, rules)
+    except ContestedError:
+        assume(False)
+    result = applied(view(rows), *rules)
+
+    taken = result.trials["excluded_by"]
+    assert {place: step for place, step in enumerate(taken.tolist()) if pd.notna(step)} == account.by
+    assert dispositions(result) == account.disposition
+
+    steps = ["withdrawn", "not_completed", *(rule["rule"] for rule in rules), "unanswered", "included"]
+    for kind, flow in result.flow.groupby("kind"):
+        own = [place for place, r in enumerate(rows) if r["kind"] == kind and r["phase"] == "test"]
+        names = {r["participant"] for r in rows if r["kind"] == kind}
+        assert flow["step"].tolist() == steps
+        for step, n_participants, n_trials in zip(flow["step"], flow["n_participants"], flow["n_trials"], strict=True):
+            assert n_trials == sum(account.by.get(place, "included") == step for place in own)
+            assert n_participants == sum(account.disposition[name] == step for name in names)
+        assert flow["n_trials"].sum() == len(own)
+        assert flow["n_participants"].sum() == len(names)
+        assert flow["trials_left"].tolist()[:-1] == (len(own) - flow["n_trials"].cumsum()).tolist()[:-1]
+
+    people = result.participants[result.participants["kind"] != "model"].set_index("participant")
+    for name, described in people.iterrows():
+        own = [place for place, r in enumerate(rows) if r["participant"] == name and r["phase"] == "test"]
+        assert described["n_test_trials"] == len(own)
+        assert described["n_included"] == sum(place not in account.by for place in own)
+        assert described["n_answered"] == sum(rows[place]["response"] is not None for place in own)
+
+    by_group = exclusions_by_group(result)
+    parts = by_group[by_group["group"] != "total"]
+    for kind in set(by_group["kind"]):
+        flow = result.flow[result.flow["kind"] == kind].set_index("step")
+        for table in (parts, by_group[by_group["group"] == "total"]):
+            sums = table[table["kind"] == kind].sum(numeric_only=True)
+            assert sums["recruited_participants"] == flow["n_participants"].sum()
+            assert sums["final_participants"] == flow.loc["included", "n_participants"]
+            assert sums["planned_trials"] == flow["n_trials"].sum()
+            assert sums["final_trials"] == flow.loc["included", "n_trials"]
+            lost = sums["trials_of_excluded_participants"] + sums["excluded_trials"]
+            assert lost == flow["n_trials"].sum() - flow.loc["included", "n_trials"]

@@ -1,0 +1,323 @@
+"""Locked plans: a lock says what was planned and when, and cannot be changed unseen."""
+
+import json
+import os
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from analysis.lock import Lock, add_lock, plan_content, read_locks
+from batteries.canonical import digest
+from batteries.errors import InputError
+from experiment.planned_analyses import Name, PlannedAnalyses, PlannedTest
+from experiment.preregistration import AnalysisPlan
+
+AT = datetime(2026, 1, 2, 10, 0, 0, tzinfo=UTC)
+OF = {"battery": "b" * 64}
+
+
+def plan(**changes: Any) -> AnalysisPlan:
+    content = {
+        "by": ["condition"],
+        "exclusions": [{"rule": "trial_rt", "min_ms": 200}, {"rule": "missing"}],
+        "flags": {"perfect": {"atoms": [3, 4]}},
+        "tables": {"means": {"by": ["condition"], "of": ["rt_ms"]}},
+        "tests": {"main": {"test": "t", "of": "correct", "per": "participant", "within": "condition",
+                           "where": {"one_shot": 0, "scene": "Köln"}}},
+    }  # fmt: skip
+    return AnalysisPlan.model_validate(content | changes)
+
+
+def lock(path, planned=None, **changes):
+    settings = {"of": OF, "n_sessions": 0, "software": "equipoise 1", "now": AT} | changes
+    return add_lock(path, planned or plan(), **settings)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "analysis.lock.json"
+
+
+@pytest.fixture
+def two(path):
+    lock(path)
+    lock(path, plan(confidence=0.9), now=AT + timedelta(days=1), n_sessions=12)
+    return path
+
+
+# Writing and reading
+
+
+def test_what_was_locked_is_read_as_it_was_written(path):
+    written = lock(path)
+    assert read_locks(path) == [written]
+    assert written.plan == plan_content(plan())
+    assert AnalysisPlan.model_validate(written.plan) == plan()
+    assert (written.of, written.n_sessions, written.software, written.previous) == (OF, 0, "equipoise 1", "")
+
+
+def test_without_a_file_there_is_no_lock(path):
+    assert read_locks(path) == []
+
+
+def test_locks_stand_one_after_the_other_each_with_the_digest_of_the_one_before(two):
+    first, second = read_locks(two)
+    assert (first.previous, second.previous) == ("", first.digest)
+    assert (first.plan.get("confidence"), second.plan["confidence"]) == (None, 0.9)
+
+
+def test_the_digest_in_the_file_is_the_sha256_of_what_the_lock_says(path):
+    """Anyone can check it without this program: the canonical JSON (RFC 8785) of the lock."""
+    lock(path)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert found["digest"] == digest(found["locks"][-1])
+
+
+def test_the_file_can_be_read_by_people(path):
+    lock(path)
+    text = path.read_text(encoding="utf-8")
+    assert text.endswith("}\n")
+    assert "Köln" in text
+    assert '"locked_at": "2026-01-02T10:00:00+00:00"' in text
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        datetime(2026, 1, 2, 10, tzinfo=UTC),
+        datetime(2026, 1, 2, 15, 30, tzinfo=timezone(timedelta(hours=5, minutes=30))),
+        datetime(2026, 1, 1, 23, 0, 0, 999_999, tzinfo=timezone(-timedelta(hours=11))),
+    ],
+)
+def test_the_time_is_in_utc_whatever_the_clock(path, now):
+    assert lock(path, now=now).locked_at == "2026-01-02T10:00:00+00:00"
+
+
+def test_without_a_time_it_is_now(path):
+    before = datetime.now(UTC).replace(microsecond=0)
+    locked_at = datetime.fromisoformat(lock(path, now=None).locked_at)
+    assert before <= locked_at <= datetime.now(UTC)
+
+
+def test_the_same_plan_is_not_locked_twice(path):
+    first = lock(path)
+    text = path.read_bytes()
+    with pytest.raises(InputError, match=f"locked already, since 2026-01-02T10:00:00.*{first.digest}") as error:
+        lock(path, plan(), now=AT + timedelta(days=3), n_sessions=40)
+    assert "before you lock it again" in str(error.value)
+    assert path.read_bytes() == text
+
+
+def test_a_plan_that_only_says_a_default_aloud_is_the_same_plan(path):
+    lock(path)
+    with pytest.raises(InputError, match="locked already"):
+        lock(path, plan(confidence=0.95, correction="holm", models={}))
+
+
+def test_another_battery_or_another_plan_can_be_locked_and_so_can_the_first_plan_again(path):
+    lock(path)
+    lock(path, of={"battery": "c" * 64})
+    lock(path, plan(by=[]), of={"battery": "c" * 64})
+    lock(path, now=AT + timedelta(days=1))
+    assert len(read_locks(path)) == 4
+
+
+@pytest.mark.parametrize(("one", "other"), [(0, False), (1, True), (1, "1"), ("true", True)])
+def test_levels_of_another_kind_make_another_plan(path, one, other):
+    """In YAML `0` and `false` are different levels, and choose different rows; Python calls them equal."""
+    asked = {"test": "chi_square", "of": "correct", "between": "condition"}
+    first = lock(path, plan(tests={"main": asked | {"where": {"shot": one}}}))
+    second = lock(path, plan(tests={"main": asked | {"where": {"shot": other}}}))
+    assert second.digest != first.digest
+
+
+# Changes by others
+
+
+def assert_unseen_is_unchanged(path, text, locks):
+    """Whatever was done to the file: it is refused, or says the same as before."""
+    path.write_bytes(text)
+    try:
+        found = read_locks(path)
+    except InputError:
+        return
+    assert found == locks
+    assert [one.digest for one in found] == [one.digest for one in locks]
+
+
+def test_a_change_of_any_byte_is_seen_or_says_the_same(two):
+    text, locks = two.read_bytes(), read_locks(two)
+    for place, byte in enumerate(text):
+        put = [bytes([byte ^ 1]), b"7", bytes([byte ^ 128]), b"", b'"', b" ", bytes([byte, byte])][place % 7]
+        assert_unseen_is_unchanged(two, text[:place] + put + text[place + 1 :], locks)
+
+
+def test_a_file_that_breaks_off_anywhere_is_refused(two):
+    text = two.read_bytes().rstrip()
+    for length in range(0, len(text), 7):
+        two.write_bytes(text[:length])
+        with pytest.raises(InputError, match="restore it from a backup"):
+            read_locks(two)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda file: file["locks"].pop(0),
+        lambda file: file["locks"].pop(),
+        lambda file: file["locks"].reverse(),
+        lambda file: file["locks"].append(file["locks"][0]),
+        lambda file: file["locks"][0].update(n_sessions=1),
+        lambda file: file["locks"][1].update(n_sessions=0),
+        lambda file: file["locks"][0].update(locked_at="2025-01-02T10:00:00+00:00"),
+        lambda file: file["locks"][1].update(previous=""),
+        lambda file: file["locks"][0]["of"].update(battery="c" * 64),
+        lambda file: file["locks"][0]["plan"]["tests"].pop("main"),
+        lambda file: file["locks"][1]["plan"].pop("confidence"),
+        lambda file: file["locks"][0]["plan"].update(confidence=0.95),
+        lambda file: file["locks"][0].update(note="harmless"),
+        lambda file: file.update(digest=""),
+        lambda file: file.update(locks=[]),
+        lambda file: file.pop("digest"),
+    ],
+)
+def test_a_lock_that_was_changed_moved_added_or_taken_out_is_refused(two, spoil):
+    file = json.loads(two.read_text(encoding="utf-8"))
+    spoil(file)
+    two.write_text(json.dumps(file), encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_locks(two)
+    assert str(error.value).startswith(f"{two}: ")
+    assert "restore it from a backup" in str(error.value)
+
+
+def test_a_changed_file_is_not_added_to(two):
+    two.write_bytes(two.read_bytes().replace(b"condition", b"kondition", 1))
+    spoilt = two.read_bytes()
+    with pytest.raises(InputError, match="restore"):
+        lock(two, plan(by=[]))
+    assert two.read_bytes() == spoilt
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[]", b"null", b"\xff\xfe{}", b"locks", b'{"locks": 3, "digest": ""}']
+)
+def test_what_is_no_file_of_locks_is_refused_in_one_sentence(path, content):
+    path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        read_locks(path)
+    assert "\n" not in str(error.value)
+    assert "Error" not in str(error.value), "the name of an exception tells a scientist nothing"
+
+
+def test_a_file_without_locks_is_no_lock_file(path):
+    """Whoever empties the file must not have a study that was never locked."""
+    path.write_text('{"locks": [], "digest": ""}', encoding="utf-8")
+    with pytest.raises(InputError):
+        read_locks(path)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "9007199254740993", "1e999"])
+def test_a_number_that_no_file_can_carry_is_refused_with_the_name_of_the_file(two, number):
+    two.write_text(two.read_text(encoding="utf-8").replace("0.9", number, 1), encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_locks(two)
+    assert str(two) in str(error.value)
+
+
+# Writing that fails
+
+
+def test_a_folder_that_is_not_there_is_told_of_in_a_sentence(tmp_path):
+    with pytest.raises(InputError, match="cannot be written"):
+        lock(tmp_path / "nowhere" / "analysis.lock.json")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_may_not_be_written_to_leaves_the_locks_as_they_were(two):
+    before = two.read_bytes()
+    two.parent.chmod(0o500)
+    try:
+        with pytest.raises(InputError, match="cannot be written"):
+            lock(two, plan(by=[]))
+        assert two.read_bytes() == before
+    finally:
+        two.parent.chmod(0o700)
+
+
+def test_a_disk_that_is_full_leaves_the_locks_as_they_were(two, monkeypatch):
+    before = two.read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        lock(two, plan(by=[]))
+    assert two.read_bytes() == before
+
+
+def test_nothing_is_left_beside_the_locks(two):
+    assert [one.name for one in two.parent.iterdir()] == [two.name]
+
+
+def test_a_plan_that_cannot_be_carried_is_refused_before_anything_is_written(path):
+    planned = plan(tests={"main": {"test": "chi_square", "of": "a", "between": "b", "where": {"id": 2**53 + 1}}})
+    with pytest.raises(InputError, match="2\\^53") as error:
+        lock(path, planned)
+    assert not path.exists()
+    assert "plan" in str(error.value), "it should say that a level of the plan is meant"
+
+
+# What a plan says
+
+
+class TestOfLater(PlannedTest):
+    __test__ = False
+    resamples: int = Field(default=0)
+
+
+class PlanOfLater(AnalysisPlan):
+    tests: dict[Name, TestOfLater] = Field(default_factory=dict)  # type: ignore[assignment]
+    seriation: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def test_a_later_version_with_new_fields_that_are_not_used_has_the_same_digest():
+    content = plan().model_dump()
+    later, earlier = plan_content(PlanOfLater.model_validate(content)), plan_content(plan())
+    assert later == earlier
+    assert digest(later) == digest(earlier)
+    assert plan_content(PlanOfLater.model_validate(content | {"notes": ["a"]})) != earlier
+
+
+def test_an_empty_plan_says_nothing():
+    assert plan_content(PlannedAnalyses()) == plan_content(AnalysisPlan()) == {}
+
+
+def test_the_order_of_rules_and_factors_is_part_of_the_plan_and_the_order_of_names_is_not(path):
+    rules = [{"rule": "missing"}, {"rule": "trial_rt", "min_ms": 200}]
+    first = lock(path)
+    assert lock(path, plan(exclusions=rules)).plan != first.plan
+    tables = {name: {"by": ["condition"], "of": ["rt_ms"]} for name in ("a", "b")}
+    lock(path, plan(tables=tables))
+    with pytest.raises(InputError, match="locked already"):
+        lock(path, plan(tables=dict(reversed(tables.items()))))
+
+
+def test_the_digest_of_a_lock_depends_on_all_that_it_says(path):
+    first = lock(path)
+    content = first.model_dump()
+    changes: dict[str, Any] = {
+        "plan": {},
+        "of": {},
+        "n_sessions": None,
+        "locked_at": "x",
+        "software": "x",
+        "previous": "x",
+    }
+    assert set(changes) == set(Lock.model_fields)
+    digests = {Lock.model_validate(content | {name: value}).digest for name, value in changes.items()}
+    assert len({first.digest, *digests}) == len(changes) + 1

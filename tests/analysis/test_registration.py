@@ -1,0 +1,274 @@
+"""How far a plan was followed: nothing that changed since it was locked goes untold or unmarked."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from analysis.lock import add_lock, read_locks
+from analysis.registration import NAMED, deviations, registration_of, with_exploratory_marked
+from experiment.planned_analyses import PlannedAnalyses
+from experiment.preregistration import AnalysisPlan
+
+AT = datetime(2026, 1, 2, 10, tzinfo=UTC)
+OF = {"battery": "b" * 64}
+CONTENT = {
+    "subject": "who",
+    "by": ["condition"],
+    "exclusions": [{"rule": "trial_rt", "min_ms": 200}],
+    "flags": {"perfect": {"atoms": 4}},
+    "tables": {"means": {"by": ["condition"], "of": ["perfect"]}},
+    "models": {"accuracy": {"formula": "correct ~ condition + (1 | item_id)", "family": "binomial"}},
+    "tests": {"main": {"test": "t", "of": "score", "per": "participant", "within": "condition"}},
+    "comparisons": {"overall": {}},
+    "correction": "bh",
+    "confidence": 0.9,
+    "bootstrap_resamples": 2000,
+    "bootstrap_seed": 7,
+}
+CHANGES = {
+    "subject": "model",
+    "by": [],
+    "exclusions": [{"rule": "trial_rt", "min_ms": 300}],
+    "flags": {"perfect": {"atoms": [3, 4]}},
+    "tables": {"means": {"by": ["condition"], "of": ["perfect"], "first": 1}},
+    "models": {"accuracy": {"formula": "correct ~ condition + (1 | participant)", "family": "binomial"}},
+    "tests": {"main": {"test": "t", "of": "score", "per": "participant", "within": "condition", "where": {"a": 1}}},
+    "comparisons": {"overall": {"equivalence_margin": 0.1}},
+    "correction": "holm",
+    "confidence": 0.95,
+    "bootstrap_resamples": 10_000,
+    "bootstrap_seed": 1,
+}
+
+
+def plan(**changes):
+    return AnalysisPlan.model_validate(CONTENT | changes)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "analysis.lock.json"
+
+
+@pytest.fixture
+def locks(path):
+    add_lock(path, plan(), of=OF, n_sessions=0, software="equipoise 1", now=AT)
+    return read_locks(path)
+
+
+def exploratory(marked):
+    return {(part, name) for part in NAMED for name, one in getattr(marked, part, {}).items() if one.exploratory}
+
+
+# Deviations
+
+
+def test_the_plan_as_it_was_locked_deviates_in_nothing(locks):
+    assert deviations(locks[-1], plan(), OF) == []
+    assert deviations(locks[-1], AnalysisPlan.model_validate(dict(reversed(CONTENT.items()))), OF) == []
+    assert (
+        deviations(locks[-1], plan(models={"accuracy": CONTENT["models"]["accuracy"] | {"exploratory": False}}), OF)
+        == []
+    )
+
+
+def test_every_part_of_a_plan_is_in_these_tests():
+    assert set(CONTENT) == set(CHANGES) == set(AnalysisPlan.model_fields)
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_a_change_of_any_part_is_told_in_one_sentence_with_what_was_and_what_is(locks, part):
+    (sentence,) = deviations(locks[-1], plan(**{part: CHANGES[part]}), OF)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    assert "was" in sentence
+    if part in NAMED:
+        assert sentence.startswith(f"The {part.removesuffix('s')} `{next(iter(CHANGES[part]))}` was locked as ")
+        assert sentence.endswith("it is exploratory.")
+    else:
+        assert sentence.startswith(f"`{part}` was ")
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_a_part_that_was_taken_out_is_told_of(locks, part):
+    without = AnalysisPlan.model_validate({name: value for name, value in CONTENT.items() if name != part})
+    (sentence,) = deviations(locks[-1], without, OF)
+    assert ("is no longer in the plan" if part in NAMED else "left to its default") in sentence
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_a_part_that_was_added_is_told_of(path, part):
+    without = AnalysisPlan.model_validate({name: value for name, value in CONTENT.items() if name != part})
+    lock = add_lock(path, without, of=OF, n_sessions=0, software="e", now=AT)
+    (sentence,) = deviations(lock, plan(), OF)
+    assert ("was not locked: it is exploratory" if part in NAMED else "was left to its default") in sentence
+
+
+def test_a_new_name_for_the_same_test_is_one_gone_and_one_new(locks):
+    sentences = deviations(locks[-1], plan(tests={"renamed": CONTENT["tests"]["main"]}), OF)
+    assert sentences == [
+        "The test `main` was locked, and is no longer in the plan.",
+        "The test `renamed` was not locked: it is exploratory.",
+    ]
+
+
+def test_another_battery_is_a_deviation(locks):
+    assert deviations(locks[-1], plan(), {"battery": "c" * 64}) == [
+        "The battery is not the one that the plan was locked for."
+    ]
+    assert len(deviations(locks[-1], plan(), {})) == 1
+
+
+def test_the_order_of_exclusions_is_told_of(path):
+    rules = [{"rule": "missing"}, {"rule": "trial_rt", "min_ms": 200}]
+    lock = add_lock(path, plan(exclusions=rules), of=OF, n_sessions=0, software="e", now=AT)
+    assert len(deviations(lock, plan(exclusions=rules[::-1]), OF)) == 1
+
+
+@pytest.mark.parametrize(("locked", "run"), [(1, True), (0, False), (True, 1), (1, "1"), ("true", True)])
+def test_a_level_of_another_kind_is_told_of(path, locked, run):
+    def with_level(level):
+        return plan(tests={"main": CONTENT["tests"]["main"] | {"where": {"shot": level}}})
+
+    lock = add_lock(path, with_level(locked), of=OF, n_sessions=0, software="e", now=AT)
+    assert len(deviations(lock, with_level(run), OF)) == 1
+
+
+@pytest.mark.parametrize("number", [(1, 1.0), (200, 200.0)])
+def test_a_number_written_in_another_way_is_the_same(path, number):
+    plans = [plan(exclusions=[{"rule": "trial_rt", "min_ms": one}], flags={"a": {"b": one}}) for one in number]
+    lock = add_lock(path, plans[0], of=OF, n_sessions=0, software="e", now=AT)
+    assert deviations(lock, plans[1], OF) == []
+
+
+def test_letters_of_other_languages_are_shown_as_they_are(locks):
+    (sentence,) = deviations(locks[-1], plan(by=["Bedingung-Ä"]), OF)
+    assert "Bedingung-Ä" in sentence
+
+
+# Marks
+
+
+def test_what_is_as_it_was_locked_keeps_its_marks(locks):
+    assert with_exploratory_marked(plan(), locks) == plan()
+
+
+def test_without_a_lock_nothing_is_marked():
+    assert with_exploratory_marked(plan(), []) == plan()
+
+
+@pytest.mark.parametrize("part", NAMED)
+def test_what_was_changed_or_added_is_marked_and_nothing_else(locks, part):
+    changed = with_exploratory_marked(plan(**{part: CHANGES[part]}), locks)
+    (name,) = CHANGES[part]
+    assert exploratory(changed) == {(part, name)}
+    added = with_exploratory_marked(plan(**{part: CONTENT[part] | {"new": CONTENT[part][name]}}), locks)
+    assert exploratory(added) == {(part, "new")}
+
+
+@pytest.mark.parametrize("part", NAMED)
+def test_marking_changes_the_mark_only(locks, part):
+    (name,) = CHANGES[part]
+    asked = plan(**{part: CHANGES[part]})
+    marked = with_exploratory_marked(asked, locks)
+    assert getattr(marked, part)[name].model_copy(update={"exploratory": False}) == getattr(asked, part)[name]
+    assert marked.model_copy(update={part: getattr(asked, part)}) == asked
+
+
+def test_what_was_locked_as_exploratory_does_not_become_confirmatory(path):
+    test = CONTENT["tests"]["main"]
+    add_lock(path, plan(tests={"main": test | {"exploratory": True}}), of=OF, n_sessions=0, software="e", now=AT)
+    assert exploratory(with_exploratory_marked(plan(), read_locks(path))) == {("tests", "main")}
+    assert len(deviations(read_locks(path)[-1], plan(), OF)) == 1
+
+
+def test_a_plan_of_a_table_has_no_comparisons_to_mark(path):
+    asked = PlannedAnalyses.model_validate({"tests": CONTENT["tests"]})
+    add_lock(path, asked, of={}, n_sessions=None, software="e", now=AT)
+    assert with_exploratory_marked(asked, read_locks(path)) == asked
+
+
+@pytest.mark.parametrize(
+    ("part", "asked"),
+    [
+        ("tables", {"by": ["condition"], "of": ["perfect"]}),
+        ("tables", {"by": ["perfect"], "of": ["score"]}),
+        ("tests", {"test": "chi_square", "of": "perfect", "between": "condition"}),
+        ("tests", {"test": "t", "of": "score", "per": "participant", "between": "perfect"}),
+        (
+            "tests",
+            {"test": "t", "of": "score", "per": "participant", "within": "condition", "where": {"perfect": True}},
+        ),
+        ("models", {"formula": "perfect ~ condition + (1 | item_id)", "family": "binomial"}),
+    ],
+)
+def test_what_uses_a_flag_that_was_changed_is_not_as_it_was_locked(path, part, asked):
+    """`perfect` meant four atoms, and now means three: the same words ask for another test."""
+    add_lock(path, plan(**{part: {"it": asked}}), of=OF, n_sessions=0, software="e", now=AT)
+    marked = with_exploratory_marked(plan(**{part: {"it": asked}, "flags": CHANGES["flags"]}), read_locks(path))
+    assert (part, "it") in exploratory(marked)
+
+
+# What the report says
+
+
+def test_without_a_lock_the_report_says_so_and_how_to_do_better():
+    found = registration_of([], plan(), OF, "2026-01-02T10:00:00+00:00")
+    assert found.words.startswith("No plan was locked")
+    assert "--lock" in found.words
+    assert found.deviations == []
+
+
+@pytest.mark.parametrize(
+    ("first_at", "words"),
+    [
+        ("2026-01-02T10:00:01+00:00", ", before the first session began. "),
+        ("2026-01-02T10:00:00.001+00:00", ", before the first session began. "),
+        ("2026-01-02T10:00:00+00:00", ", before the first session began. "),
+        ("2026-01-02T09:59:59+00:00", ", after the first session began. "),
+        ("2026-01-02T09:59:59.999+00:00", ", after the first session began. "),
+        ("2025-12-31T23:59:59Z", ", after the first session began. "),
+        ("2026-01-02T10:00:01Z", ", before the first session began. "),
+        (None, "). "),
+    ],
+)
+def test_the_report_says_whether_the_lock_came_before_the_first_session(locks, first_at, words):
+    found = registration_of(locks, plan(), OF, first_at)
+    assert found.words.startswith(f"The plan was locked on 2026-01-02 10:00 UTC (digest {locks[-1].digest})")
+    assert words in found.words
+    assert found.words.endswith("What was run is what was locked.")
+
+
+@pytest.mark.parametrize(("n_sessions", "words"), [(1, "1 session had begun"), (1200, "1,200 sessions had begun")])
+def test_sessions_that_had_begun_are_counted(path, n_sessions, words):
+    add_lock(path, plan(), of=OF, n_sessions=n_sessions, software="e", now=AT)
+    said = registration_of(read_locks(path), plan(), OF, "2026-01-02T09:00:00+00:00").words.replace("\xa0", " ")
+    assert words in said
+    assert "before the first session" not in said
+
+
+def test_deviations_are_in_the_registration_and_in_its_json(locks):
+    found = registration_of(locks, plan(by=[]), OF, None)
+    assert found.deviations == deviations(locks[-1], plan(by=[]), OF)
+    assert "What was run is what was locked" not in found.words
+    assert found.as_json() == {"words": found.words, "deviations": found.deviations}
+
+
+def test_a_plan_that_was_locked_again_before_there_were_data_is_compared_with_the_newest_lock(path):
+    add_lock(path, plan(by=[]), of=OF, n_sessions=0, software="e", now=AT)
+    add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT + timedelta(days=1))
+    found = registration_of(read_locks(path), plan(), OF, "2026-01-09T10:00:00+00:00")
+    assert found.deviations == []
+    assert "it is lock 2 of 2, the first made on 2026-01-02 10:00 UTC" in found.words
+    assert "What was run is what was locked." in found.words
+
+
+def test_locking_again_after_data_were_seen_does_not_wash_a_change_clean(path):
+    """The plan was locked, forty people answered, and then another test was locked and run."""
+    other = plan(tests={"main": CHANGES["tests"]["main"]})
+    add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT)
+    add_lock(path, other, of=OF, n_sessions=40, software="e", now=AT + timedelta(days=9))
+    found = registration_of(read_locks(path), other, OF, "2026-01-05T10:00:00+00:00")
+    assert "What was run is what was locked." not in found.words
+    assert any("`main`" in sentence for sentence in found.deviations)
+    assert exploratory(with_exploratory_marked(other, read_locks(path))) == {("tests", "main")}

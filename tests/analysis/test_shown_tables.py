@@ -1,0 +1,180 @@
+"""Tables as a reader sees them: what is shown says the same as the number it is made of."""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from analysis.shown_tables import HEADINGS, cell_words, heading, number, p_words, shown
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15)
+
+
+def read(text):
+    """Return the number that a reader takes a text for."""
+    return float(text.replace("−", "-").replace(",", ""))
+
+
+# p values
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [(0.0, "< .001"), (0.0004, "< .001"), (0.0007, "< .001"), (0.00099, "< .001"), (0.001, ".001"), (0.0014, ".001"),
+     (0.0499, ".050"), (0.05, ".050"), (0.4906, ".491"), (1.0, "1.000")],
+)  # fmt: skip
+def test_a_p_value_is_written_as_apa_style_writes_it(p, words):
+    """To three decimals, without the zero before the point, and `< .001` for all that is less (APA, 7th ed., 6.36)."""
+    assert p_words(p) == words
+
+
+@given(st.floats(0, 1))
+def test_a_p_value_is_never_shown_as_none_and_keeps_its_side_of_what_it_is_shown_as(p):
+    words = p_words(p)
+    assert re.fullmatch(r"< \.001|\.\d{3}|1\.000", words)
+    assert words != ".000"
+    if not words.startswith("<"):
+        assert abs(float(words) - p) <= 0.0005 + 1e-9
+
+
+@pytest.mark.parametrize("column", ["p_value", "p_holm", "p_bh", "p_adjusted"])
+def test_columns_of_p_values_are_shown_as_p_values(column):
+    assert cell_words(column, 0.0312) == ".031"
+
+
+@pytest.mark.parametrize("column", ["p_choice_mean", "p_seen", "p_correct_sd"])
+def test_a_column_of_the_data_that_begins_with_p_is_no_p_value(column):
+    """A plan may average `p_choice`; its mean of 0.0003 is not `< .001`."""
+    assert cell_words(column, 0.0003) == cell_words("choice_mean", 0.0003)
+    assert cell_words(column, 12.5) == cell_words("choice_mean", 12.5)
+
+
+# Numbers
+
+
+@given(FINITE)
+@example(0.0005)
+@example(0.00049999)
+@example(-0.0)
+@example(0.9999)
+@example(1e-9)
+def test_a_number_is_shown_to_three_decimals_or_two_digits_that_count(value):
+    text = number(value)
+    assert not text.startswith("-")
+    assert (text.startswith("−")) == (read(text) < 0)
+    half = max(0.0005, 0.0) if abs(value) >= 0.0005 else abs(value) * 0.05
+    assert abs(read(text) - value) <= half + 1e-9 * abs(value)
+
+
+@given(FINITE)
+def test_what_is_not_zero_is_not_shown_as_zero(value):
+    text = number(value)
+    if 1e-300 < abs(value) < 1e15:
+        assert read(text) != 0
+
+
+@pytest.mark.parametrize(("value", "text"), [(math.inf, "∞"), (-math.inf, "−∞")])
+def test_a_number_without_end_is_shown_as_such(value, text):
+    assert number(value) == text
+
+
+def test_a_missing_number_is_never_shown_as_one_without_end():
+    assert "∞" not in number(math.nan)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "words"),
+    [
+        ("df", 453.6, "453.6"), ("df", 16.0, "16"), ("df_error", 15.752, "15.8"), ("df", 3, "3"), ("n", 1200, "1,200"),
+        ("estimate", -0.12345, "−0.123"), ("n_trials", 0, "0"), ("score_mean", 1234.5678, "1,234.568"),
+    ],
+)  # fmt: skip
+def test_counts_degrees_of_freedom_and_estimates_are_shown_as_papers_show_them(column, cell, words):
+    assert cell_words(column, cell) == words
+
+
+# Words
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA, np.nan, pd.NaT])
+@pytest.mark.parametrize("column", ["p_value", "estimate", "level"])
+def test_a_missing_cell_is_empty(column, missing):
+    assert cell_words(column, missing) == ""
+
+
+def test_yes_and_no_are_words():
+    assert [cell_words("converged", cell) for cell in (True, False)] == ["yes", "no"]
+
+
+@pytest.mark.parametrize("text", ["Köln, Süd", "01", "a - b", "1e5", "true", "-3", "<b>"])
+def test_text_is_shown_as_it_is(text):
+    assert cell_words("level", text) == text
+
+
+def test_a_level_that_is_a_year_or_a_name_is_not_written_as_an_amount():
+    assert cell_words("year", 2024) == "2024"
+
+
+# Headings
+
+
+def test_every_heading_has_words_of_its_own():
+    """Both ends of an interval may be called `to`; each stands right of its beginning."""
+    words = [text for text in HEADINGS.values() if text != "to"]
+    assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("rt_ms_mean", "rt_ms, mean"), ("correct_sd", "correct, SD"), ("correct_se", "correct, SE"),
+        ("correct_n", "correct, values"), ("n_items", "items"), ("text_or_image", "text or image"), ("n", "n"),
+        ("p_holm", "p, Holm"), ("statistic_name", "statistic name"),
+    ],
+)  # fmt: skip
+def test_a_heading_says_in_words_what_its_column_holds(name, words):
+    assert heading(name) == words
+
+
+def test_a_column_of_the_data_is_not_taken_for_a_count():
+    """The n-back task is not called back."""
+    assert heading("n_back").replace(" ", "_") == "n_back"
+
+
+# Tables
+
+
+def test_a_table_is_shown_row_by_row_with_its_numbers_to_the_right():
+    table = pd.DataFrame(
+        {
+            "model": ["Haiku", None],
+            "thinking": pd.Series([True, None], dtype="boolean"),
+            "n": [1200, 3],
+            "score_mean": [0.51234, np.nan],
+            "p_value": [0.0001, 0.5],
+        }
+    )
+    found = shown(table)
+    assert [(column.heading, column.is_number) for column in found.columns] == [
+        ("model", False), ("thinking", False), ("n", True), ("score, mean", True), ("p", True)
+    ]  # fmt: skip
+    assert found.rows == [["Haiku", "yes", "1,200", "0.512", "< .001"], ["", "", "3", "", ".500"]]
+
+
+def test_a_table_without_rows_or_columns_can_be_shown():
+    assert shown(pd.DataFrame({"a": []})).rows == []
+    assert shown(pd.DataFrame()).columns == []
+
+
+@given(st.lists(st.tuples(st.one_of(st.none(), st.text(max_size=5)), st.one_of(st.none(), FINITE)), max_size=6))
+def test_every_cell_of_a_table_is_shown(rows):
+    table = pd.DataFrame(rows, columns=["level", "estimate"]).astype({"level": "str", "estimate": "float64"})
+    found = shown(table)
+    assert len(found.rows) == len(rows)
+    for (level, value), cells in zip(rows, found.rows, strict=True):
+        assert cells[0] == (level or "")
+        assert (cells[1] == "") == (value is None)

@@ -1,0 +1,236 @@
+"""`equipoise analyze` with a plan: published numbers from any table, a study's models and tests, locking the plan."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from equipoise.cli import main
+
+Edit = Callable[[Path, str, str], None]
+
+GAMES = """\
+subject: model
+flags: {perfect: {atoms_correct: 4}}
+tables:
+  by_prompt: {by: [model, prompt, thinking], of: [atoms_correct, score, rays_used]}
+  leaderboard:
+    {by: [model, prompt, thinking], of: [atoms_correct, score, perfect], order_by: [-atoms_correct, score], first: 10}
+models:
+  atoms:
+    formula: "atoms_correct ~ model * prompt * thinking + vot_grid + vot_ray + vot_hypothesis + mean_cells_per_ray
+      + mean_atoms_per_ray + (1 | config_index)"
+    family: gaussian
+    reference: {model: Haiku 4.5, prompt: baseline}
+    contrasts: [{of: [prompt, thinking], adjust: tukey}]
+"""
+ANSWERS = """\
+tests:
+  text_vs_image: {test: t, of: strict, per: participant, between: text_or_image, where: {one_shot: 0}}
+  from_sums: {test: t, of: strict, per: participant, between: text_or_image, where: {one_shot: 0}, summary: sum}
+  zero_vs_one: {test: t, of: strict, per: participant, between: one_shot, where: {text_or_image: text}}
+"""
+IN_STUDY = """\
+  by: [outcome]
+  models:
+    accuracy:
+      formula: "correct ~ subject * outcome + (1 | item_id)"
+      reference: {subject: people}
+  tests:
+    outcomes: {test: anova, of: correct, per: participant, within: outcome}
+"""
+
+
+def analyze(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["analyze", *map(str, arguments)])
+
+
+def done(*arguments: str | Path) -> str:
+    result = analyze(*arguments)
+    if result.exit_code != 0:
+        raise AssertionError(result.output) from result.exception
+    return result.output
+
+
+def csv(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path)
+
+
+def cell(table: pd.DataFrame, column: str, **levels: Any) -> float:
+    for factor, level in levels.items():
+        table = table[table[factor] == level]
+    assert len(table) == 1
+    return float(table[column].iloc[0])
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Callable[[str], Path]:
+    def written(text: str) -> Path:
+        path = tmp_path / "plan.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return written
+
+
+def test_the_published_games_give_the_published_numbers(test_data: Path, tmp_path: Path, plan: Any) -> None:
+    out = tmp_path / "out"
+    done("--data", test_data / "blackbox" / "play_games.csv", "--plan", plan(GAMES), "-o", out)
+    table = csv(out / "tables/by_prompt.csv")
+    haiku = {"model": "Haiku 4.5", "prompt": "augmented", "thinking": True}
+    assert cell(table, "n", **haiku) == 40
+    assert [round(cell(table, f"{column}_{what}", **haiku), 2)
+            for column, what in (("atoms_correct", "mean"), ("atoms_correct", "sd"), ("score", "mean"), ("score", "sd"),
+                                 ("rays_used", "mean"))] == [1.77, 1.44, 26.40, 10.17, 10.95]  # fmt: skip
+    first = csv(out / "tables/leaderboard.csv").iloc[0]
+    assert (first["model"], first["prompt"], first["thinking"]) == ("Opus 4.5", "augmented", True)
+    assert (round(first["atoms_correct_mean"], 2), round(first["atoms_correct_se"], 2)) == (1.8, 0.22)
+    assert (first["score_mean"], first["perfect_mean"]) == (25.875, 0.15)
+    anova = csv(out / "models/atoms.anova.csv")
+    assert list(anova) == ["term", "chisq", "df", "p_value"]
+    assert round(cell(anova, "chisq", term="prompt:thinking"), 4) == 15.3121
+    assert round(cell(anova, "chisq", term="mean_cells_per_ray"), 4) == 14.2036
+    random = csv(out / "models/atoms.random.csv")
+    assert list(random) == ["group", "term", "sd"]
+    assert round(cell(random, "sd", group="config_index"), 5) == 0.86425
+    assert round(cell(random, "sd", group="Residual"), 5) == 0.79650
+    fit = csv(out / "models/atoms.fit.csv")
+    assert list(fit) == ["n", "loglik", "aic", "bic", "icc_adjusted", "r2_marginal", "r2_conditional", "rmse",
+                         "converged", "singular"]  # fmt: skip
+    assert fit.loc[0, ["icc_adjusted", "r2_conditional", "r2_marginal"]].astype(float).round(3).tolist() == [
+        0.541, 0.597, 0.123,
+    ]  # fmt: skip
+    coefficients = csv(out / "models/atoms.coefficients.csv")
+    assert list(coefficients) == ["term", "estimate", "std_error", "statistic", "df", "p_value", "ci_low", "ci_high"]
+    assert "modelOpus 4.5:promptaugmented:thinkingTrue" in set(coefficients["term"])
+    assert len(csv(out / "models/atoms.contrasts.csv")) == 6
+    report = (out / "report.html").read_text(encoding="utf-8")
+    assert "play_games.csv" in report
+    assert "prompt:thinking: χ²(1) = 15.312, p &lt; .001" in report
+    assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".pdf", ".csv"}
+
+
+def test_the_published_tests_stand_beside_their_paired_forms(test_data: Path, tmp_path: Path, plan: Any) -> None:
+    out = tmp_path / "out"
+    done("--data", test_data / "ir" / "human_answers.csv", "--plan", plan(ANSWERS), "-o", out)
+    tests = csv(out / "tests.csv")
+    row = tests[(tests["name"] == "text_vs_image")].iloc[0]
+    assert (round(abs(row["statistic"]), 4), round(row["p_value"], 4), row["df"], row["n"]) == (0.6928, 0.4906, 72, 74)
+    sums = tests[(tests["name"] == "from_sums")].iloc[0]
+    assert (round(abs(sums["statistic"]), 4), round(sums["p_value"], 4)) == (0.7409, 0.4612)
+    assert "sum of its rows" in sums["warnings"]
+    forms = tests[tests["name"] == "zero_vs_one"].set_index("form")
+    assert forms["statistic"].round(4).to_dict() == {"as planned": -1.8633, "paired form": -2.8254}
+    assert "takes them as independent" in forms.loc["as planned", "warnings"]
+    assert {"p_holm", "p_bh"} <= set(tests)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name either a study's folder"),
+        (["study", "--plan", "p.yaml", "-o", "out"], "name either a study's folder"),
+        (["study", "--data", "d.csv", "-o", "out"], "name either a study's folder"),
+        (["study"], "name a folder for the results with -o"),
+        (["--plan", "p.yaml", "-o", "out"], "name the table with --data"),
+        (["--data", "d.csv", "--plan", "p.yaml", "--study-version", "1", "-o", "out"], "go with a study"),
+        (["--data", "d.csv", "--plan", "nowhere.yaml", "-o", "out"], "nowhere.yaml: there is no such file"),
+    ],
+)
+def test_arguments_that_do_not_go_together_get_a_sentence(arguments: list[str], message: str) -> None:
+    result = analyze(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "message"),
+    [
+        ("a,b\n1,2\n", "tables: {t: {by: [a], of: [c]}}", "the table `t`: there is no column `c` in the data"),
+        ("a,b\n1,2\n", "tables: {t: {by: [a], of: [b], where: {a: 7}}}", "`a` has no level 7; its levels are 1"),
+        ("a,b\nx,2\n", "tables: {t: {by: [b], of: [a]}}", "holds text, such as 'x'"),
+        ("a,b\n1,2\n", "subject: model\ntables: {t: {by: [a], of: [b]}}", "there is no column `model`"),
+        ("a,b\n1,2\n", "confidence: 0.9", "the plan asks for nothing"),
+        ("a,b\n1,2\n", "models: {m: {formula: 'b ~ a + (1 | z)'}}", "the model `m`:"),
+        ("a,b\n1,2\n", "tests: {t: {test: t, of: b, between: a}}", "line 1"),
+        ("", "tables: {t: {by: [a], of: [b]}}", "the file is empty"),
+        ("a,a\n1,2\n", "tables: {t: {by: [a], of: [a]}}", "the column `a` stands twice"),
+        ("a,b\n1,2,3\n", "tables: {t: {by: [a], of: [b]}}", "line 2: 3 cells where 2 columns are named"),
+        ("a;b\n1;2\n", "tables: {t: {by: [a], of: [b]}}", "not parted by commas"),
+    ],
+)
+def test_odd_data_and_plans_get_a_sentence_and_leave_nothing(
+    tmp_path: Path, plan: Any, data: str, text: str, message: str
+) -> None:
+    (tmp_path / "data.csv").write_text(data, encoding="utf-8")
+    result = analyze("--data", tmp_path / "data.csv", "--plan", plan(text), "-o", tmp_path / "out")
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def simulate(study: Path) -> None:
+    for arguments in (["simulate", study, "-n", "20"], ["models", "run", study, "--model", "baseline/tracer"]):
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        assert result.exit_code == 0, result.output
+
+
+def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_told(study_folder: Path, edit: Edit) -> None:
+    edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
+    said = done(study_folder, "--lock")
+    digest = said.strip().removesuffix(".").split()[-1]
+    assert len(digest) == 64
+    again = analyze(study_folder, "--lock")
+    assert again.exit_code == 2
+    assert "locked already" in again.stderr
+    simulate(study_folder)
+    out = study_folder / "results"
+    done(study_folder, "-o", out)
+    report = (out / "report.html").read_text(encoding="utf-8")
+    assert digest in report
+    assert "before the first session began" in report
+    assert "What was run is what was locked." in report
+    assert ">exploratory<" not in report
+    assert cell(csv(out / "models/accuracy.anova.csv"), "df", term="subject:outcome") == 2
+    assert list(csv(out / "tests.csv")["name"]) == ["outcomes"]
+    assert set(csv(out / "tables/sensitivity_models.csv")["rules"]) >= {"as planned", "without any rule"}
+
+    edit(study_folder / "study.yaml", "min_ms: 2000", "min_ms: 1500")
+    edit(study_folder / "study.yaml", "    outcomes: {test: anova", "    other: {test: anova")
+    done(study_folder, "-o", out)
+    manifest = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
+    told = " ".join(manifest["preregistration"]["deviations"])
+    assert "`exclusions` was" in told
+    assert "The test `outcomes` was locked, and is no longer in the plan." in told
+    assert "The test `other` was not locked: it is exploratory." in told
+    assert ">exploratory<" in (out / "report.html").read_text(encoding="utf-8")
+    assert list(csv(out / "tests.csv")["exploratory"]) == [True]
+
+
+def test_what_the_data_do_not_allow_yet_is_told_and_the_rest_is_reported(study_folder: Path, edit: Edit) -> None:
+    edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
+    result = CliRunner().invoke(main, ["simulate", str(study_folder), "-n", "20"])
+    assert result.exit_code == 0
+    done(study_folder, "-o", study_folder / "results")
+    report = (study_folder / "results/report.html").read_text(encoding="utf-8")
+    assert "What could not be computed" in report
+    assert "<code>subject</code> has one level only" in report
+    assert not (study_folder / "results/models").exists()
+    assert list(csv(study_folder / "results/tests.csv")["name"]) == ["outcomes"]
+
+
+def test_an_export_of_a_store_is_analyzed_as_a_study(study_folder: Path, tmp_path: Path, plan: Any) -> None:
+    import sqlite3
+
+    simulate(study_folder)
+    with sqlite3.connect(study_folder / "data/equipoise.db") as store:
+        pd.read_sql("SELECT * FROM trials", store).to_csv(tmp_path / "export.csv", index=False)
+    text = "exclusions: [{rule: trial_rt, min_ms: 500}]\nby: [outcome]\nbootstrap_resamples: 1000\n"
+    done("--data", tmp_path / "export.csv", "--plan", plan(text), "-o", tmp_path / "out")
+    flow = csv(tmp_path / "out/tables/exclusions.csv")
+    assert "trial_rt" in set(flow["step"])
+    assert (tmp_path / "out/tables/accuracy.csv").exists()

@@ -1,0 +1,210 @@
+"""What a plan may say, and what is refused before any data are read."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from batteries.errors import InputError
+from batteries.reading import parse_yaml
+from experiment.exclusion_rules import FocusLostRule, MissingRule, TrialRtRule
+from experiment.planned_analyses import PlannedAnalyses, PlannedComparison, PlannedTable, PlannedTest
+from experiment.preregistration import AnalysisPlan
+
+TEST = {"test": "t", "of": "score", "per": "participant", "between": "group"}
+HERE = Path("plan.yaml")
+
+
+def plan_of(text, model=AnalysisPlan):
+    return parse_yaml(text, HERE, model)
+
+
+def said(text, model=AnalysisPlan):
+    with pytest.raises(InputError) as error:
+        plan_of(text, model)
+    return str(error.value)
+
+
+# Levels
+
+
+@pytest.mark.parametrize(
+    ("written", "level"),
+    [("0", 0), ("1", 1), ("1.0", 1.0), ("true", True), ("false", False), ('"01"', "01"), ('"true"', "true"),
+     ("yes", "yes"), ("no", "no"), ("Köln", "Köln"), ('""', ""), ('"a, b"', "a, b"), ("-1", -1), ("0.5", 0.5)],
+)  # fmt: skip
+def test_a_level_keeps_the_type_that_it_has_in_the_plan(written, level):
+    where = plan_of(f"tests: {{a: {{test: chi_square, of: x, between: y, where: {{z: {written}}}}}}}").tests["a"].where
+    assert where == {"z": level}
+    assert type(where["z"]) is type(level), "true is not 1, and 1 is not true"
+
+
+def test_levels_of_one_list_keep_their_types_and_their_order():
+    levels = plan_of('tests: {a: {test: anova, of: x, per: p, between: y, levels: [2, true, "3", 0.5]}}').tests["a"]
+    assert [(type(level), level) for level in levels.levels] == [(int, 2), (bool, True), (str, "3"), (float, 0.5)]
+
+
+@pytest.mark.parametrize("written", ["null", "{a: b}", "[[1]]", ".nan", ".inf", "[.nan]"])
+def test_what_is_no_level_is_refused(written):
+    assert "plan.yaml, line 1" in said(
+        f"tests: {{a: {{test: chi_square, of: x, between: y, where: {{z: {written}}}}}}}"
+    )
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["warm-up", "T2I", "x_1", "9lives", "a" * 64])
+def test_a_name_may_be_the_name_of_a_file(name):
+    assert list(PlannedAnalyses(tests={name: TEST}).tests) == [name]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "../x", ".hidden", "-x", "a" * 65, "übung", "a\n", "a.b"])
+@pytest.mark.parametrize("part", ["tests", "tables", "models", "flags"])
+def test_a_name_that_no_file_can_have_is_refused(part, name):
+    content = {"tests": TEST, "tables": {"by": ["a"], "of": ["b"]}, "models": {"formula": "a ~ b"}, "flags": {"a": 1}}
+    with pytest.raises(ValidationError):
+        PlannedAnalyses.model_validate({part: {name: content[part]}})
+
+
+# Tests
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"between": None}, "needs a factor, either `between` or `within`"),
+        ({"within": "item"}, "needs a factor, either `between` or `within`"),
+        ({"between": None, "within": "item", "per": None}, "needs `per`"),
+        ({"per": None}, "needs `per`"),
+        ({"per": None, "test": "anova"}, "needs `per`"),
+        ({"levels": ["a"]}, "two levels"),
+        ({"levels": ["a", "b", "c"]}, "two levels"),
+        ({"test": "welch_t", "levels": ["a", "b", "c"]}, "two levels"),
+        ({"test": "anova", "equivalence_margin": 0.1}, "go with a t test"),
+        ({"test": "chi_square", "bayes_factor": True}, "go with a t test"),
+        ({"equivalence_margin": 0}, "greater than 0"),
+        ({"equivalence_margin": -1}, "greater than 0"),
+        ({"test": "z"}, "'welch_t'"),
+        ({"summary": "median"}, "'sum'"),
+        ({"who": "humans"}, "'people'"),
+        ({"wihtin": "a"}, "Extra inputs"),
+    ],
+)
+def test_an_incomplete_or_contradictory_test_is_refused(changes, what):
+    with pytest.raises(ValidationError, match=what):
+        PlannedTest.model_validate(TEST | changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"levels": ["a", "b"]},
+        {"test": "anova", "levels": ["a", "b", "c"]},
+        {"test": "chi_square", "per": None},
+        {"between": None, "within": "item"},
+    ],
+)
+def test_a_complete_test_is_accepted_and_knows_its_factor(changes):
+    planned = PlannedTest.model_validate(TEST | changes)
+    assert planned.factor == ("item" if "within" in changes else "group")
+
+
+# Tables
+
+
+def test_a_table_needs_factors_and_columns():
+    for field in ("by", "of"):
+        with pytest.raises(ValidationError):
+            PlannedTable.model_validate({"by": ["a"], "of": ["b"], field: []})
+
+
+@pytest.mark.parametrize("first", [0, -1, 1.5])
+def test_a_leaderboard_has_a_whole_number_of_rows(first):
+    with pytest.raises(ValidationError):
+        PlannedTable(by=("a",), of=("b",), first=first)
+
+
+# Comparisons
+
+
+@pytest.mark.parametrize("margin", [0, 1, 5, -0.1])
+def test_a_margin_of_accuracy_is_a_share(margin):
+    with pytest.raises(ValidationError):
+        PlannedComparison(equivalence_margin=margin)
+
+
+# Exclusion rules
+
+
+@pytest.mark.parametrize(
+    ("rule", "what"),
+    [
+        ("{rule: trial_rt}", "needs min_ms, max_ms or both"),
+        ("{rule: median_rt, min_ms: 5, max_ms: 5}", "must be under"),
+        ("{rule: median_rt, min_ms: 5, max_ms: 4}", "must be under"),
+        ("{rule: trial_rt, min_ms: -1}", "min_ms"),
+        ("{rule: missing, max_share: 5}", "max_share"),
+        ("{rule: missing, max_share: 1}", "max_share"),
+        ("{rule: same_response_run}", "max_length` is missing; add it"),
+        ("{rule: same_response_run, max_length: 0}", "max_length"),
+        ("{rule: focus_lost, max_times: -1}", "max_times"),
+        ("{rule: focus_lost, max_time: 1}", "max_time"),
+        ("{rule: fast}", "it must be one of `attention_check`"),
+        ("{min_ms: 5}", "lacks the field"),
+        ("{rule: missing}, {rule: missing, max_share: 0.5}", "stands 2 times; state it once"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant_is_refused_with_its_line(rule, what):
+    message = said(f"by: [a]\nexclusions: [{rule}]")
+    assert what in message
+    assert "plan.yaml, line 2" in message
+
+
+def test_without_settings_a_rule_is_at_its_strictest():
+    rules = plan_of("exclusions: [{rule: missing}, {rule: focus_lost}, {rule: trial_rt, min_ms: 0}]").exclusions
+    assert rules == (
+        MissingRule(rule="missing", max_share=0), FocusLostRule(rule="focus_lost", max_times=0),
+        TrialRtRule(rule="trial_rt", min_ms=0),
+    )  # fmt: skip
+
+
+# The whole
+
+
+def test_what_only_a_study_has_is_no_part_of_the_plan_of_a_table():
+    for part in ("exclusions: [{rule: missing}]", "by: [a]", "comparisons: {a: {}}"):
+        assert plan_of(part)
+        assert "is not a field" in said(part, PlannedAnalyses)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 1, 95, 0.05])
+def test_a_confidence_is_between_a_half_and_one(confidence):
+    with pytest.raises(ValidationError):
+        PlannedAnalyses(confidence=confidence)
+
+
+def test_tests_are_about_people_and_tables_about_everyone_unless_the_plan_says_so():
+    plan = PlannedAnalyses(
+        tests={"a": TEST}, tables={"a": {"by": ["a"], "of": ["b"]}}, models={"a": {"formula": "a ~ b"}}
+    )
+    assert (plan.tests["a"].who, plan.tables["a"].who, plan.models["a"].who) == ("people", "everyone", "everyone")
+
+
+def test_nothing_is_exploratory_unless_the_plan_says_so():
+    plan = plan_of("tests: {a: {test: chi_square, of: x, between: y}}\ncomparisons: {a: {}}")
+    assert not plan.tests["a"].exploratory
+    assert not plan.comparisons["a"].exploratory
+
+
+def test_a_misspelt_field_of_a_test_is_named_with_its_line_and_what_was_probably_meant():
+    message = said("tests:\n  a:\n    test: t\n    of: x\n    per: p\n    betwen: y")
+    assert "line 6" in message
+    assert "did you mean `between`" in message
+
+
+def test_a_level_that_is_none_is_refused_in_one_sentence_without_the_parser_s_own_types():
+    message = said("tests: {a: {test: chi_square, of: x, between: y, where: {z: null}}}")
+    assert len(message.splitlines()) == 1
+    assert "union" not in message
