@@ -61,14 +61,12 @@ def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> p
 
 def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Return trials and correct answers of each participant (for models, each run) in each cell."""
-    work = kept[list(by)].assign(
-        kind=kept["kind"],
-        subject=subjects(kept),
-        _unit=units(kept),
-        _correct=kept["correct"].fillna(False).astype("int64"),
-    )
-    cells = work.groupby(["kind", "subject", *by, "_unit"], dropna=False, sort=False)["_correct"]
-    return cells.agg(n_trials="size", n_correct="sum").reset_index()
+    work = kept[["kind", "run", "participant", *by]].assign(_correct=kept["correct"].fillna(False).astype("int64"))
+    counts = work.groupby(["kind", "run", "participant", *by], dropna=False, sort=False)["_correct"]
+    rows = counts.agg(n_trials="size", n_correct="sum").reset_index()
+    rows = rows.assign(subject=subjects(rows), _unit=units(rows))
+    cells = rows.groupby(["kind", "subject", *by, "_unit"], dropna=False, sort=False)
+    return cells[["n_trials", "n_correct"]].sum().reset_index()
 
 
 def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:

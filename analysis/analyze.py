@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -27,6 +27,7 @@ from analysis.registration import NOT_LOCKED, Registration
 from analysis.report import render_report
 from analysis.sensitivity import sensitivity
 from analysis.study_figures import study_figures
+from analysis.study_measures import study_measures
 from analysis.study_notes import study_notes, where_they_went
 from analysis.study_rows import plan_for, study_rows
 from batteries.errors import InputError
@@ -108,6 +109,9 @@ def analyze(
     by_factor = {factor: accuracy(exclusions.trials, [factor], plan) for factor in by}
     names = {factor: f"accuracy_by_{_file_name(factor, by)}" for factor in by}
     tables = _tables(exclusions, plan) | sensitivity(trials, plan, exclusions)
+    not_computed: list[str] = []
+    tables |= study_measures(exclusions.trials, plan, not_computed)
+    planned = replace(planned, not_computed=[*planned.not_computed, *not_computed])
     for name, compared in plan.comparisons.items():
         tables[f"comparison_{name}"] = comparison(exclusions.trials, compared, plan)
     if len(by) > 1:

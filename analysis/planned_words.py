@@ -117,7 +117,7 @@ def in_short(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
         if not fitted.planned.exploratory:
             clear = _clear_terms(fitted, plan.confidence)["term"]
             found = f"effects of {', '.join(clear)}" if len(clear) else "no term whose effect is clear"
-            sentences.append(f"Model {name}: {found} (p under {1 - plan.confidence:.2g}).")
+            sentences.append(f"Model `{name}`: {found} (p under {1 - plan.confidence:.2g}).")
     return sentences or [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
 
 

@@ -87,6 +87,8 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
         else:
             sentence = "the store is damaged ({}); use a backup of it."
         raise InputError(f"{path}: {sentence.format(error)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: the store is damaged ({error}); use a backup of it.") from error
 
 
 def _wal(path: Path) -> Path:

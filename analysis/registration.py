@@ -11,7 +11,7 @@ from experiment.planned_analyses import PlannedAnalyses
 
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
 
-NAMED = ("tables", "models", "tests", "comparisons")
+NAMED = ("tables", "models", "tests", "comparisons", "signals")
 """Parts of a plan that have names, and may be added to as exploratory."""
 
 

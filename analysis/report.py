@@ -13,6 +13,7 @@ from analysis.provenance import Provenance
 from analysis.report_markup import environment, with_markup
 from analysis.report_planned import planned_section
 from analysis.shown_tables import shown
+from analysis.study_measures import TITLES
 from analysis.wording import (
     accuracy_sentence,
     comparison_sentence,
@@ -86,6 +87,9 @@ def render_report(
         gaps=gaps,
         gap_sentences=[difference_sentence(row, plan) for row in gaps],
         cell_gaps=_rows(tables["differences"]) if plan.by else [],
+        measures=[{"title": TITLES.get(name, name.replace("_", " ", 1)), "name": name, "table": shown(table)}
+                  for name, table in tables.items() if name in TITLES or name.startswith("signal_")],
+        scatters=[drawing for name, drawing in shown_figures.items() if name.startswith("items_")],
         comparisons=[_comparison(name, compared, tables[f"comparison_{name}"], plan)
                      for name, compared in plan.comparisons.items()],
         cells=[{"factor": factor, "rows": _rows(table), "figure": shown_figures.get(figure_of[factor])}

@@ -12,9 +12,16 @@ HEADINGS = {
     "std_error": "standard error", "ci_low": "interval from", "ci_high": "to", "p_value": "p", "p_holm": "p, Holm",
     "p_bh": "p, Benjamini-Hochberg", "p_adjusted": "p, adjusted", "chisq": "χ²", "sd": "standard deviation",
     "loglik": "log-likelihood", "aic": "AIC", "bic": "BIC", "icc_adjusted": "ICC, adjusted", "rmse": "RMSE",
-    "r2_marginal": "R², marginal", "r2_conditional": "R², conditional", "n": "n", "or_ci_low": "odds ratio from",
-    "or_ci_high": "to", "probability_ci_low": "probability from", "probability_ci_high": "to",
+    "r2_marginal": "R², marginal", "r2_conditional": "R², conditional", "n": "n", "or": "odds ratio",
     "bayes_factor_10": "Bayes factor, for a difference", "n_participants": "participants", "n_trials": "trials",
+    "n_correct": "correct", "accuracy_people": "accuracy, people", "accuracy_model": "accuracy, model",
+    "accuracy_ratio": "model's over people's",
+    "n_items_only_model": "items, model only", "n_items_only_people": "items, people only",
+    "equivalence_margin": "margin",
+    "is_equivalent": "equivalent", "pearson": "Pearson's r",
+    "spearman": "Spearman's rho", "kappa": "Cohen's kappa",
+    "n_pairs_left_out": "pairs left out", "n_signal": "signals", "n_noise": "noise", "n_invalid": "invalid",
+    "d_prime": "d'",
 }  # fmt: skip
 
 
@@ -50,11 +57,15 @@ def heading(name: str) -> str:
 
     Examples
     --------
-    >>> heading("std_error"), heading("atoms_correct_mean"), heading("n_items")
-    ('standard error', 'atoms_correct, mean', 'items')
+    >>> heading("std_error"), heading("atoms_correct_mean"), heading("n_items"), heading("slope_ci_low")
+    ('standard error', 'atoms_correct, mean', 'items', 'slope, from')
     """
     if name in HEADINGS:
         return HEADINGS[name]
+    if name.endswith("_ci_low"):
+        return f"{heading(name.removesuffix('_ci_low'))}, from"
+    if name.endswith("_ci_high"):
+        return "to"
     for ending, words in (("_mean", "mean"), ("_sd", "SD"), ("_se", "SE"), ("_n", "values")):
         if name.endswith(ending):
             return f"{name.removesuffix(ending)}, {words}"

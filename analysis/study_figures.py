@@ -10,16 +10,21 @@ from analysis.figures import (
     Drawing,
     accuracy_figure,
     accuracy_panels,
+    calibration_figure,
     condition_by_subject,
     counterbalance_matrix,
     exclusion_flow,
     forest_plot,
+    item_scatter,
     response_times_figure,
     rt_distributions,
 )
 from analysis.figures.counterbalance import MOST_ROWS
 from analysis.wording import percent
 from experiment.preregistration import AnalysisPlan
+
+MOST_SCATTERS = 12
+"""Models whose items are drawn; the table has all."""
 
 
 def study_figures(
@@ -59,10 +64,24 @@ def study_figures(
         )
     found += [response_times_figure(trials, plan, "response_times"), rt_distributions(kept, None, "rt_distributions")]
     found.append(_differences(tables["differences_overall"], plan))
+    found += _items(tables["items"], plan) if "items" in tables else []
+    if "calibration" in tables:
+        levels = tables["calibration"].rename(columns={plan.calibration: "level"}).dropna(subset="accuracy")
+        found.append(calibration_figure(levels, "calibration", confidence=plan.confidence, chance=chance))
     found.append(counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(kept, plan), *plan.by]))
     for kind in [kind for kind in PEOPLE if (exclusions.flow["kind"] == kind).any()]:
         found.append(exclusion_flow(exclusions.flow, kind, f"exclusion_flow_{kind}"))
     return {drawing.name: drawing for drawing in found if drawing is not None}
+
+
+def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
+    """Draw people's accuracy at each item against that of each model."""
+    pairs = enumerate(items.groupby(["people", "model"], sort=False), start=1)
+    return [
+        item_scatter(own, f"items_{place}", str(people), str(model), confidence=plan.confidence)
+        for place, ((people, model), own) in pairs
+        if place <= MOST_SCATTERS
+    ]
 
 
 def _row_factor(kept: pd.DataFrame, plan: AnalysisPlan) -> list[str]:

@@ -100,7 +100,7 @@ def comparison_sentence(row: dict[str, Any], planned: PlannedComparison, plan: A
     """Return one row of a planned comparison as a sentence, with the verdict on its margin."""
     sentence = difference_sentence(row, plan)
     if pd.notna(row["accuracy_ratio"]):
-        sentence += f" The model's accuracy is {percent(row['ratio'], 0)} of theirs."
+        sentence += f" The model's accuracy is {percent(row['accuracy_ratio'], 0)} of theirs."
     if planned.equivalence_margin is None:
         return sentence
     narrow = f"{percent(2 * plan.confidence - 1, 0)} interval"

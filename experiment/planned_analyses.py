@@ -136,6 +136,17 @@ class PlannedComparison(BaseModel):
     exploratory: bool = _EXPLORATORY
 
 
+class PlannedSignal(BaseModel):
+    """Hits and false alarms of an answer, such as "there is not enough information"."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    signal: Where = Field(min_length=1, description="Levels of the items to which that is the right answer.")
+    noise: Where = Field(default_factory=dict, description="Levels of the other items; all others if left out.")
+    response: str | tuple[str, ...] = Field(description="The text of the option that says it, or its texts.")
+    exploratory: bool = _EXPLORATORY
+
+
 class PlannedAnalyses(BaseModel):
     """What is to be computed from a tidy table, whatever its columns."""
 

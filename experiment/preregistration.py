@@ -8,7 +8,7 @@ from collections import Counter
 from pydantic import Field, field_validator
 
 from experiment.exclusion_rules import ExclusionRule
-from experiment.planned_analyses import Name, PlannedAnalyses, PlannedComparison
+from experiment.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
 
 
 class AnalysisPlan(PlannedAnalyses):
@@ -16,6 +16,13 @@ class AnalysisPlan(PlannedAnalyses):
 
     exclusions: tuple[ExclusionRule, ...] = Field(default=(), description="Exclusion rules, applied in this order.")
     by: tuple[str, ...] = Field(default=(), description="Factors whose levels the tables and figures set apart.")
+    calibration: str | None = Field(
+        default=None,
+        description="Factor with ordered levels, such as `inference_level`: does accuracy fall alike?",
+    )
+    signals: dict[Name, PlannedSignal] = Field(
+        default_factory=dict, description="Hits and false alarms of an answer, by name."
+    )
     comparisons: dict[Name, PlannedComparison] = Field(
         default_factory=dict, description="Comparisons of people with models beside those by `by`, by name."
     )

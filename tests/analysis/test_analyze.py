@@ -22,11 +22,11 @@ PLAN = AnalysisPlan(
     ],
 )  # fmt: skip
 MADE = datetime(2026, 1, 3, 12, 0, tzinfo=UTC)
-TABLES = {"accuracy", "accuracy_overall", "differences", "differences_overall", "exclusions", "exclusions_by_group",
-          "invalid", "participants", "regraded", "sensitivity_accuracy", "sensitivity_differences", "stored_scoring",
-          "trials"}  # fmt: skip
+TABLES = {"accuracy", "accuracy_overall", "differences", "differences_overall", "error_agreement", "exclusions",
+          "exclusions_by_group", "invalid", "item_agreement", "items", "participants", "regraded",
+          "sensitivity_accuracy", "sensitivity_differences", "stored_scoring", "trials"}  # fmt: skip
 FIGURES = {"accuracy", "accuracy_by_condition", "accuracy_by_condition_cells", "counterbalance", "differences",
-           "exclusion_flow_human", "response_times", "rt_distributions"}  # fmt: skip
+           "exclusion_flow_human", "items_1", "response_times", "rt_distributions"}  # fmt: skip
 
 
 def run(rows, out, plan=PLAN, **changes):

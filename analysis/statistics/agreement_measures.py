@@ -1,0 +1,338 @@
+"""Agreement: Cohen's kappa, error consistency, correlations with their bootstrap, and split-half reliability."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import csr_array
+from scipy.stats import rankdata
+
+from analysis.statistics.intervals import Interval, percentile_interval
+from batteries.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+
+MOST_UNDEFINED = 0.05
+"""Share of bootstrap draws that may have no correlation, being constant, before the interval is left out."""
+_NUMBERS_AT_ONCE = 2_000_000
+_ROUNDING = 1e-20
+"""What rounding may leave of the product of two variances, of values from 0 to 1, of which one is 0."""
+
+
+def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    r"""Return Cohen's kappa: the agreement of two raters beyond what their categories' frequencies make expected.
+
+    Parameters
+    ----------
+    first, second : array of labels, shape (items,)
+        The category that each rater gives each item.
+
+    Raises
+    ------
+    InputError
+        If there are no items, not as many of both, or both raters give one and the same category throughout, where
+        kappa has no value.
+
+    Notes
+    -----
+    With :math:`p_o` the share of items on which they agree, and :math:`p_{1c}`, :math:`p_{2c}` the raters' shares of
+    category :math:`c`,
+
+    .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \quad p_e = \sum_c p_{1c} p_{2c}.
+
+    References
+    ----------
+    Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement, 20,
+    37-46.
+
+    Examples
+    --------
+    Of 50 items, both accept 20 and both refuse 15; 5 and 10 are disputed. So 0.7 are agreed on, and 0.5 expected:
+
+    >>> first = ["yes"] * 25 + ["no"] * 25
+    >>> second = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
+    >>> round(cohens_kappa(first, second), 10)
+    0.4
+    """
+    one, two = np.asarray(first), np.asarray(second)
+    if one.shape != two.shape or one.ndim != 1 or not one.size:
+        raise InputError("kappa compares two raters on the same items; give as many labels of both, and at least one.")
+    categories = np.union1d(one, two)
+    expected = sum(float((one == category).mean() * (two == category).mean()) for category in categories)
+    if len(categories) == 1:
+        raise InputError("both raters give every item the same category, where kappa has no value; leave it out.")
+    return (float((one == two).mean()) - expected) / (1 - expected)
+
+
+@dataclass(frozen=True)
+class ErrorConsistency:
+    """How often two subjects are right or wrong together."""
+
+    observed: float
+    """Share of items on which both are right or both are wrong."""
+    expected: float
+    """The share expected of two subjects of their accuracies whose errors have nothing to do with each other."""
+    kappa: float | None
+    """What is observed beyond that, of what could be; None where `expected` is 1, as of two who are always right."""
+
+
+def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsistency:
+    r"""Return how much two subjects err on the same items, beyond what their accuracies make expected.
+
+    Parameters
+    ----------
+    first, second : array, shape (items,)
+        Whether each subject is right on each item, as 0 and 1 or as truth values; a share between them where a subject
+        answered an item more than once.
+
+    Raises
+    ------
+    InputError
+        If there are no items, or not as many of both.
+
+    Notes
+    -----
+    With accuracies :math:`p` and :math:`q`, and :math:`x_i`, :math:`y_i` the subjects' correctness at item :math:`i`,
+
+    .. math::
+        c_{obs} = \frac{1}{n} \sum_i x_i y_i + (1 - x_i)(1 - y_i), \quad
+        c_{exp} = p q + (1 - p)(1 - q), \quad
+        \kappa = \frac{c_{obs} - c_{exp}}{1 - c_{exp}}.
+
+    This is Cohen's kappa of being right. 0 says that the errors are as independent as those of two strangers, 1 that
+    they are the same, less than 0 that each errs where the other does not.
+
+    References
+    ----------
+    Geirhos, R., Meding, K., & Wichmann, F. A. (2020). Beyond accuracy: Quantifying trial-by-trial behaviour of CNNs
+    and humans by measuring error consistency. Advances in Neural Information Processing Systems, 33.
+
+    Examples
+    --------
+    Two subjects who are right on 4 of 6 items, and together wrong on one, agree on 4/6; 5/9 is expected:
+
+    >>> both = error_consistency([1, 1, 1, 1, 0, 0], [1, 1, 1, 0, 1, 0])
+    >>> round(both.observed, 4), round(both.expected, 4), round(both.kappa, 4)
+    (0.6667, 0.5556, 0.25)
+    """
+    one, two = np.asarray(first, dtype="float64"), np.asarray(second, dtype="float64")
+    if one.shape != two.shape or one.ndim != 1 or not one.size:
+        raise InputError(
+            "error consistency compares two subjects on the same items; give as many of both, at least one."
+        )
+    observed = (one * two + (1 - one) * (1 - two)).mean()
+    expected, kappa = beyond_expected(observed, one.mean(), two.mean())
+    return ErrorConsistency(float(observed), float(expected), None if np.isnan(kappa) else float(kappa))
+
+
+def beyond_expected(observed: npt.ArrayLike, p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return expected agreement and kappa of `error_consistency` for many pairs of subjects at once.
+
+    Parameters
+    ----------
+    observed, p, q : array of float, shape (pairs,)
+        Observed agreement, and the accuracies of the two subjects on the same items.
+
+    Returns
+    -------
+    expected, kappa : array of float, shape (pairs,)
+        NaN is the kappa of pairs whose agreement is certain.
+
+    Examples
+    --------
+    >>> expected, kappa = beyond_expected([0.75, 1.0], [0.5, 1.0], [0.5, 1.0])
+    >>> expected.tolist(), kappa.tolist()
+    ([0.5, 1.0], [0.5, nan])
+    """
+    agreed, first, second = (np.asarray(values, dtype="float64") for values in (observed, p, q))
+    expected = first * second + (1 - first) * (1 - second)
+    room = np.where(np.isclose(expected, 1, rtol=0, atol=1e-12), np.nan, 1 - expected)
+    return expected, (agreed - expected) / room
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A correlation and its interval."""
+
+    value: float
+    interval: Interval | None
+    """None where too many bootstrap draws have no correlation."""
+
+
+def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
+    r"""Return Pearson's correlation of items' values with its percentile bootstrap interval over items.
+
+    Parameters
+    ----------
+    x, y : array of float, shape (items,)
+        Two values of each item.
+    confidence : float
+        Coverage.
+    resamples, seed : int
+        Number of bootstrap draws, and the seed they come from.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than 3 items, or all have the same x or y.
+
+    Notes
+    -----
+    Draws in which x or y is constant have no correlation. They are left out of the percentiles, or the interval is
+    left out where they are more than `MOST_UNDEFINED`.
+
+    References
+    ----------
+    Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall. Chapter 6.
+
+    Examples
+    --------
+    >>> x, y = np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 1, 4, 3, 5])
+    >>> round(pearson(x, y, confidence=0.95, resamples=1000, seed=1).value, 10)
+    0.8
+    """
+    return _correlation(x, y, confidence, resamples, seed, ranked=False)
+
+
+def spearman(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
+    """Return Spearman's rank correlation of items' values with its percentile bootstrap interval over items.
+
+    Parameters, errors and the treatment of constant draws are those of `pearson`. Equal values have the mean of their
+    ranks, in each bootstrap draw anew.
+
+    References
+    ----------
+    Spearman, C. (1904). The proof and measurement of association between two things. American Journal of Psychology,
+    15, 72-101.
+
+    Examples
+    --------
+    >>> x, y = np.array([1.0, 2, 3, 4, 50]), np.array([2.0, 1, 4, 3, 5])
+    >>> round(spearman(x, y, confidence=0.95, resamples=1000, seed=1).value, 10)
+    0.8
+    """
+    return _correlation(x, y, confidence, resamples, seed, ranked=True)
+
+
+def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: int, *, ranked: bool) -> Correlation:
+    if len(x) != len(y) or len(x) < 3:
+        raise InputError("a correlation needs two values of each of at least 3 items; collect more items.")
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        raise InputError("all items have the same value, so there is nothing to correlate; leave the correlation out.")
+    # Items with the same two values are exchangeable, so only how often each pair is drawn matters.
+    scaled = np.column_stack([(values - values.min()) / np.ptp(values) for values in (x, y)])
+    pairs, n_alike = np.unique(scaled, axis=0, return_counts=True)
+    value = _weighted_correlations(pairs, n_alike[None, :], ranked=ranked)[0]
+    generator = np.random.default_rng(seed)
+    at_once = max(1, _NUMBERS_AT_ONCE // len(pairs))
+    draws = np.concatenate([
+        _weighted_correlations(
+            pairs, generator.multinomial(len(x), n_alike / len(x), size=min(at_once, resamples - start)), ranked=ranked
+        )
+        for start in range(0, resamples, at_once)
+    ])  # fmt: skip
+    defined = draws[~np.isnan(draws)]
+    enough = len(defined) >= (1 - MOST_UNDEFINED) * resamples
+    return Correlation(float(value), percentile_interval(defined, confidence) if enough else None)
+
+
+def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ranked: bool) -> Floats:
+    """Return the correlation of pairs that stand as often as each row of weights says; NaN where one is constant."""
+    total = weights.sum(axis=1, keepdims=True)
+    centred = []
+    for column in pairs.T:
+        values = _ranks(column, weights) if ranked else np.broadcast_to(column, weights.shape)
+        centred.append(values - (weights * values).sum(axis=1, keepdims=True) / total)
+    first, second = centred
+    variances = (weights * first**2).sum(axis=1) * (weights * second**2).sum(axis=1)
+    products = (weights * first * second).sum(axis=1)
+    scale = np.sqrt(np.where(variances > _ROUNDING, variances, np.nan))
+    correlations: Floats = np.clip(products / scale, -1.0, 1.0)
+    return correlations
+
+
+def _ranks(column: Floats, weights: npt.NDArray[np.int64]) -> Floats:
+    """Return the mean rank of each value among values that stand as often as each row of weights says."""
+    dense = rankdata(column, method="dense").astype("int64") - 1
+    n_of_value = np.zeros((len(weights), dense.max() + 1))
+    for place, rank in enumerate(dense):
+        n_of_value[:, rank] += weights[:, place]
+    mean_rank = n_of_value.cumsum(axis=1) - (n_of_value - 1) / 2
+    ranks: Floats = mean_rank[:, dense]
+    return ranks
+
+
+def split_half_reliability(
+    participant: npt.ArrayLike, item: npt.ArrayLike, correct: npt.ArrayLike, *, splits: int = 1_000, seed: int = 1
+) -> float:
+    r"""Return how reliable items' accuracies are, from correlations between random halves of the participants.
+
+    Parameters
+    ----------
+    participant, item : array of labels, shape (answers,)
+        Who answered, and what.
+    correct : array, shape (answers,)
+        Whether the answer is right, as 0 and 1 or as truth values.
+    splits, seed : int
+        Number of random splits, and the seed they come from.
+
+    Returns
+    -------
+    float
+        The correlation to be expected between the item accuracies of these and of as many other participants; 0 where
+        halves do not agree at all. It does not depend on the order of the answers.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than 2 participants, or no split in which both halves answered 3 items, with accuracies that
+        are not all the same.
+
+    Notes
+    -----
+    Each split gives Pearson's correlation :math:`r` between the item accuracies of its halves, over the items that both
+    halves answered. The mean :math:`\bar r` over splits is brought to the full number of participants by the
+    Spearman-Brown formula,
+
+    .. math:: \rho = \frac{2 \bar r}{1 + \bar r}.
+
+    The correlation of item accuracies with anything else, such as a model's, cannot be expected to be higher than
+    :math:`\sqrt{\rho}`, however like people the model is.
+
+    References
+    ----------
+    Spearman, C. (1910). Correlation calculated from faulty data. British Journal of Psychology, 3, 271-295.
+    Brown, W. (1910). Some experimental results in the correlation of mental abilities. British Journal of Psychology,
+    3, 296-322.
+
+    Examples
+    --------
+    Four participants who all miss the same items agree in every split:
+
+    >>> who, what = np.repeat(["a", "b", "c", "d"], 5), np.tile(np.arange(5), 4)
+    >>> round(split_half_reliability(who, what, [1, 1, 0, 0, 1] * 4), 10)
+    1.0
+    """
+    who, participants = pd.factorize(np.asarray(participant), sort=True)
+    what, items = pd.factorize(np.asarray(item), sort=True)
+    if len(participants) < 2:
+        raise InputError("a split-half reliability needs at least 2 participants; collect more.")
+    shape = len(items), len(participants)
+    answered = csr_array((np.ones(len(who)), (what, who)), shape=shape)
+    right = csr_array((np.asarray(correct, dtype="float64"), (what, who)), shape=shape)
+    rng = np.random.default_rng(seed)
+    halves = np.arange(len(participants)) % 2
+    correlations: list[float] = []
+    for _ in range(splits):
+        chosen = rng.permutation(halves)
+        n_first, k_first = answered @ chosen, right @ chosen
+        n_second, k_second = answered @ (1 - chosen), right @ (1 - chosen)
+        both = (n_first > 0) & (n_second > 0)
+        x, y = k_first[both] / n_first[both], k_second[both] / n_second[both]
+        if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
+            correlations.append(np.corrcoef(x, y)[0, 1])
+    if not correlations:
+        raise InputError("no two halves of the participants answered 3 items with different accuracies; collect more.")
+    mean = max(float(np.mean(correlations)), 0.0)
+    return 2 * mean / (1 + mean)

@@ -1,0 +1,90 @@
+"""Signal detection: hits less false alarms, sensitivity d' and criterion c."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import norm
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SignalDetection:
+    """What hits and false alarms say of a subject; numbers, or arrays for many subjects at once."""
+
+    hit_rate: Any
+    """Share of signal trials with the answer that a signal is there."""
+    false_alarm_rate: Any
+    """Share of the other trials with that answer."""
+    difference: Any
+    """Hits less false alarms."""
+    d_prime: Any
+    """Sensitivity; 0 where signal and noise are not told apart."""
+    d_prime_se: Any
+    """Standard error of `d_prime`, were all trials independent."""
+    criterion: Any
+    """Bias; over 0 where the answer is given too seldom, under 0 where too often."""
+    criterion_se: Any
+    """Standard error of `criterion`, were all trials independent."""
+
+
+def signal_detection(
+    hits: npt.ArrayLike, n_signal: npt.ArrayLike, false_alarms: npt.ArrayLike, n_noise: npt.ArrayLike
+) -> SignalDetection:
+    r"""Return the measures of signal detection theory of one or many subjects.
+
+    Parameters
+    ----------
+    hits, n_signal : float or array of float, shape (subjects,)
+        Signal trials answered as such, and signal trials; they need not be whole.
+    false_alarms, n_noise : float or array of float, shape (subjects,)
+        Trials without signal answered as if there were one, and trials without signal. There are trials of both kinds.
+
+    Notes
+    -----
+    Hit rate and false alarm rate are the shares themselves. For :math:`d'` and :math:`c` half a trial is added to hits
+    and false alarms and one to the trials (the log-linear correction), so that they are finite where a rate is 0 or 1:
+
+    .. math::
+        H = \frac{h + 1/2}{n_s + 1}, \quad F = \frac{f + 1/2}{n_n + 1}, \quad
+        d' = z(H) - z(F), \quad c = -\frac{z(H) + z(F)}{2}.
+
+    The variance of :math:`z(H)` is about :math:`H (1 - H) / (n_s \varphi(z(H))^2)`, and that of :math:`z(F)` likewise;
+    that of :math:`d'` is their sum, and that of :math:`c` a quarter of it.
+
+    References
+    ----------
+    Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated values of d'.
+    Behavior Research Methods, Instruments, & Computers, 27, 46-51.
+    Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity functions.
+    Psychometrika, 32, 25-33.
+
+    Examples
+    --------
+    With 20 hits in 25 signal trials and 10 false alarms in 25 others, R's ``qnorm(20.5/26) - qnorm(10.5/26)`` is:
+
+    >>> measures = signal_detection(20, 25, 10, 25)
+    >>> round(float(measures.difference), 10), round(float(measures.d_prime), 10), round(float(measures.criterion), 10)
+    (0.4, 1.0444987071, -0.2788451757)
+    """
+    h, n_s, f, n_n = (np.asarray(count, dtype="float64") for count in (hits, n_signal, false_alarms, n_noise))
+    hit_rate, false_alarm_rate = h / n_s, f / n_n
+    z_hit, hit_variance = _z((h + 0.5) / (n_s + 1), n_s)
+    z_false, false_variance = _z((f + 0.5) / (n_n + 1), n_n)
+    error = np.sqrt(hit_variance + false_variance)
+    return SignalDetection(
+        hit_rate=hit_rate,
+        false_alarm_rate=false_alarm_rate,
+        difference=hit_rate - false_alarm_rate,
+        d_prime=z_hit - z_false,
+        d_prime_se=error,
+        criterion=-(z_hit + z_false) / 2,
+        criterion_se=error / 2,
+    )
+
+
+def _z(rate: Floats, n: Floats) -> tuple[Floats, Floats]:
+    z = norm.ppf(rate)
+    return z, rate * (1 - rate) / (n * norm.pdf(z) ** 2)

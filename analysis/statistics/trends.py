@@ -1,0 +1,96 @@
+"""Trends of a proportion over ordered levels, and intervals of contrasts."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.statistics.intervals import Interval
+from batteries.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+
+
+def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
+    r"""Return the weights of the levels' proportions in their linear trend.
+
+    Parameters
+    ----------
+    levels : array of float, shape (levels,)
+        Each level as a number.
+    n_trials : array of float, shape (levels,)
+        Trials in each.
+
+    Returns
+    -------
+    array of float, shape (levels,)
+        Summed with the proportions, they give the slope of the least-squares line through all trials: the change of
+        the proportion with a step of 1.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two different levels.
+
+    Notes
+    -----
+    .. math:: b = \sum_l w_l p_l, \quad w_l = \frac{n_l (x_l - \bar x)}{\sum_l n_l (x_l - \bar x)^2}, \quad
+        \bar x = \frac{\sum_l n_l x_l}{\sum_l n_l}
+
+    Examples
+    --------
+    >>> weights = trend_weights([0, 1, 2], [10, 10, 10])
+    >>> weights.tolist(), round(float(weights @ [0.9, 0.8, 0.6]), 10)
+    ([-0.5, 0.0, 0.5], -0.15)
+    """
+    x, n = np.asarray(levels, dtype="float64"), np.asarray(n_trials, dtype="float64")
+    if np.ptp(x) == 0:
+        raise InputError("a trend needs at least two different levels; leave it out.")
+    from_mean = n * (x - (n * x).sum() / n.sum())
+    weights: Floats = from_mean / (from_mean * x).sum()
+    return weights
+
+
+def mover_contrast(weights: npt.ArrayLike, estimates: npt.ArrayLike, intervals: Sequence[Interval]) -> Interval:
+    r"""Return the interval of a weighted sum of independent estimates, from their separate intervals (MOVER).
+
+    Parameters
+    ----------
+    weights, estimates : array of float, shape (estimates,)
+        What is summed.
+    intervals : sequence of Interval, shape (estimates,)
+        Their intervals.
+
+    Notes
+    -----
+    With weights :math:`c_i`, estimates :math:`p_i` and intervals :math:`(l_i, u_i)`,
+
+    .. math::
+        L = \sum c_i p_i - \sqrt{\sum (c_i p_i - \min(c_i l_i, c_i u_i))^2}, \quad
+        U = \sum c_i p_i + \sqrt{\sum (c_i p_i - \max(c_i l_i, c_i u_i))^2}.
+
+    With weights 1 and -1 this is `intervals.mover_difference`.
+
+    References
+    ----------
+    Zou, G. Y., Huang, W., & Zhang, X. (2009). A note on confidence interval estimation for a linear function of
+    binomial proportions. Computational Statistics & Data Analysis, 53, 1080-1085.
+
+    Examples
+    --------
+    Newcombe's (1998) interval of the difference between 56/70 and 48/80:
+
+    >>> from analysis.statistics.intervals import wilson
+    >>> low, high = mover_contrast([1, -1], [56 / 70, 48 / 80], [wilson(56, 70), wilson(48, 80)])
+    >>> round(low, 4), round(high, 4)
+    (0.0524, 0.3339)
+    """
+    low, high = 0.0, 0.0
+    total = 0.0
+    for weight, estimate, interval in zip(np.asarray(weights), np.asarray(estimates), intervals, strict=True):
+        ends = sorted((weight * interval.low, weight * interval.high))
+        total += weight * estimate
+        low += (weight * estimate - ends[0]) ** 2
+        high += (ends[1] - weight * estimate) ** 2
+    return Interval(float(total - math.sqrt(low)), float(total + math.sqrt(high)))

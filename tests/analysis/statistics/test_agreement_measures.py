@@ -1,0 +1,133 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.statistics.agreement_measures import (
+    cohens_kappa,
+    error_consistency,
+    pearson,
+    spearman,
+    split_half_reliability,
+)
+from batteries.errors import InputError
+
+R = json.loads((Path(__file__).parents[1] / "fixtures" / "comparing_measures.json").read_text(encoding="utf-8"))
+SETTINGS = {"confidence": 0.95, "resamples": 2_000, "seed": 1}
+BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
+
+
+@pytest.mark.parametrize("case", R["kappa"])
+def test_kappa_is_what_r_gives(case):
+    assert case["kappa"] == pytest.approx(case["caret"])
+    assert cohens_kappa(case["first"], case["second"]) == pytest.approx(case["kappa"])
+    assert cohens_kappa(case["second"], case["first"]) == pytest.approx(case["kappa"])
+
+
+@given(BITS)
+def test_error_consistency_is_kappa_of_being_right(pairs):
+    first, second = zip(*pairs, strict=True)
+    found = error_consistency(first, second)
+    if len({*first, *second}) == 1:
+        assert found.kappa is None
+        assert found.observed == found.expected == 1
+    else:
+        assert found.kappa == pytest.approx(cohens_kappa(first, second))
+
+
+def test_subjects_who_err_on_the_same_items_have_a_kappa_of_one_and_opposite_ones_less_than_nothing():
+    assert error_consistency([1, 1, 0, 0], [1, 1, 0, 0]).kappa == 1
+    assert error_consistency([1, 1, 0, 0], [0, 0, 1, 1]).kappa == -1
+    assert error_consistency([1, 0, 1, 0], [1, 1, 0, 0]).kappa == 0
+    assert error_consistency([1, 1, 1, 1], [1, 1, 1, 0]).kappa == 0
+
+
+def test_shares_of_repeated_answers_count_as_that_many_pairs():
+    once = error_consistency([1, 1, 0, 0, 1, 1], [1, 0, 1, 0, 1, 1])
+    shares = error_consistency([1, 0, 1], [0.5, 0.5, 1])
+    assert shares.observed == pytest.approx(once.observed)
+    assert shares.kappa == pytest.approx(once.kappa)
+
+
+def test_what_cannot_be_compared_is_refused_in_one_sentence():
+    for first, second in (([], []), ([1, 0], [1])):
+        with pytest.raises(InputError, match="at least one"):
+            cohens_kappa(first, second)
+        with pytest.raises(InputError, match="at least one"):
+            error_consistency(first, second)
+    with pytest.raises(InputError, match="the same category"):
+        cohens_kappa(["a", "a"], ["a", "a"])
+    with pytest.raises(InputError, match="at least 3 items"):
+        pearson(np.array([0.0, 1]), np.array([0.0, 1]), **SETTINGS)
+    with pytest.raises(InputError, match="nothing to correlate"):
+        spearman(np.array([0.0, 1, 2]), np.ones(3), **SETTINGS)
+
+
+@pytest.mark.parametrize("case", R["correlation"])
+def test_correlations_are_what_r_gives(case):
+    x, y = np.array(case["x"]), np.array(case["y"], dtype=float)
+    assert pearson(x, y, **SETTINGS).value == pytest.approx(case["pearson"], abs=1e-12)
+    assert spearman(x, y, **SETTINGS).value == pytest.approx(case["spearman"], abs=1e-12)
+
+
+def test_the_intervals_are_those_of_drawing_items_one_by_one():
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 5, 40) / 4
+    y = (x + rng.integers(0, 4, 40) / 3 > 1).astype(float)
+    drawn = [rng.integers(0, 40, 40) for _ in range(4_000)]
+    for correlate, reference in ((pearson, stats.pearsonr), (spearman, stats.spearmanr)):
+        interval = correlate(x, y, **{**SETTINGS, "resamples": 20_000}).interval
+        one_by_one = np.quantile([reference(x[rows], y[rows]).statistic for rows in drawn], [0.025, 0.975])
+        assert interval == pytest.approx(one_by_one, abs=0.02)
+
+
+def test_a_model_that_errs_once_has_a_correlation_but_no_interval():
+    """Without the one item, which a third of the draws lack, there is nothing to correlate."""
+    x, y = np.linspace(0, 1, 20), np.array([0.0] + [1.0] * 19)
+    found = pearson(x, y, **SETTINGS)
+    assert found.value > 0
+    assert found.interval is None
+
+
+def answers_of(ability, difficulty, rng):
+    right = rng.random((len(ability), len(difficulty))) < stats.norm.cdf(ability[:, None] - difficulty)
+    who, what = np.indices(right.shape)
+    return who.ravel(), what.ravel(), right.ravel()
+
+
+def test_reliability_says_how_well_another_sample_agrees():
+    rng = np.random.default_rng(5)
+    difficulty = rng.normal(size=80)
+    told, truth = [], []
+    for _ in range(30):
+        first, second = (answers_of(rng.normal(size=20), difficulty, rng) for _ in range(2))
+        told.append(split_half_reliability(*first, splits=50))
+        accuracies = [np.bincount(what, right) / 20 for _, what, right in (first, second)]
+        truth.append(np.corrcoef(*accuracies)[0, 1])
+    assert np.mean(told) == pytest.approx(np.mean(truth), abs=0.02)
+
+
+def test_answers_by_guessing_are_not_reliable_and_items_that_differ_for_everybody_are():
+    rng = np.random.default_rng(6)
+    guessing = answers_of(np.zeros(30), np.zeros(60), rng)
+    assert split_half_reliability(*guessing) < 0.3
+    assert split_half_reliability(*answers_of(np.zeros(30), np.repeat([-9.0, 9.0], 30), rng)) == pytest.approx(1)
+
+
+def test_participants_need_not_have_seen_the_same_items_nor_have_numbers_as_names():
+    rng = np.random.default_rng(7)
+    who, what, right = answers_of(np.zeros(40), np.linspace(-2, 2, 40), rng)
+    seen = (who + what) % 2 == 0
+    names = np.array([f"P{number}" for number in who])
+    assert 0.5 < split_half_reliability(names[seen], what[seen], right[seen]) < 1
+
+
+def test_too_few_participants_or_items_have_no_reliability():
+    with pytest.raises(InputError, match="at least 2 participants"):
+        split_half_reliability(["a"] * 3, [1, 2, 3], [1, 0, 1])
+    with pytest.raises(InputError, match="no two halves"):
+        split_half_reliability(["a", "b", "a", "b"], [1, 1, 2, 2], [1, 0, 1, 0])

@@ -1,0 +1,128 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import error_consistency as module
+from analysis.data import tidy_trials
+from analysis.error_consistency import CONSISTENCY_COLUMNS, error_agreement
+from analysis.exclusions import apply_exclusions
+from analysis.statistics.agreement_measures import error_consistency
+from experiment.preregistration import AnalysisPlan
+
+PLAN = AnalysisPlan(bootstrap_resamples=1_000)
+
+
+def marked(rows):
+    return apply_exclusions(tidy_trials(rows), PLAN).trials
+
+
+def answers(row, right, **who):
+    return [
+        row(trial_index=n, item_id=f"i{n}", response=1 if each else 2, **who)
+        for n, each in enumerate(right)
+        if each is not None
+    ]
+
+
+def matrix_of(seed, participants=7, items=16, shift=0.0):
+    """Return who is right on what, where the same items are hard for everybody as far as `shift` says."""
+    rng = np.random.default_rng(seed)
+    ease = np.clip(0.65 + shift * np.linspace(-1, 1, items), 0.02, 0.98)
+    return rng.random((participants, items)) < ease
+
+
+@pytest.fixture
+def study(view, row):
+    right, model = matrix_of(1), matrix_of(2, participants=1)[0]
+    people = [answers(row, each, participant=f"P{n}") for n, each in enumerate(right)]
+    return view(people, answers(row, model, kind="model", run="M")), right, model
+
+
+def test_a_models_kappa_is_the_mean_over_participants(study):
+    rows, right, model = study
+    table = error_agreement(marked(rows), PLAN)
+    assert table.columns.tolist() == CONSISTENCY_COLUMNS
+    table = table.set_index("compared_with")
+    each = [error_consistency(one, model) for one in right]
+    line = table.loc["M"]
+    assert line["kappa"] == pytest.approx(np.mean([one.kappa for one in each]))
+    assert line["observed"] == pytest.approx(np.mean([one.observed for one in each]))
+    assert line["expected"] == pytest.approx(np.mean([one.expected for one in each]))
+    assert line["ci_low"] < line["kappa"] < line["ci_high"]
+    assert (line["n_participants"], line["n_pairs"], line["n_pairs_left_out"], line["n_items"]) == (7, 7, 0, 16)
+
+
+def test_people_are_compared_with_each_other_in_pairs(study):
+    rows, right, _ = study
+    line = error_agreement(marked(rows), PLAN).set_index("compared_with").loc["each other"]
+    pairs = [error_consistency(right[i], right[j]).kappa for i in range(7) for j in range(i)]
+    assert line["kappa"] == pytest.approx(np.mean(pairs))
+    assert line["n_pairs"] == 21
+    assert line["ci_low"] < line["kappa"] < line["ci_high"]
+
+
+def test_only_items_that_both_answered_count_and_those_of_one_side_are_counted(view, row):
+    right, model = matrix_of(3), matrix_of(4, participants=1)[0].tolist()
+    people = [answers(row, [*each[:14], None, each[15]], participant=f"P{n}") for n, each in enumerate(right)]
+    rows = view(people, answers(row, [*model[:15], None], kind="model", run="M"))
+    line = error_agreement(marked(rows), PLAN).iloc[1]
+    assert (line["n_items"], line["n_items_only_model"], line["n_items_only_people"]) == (14, 1, 1)
+    expected = [error_consistency(each[:14], model[:14]).kappa for each in right]
+    assert line["kappa"] == pytest.approx(np.mean(expected))
+
+
+def test_pairs_that_tell_nothing_are_left_out_and_counted(view, row):
+    """One participant answered too little, one made no error where the model makes none."""
+    model = [1] * 12 + [0] * 4
+    people = [
+        answers(row, [1] * 5 + [None] * 11, participant="few"),
+        answers(row, [1] * 12 + [None] * 4, participant="perfect"),
+        *[answers(row, each, participant=f"P{n}") for n, each in enumerate(matrix_of(6, participants=4))],
+    ]
+    table = error_agreement(marked(view(people, answers(row, model, kind="model", run="M"))), PLAN)
+    line = table.set_index("compared_with").loc["M"]
+    assert (line["n_participants"], line["n_pairs"], line["n_pairs_left_out"]) == (6, 4, 2)
+
+
+def test_where_nothing_can_be_said_the_reason_says_why(view, row):
+    people = [answers(row, [1, 0, 1], participant=f"P{n}") for n in range(3)]
+    table = error_agreement(marked(view(people, answers(row, [1, 0, 0], kind="model", run="M"))), PLAN)
+    assert table["kappa"].isna().all()
+    assert table["reason"].str.startswith("no pair shares 10 items").all()
+    alike = [answers(row, [1] * 8 + [0] * 4, participant=f"P{n}") for n in range(3)]
+    table = error_agreement(marked(view(alike, answers(row, [1] * 8 + [0] * 4, kind="model", run="M"))), PLAN)
+    assert table["kappa"].tolist() == [pytest.approx(1), pytest.approx(1)]
+    assert table["ci_low"].isna().all()
+    assert (table["reason"] == "too few participants differ for an interval").all()
+
+
+def test_people_who_find_the_same_items_hard_are_more_consistent_than_a_stranger(view, row):
+    rng = np.random.default_rng(9)
+    people = [answers(row, each, participant=f"P{n}") for n, each in enumerate(matrix_of(5, 20, 24, shift=0.34))]
+    stranger = answers(row, rng.random(24) < 0.65, kind="model", run="stranger")
+    alike = answers(row, np.linspace(-1, 1, 24) > -0.3, kind="model", run="alike")
+    table = error_agreement(marked(view(people, stranger, alike)), PLAN).set_index("compared_with")
+    assert table.index.tolist() == ["each other", "alike", "stranger"]
+    assert table.loc["each other", "ci_low"] > 0
+    assert table.loc["alike", "kappa"] > table.loc["each other", "kappa"]
+    assert table.loc["stranger", "ci_low"] < 0.1
+
+
+def test_of_many_participants_some_are_compared_with_each_other(study, monkeypatch):
+    rows, _, _ = study
+    whole = error_agreement(marked(rows), PLAN)
+    monkeypatch.setattr(module, "MOST_PAIRED", 5)
+    part = error_agreement(marked(rows), PLAN)
+    assert part["n_participants"].tolist() == [5, 7]
+    assert part.loc[0, "n_pairs"] == 10
+    pd.testing.assert_series_equal(part.loc[1], whole.loc[1])
+
+
+def test_kinds_of_people_stand_apart_and_without_models_there_is_the_comparison_among_people(view, row):
+    fakes = [answers(row, each, participant=f"S{n}", kind="simulated") for n, each in enumerate(matrix_of(7))]
+    people = [answers(row, each, participant=f"P{n}") for n, each in enumerate(matrix_of(8))]
+    table = error_agreement(marked(view(fakes, people)), PLAN)
+    assert table[["people", "compared_with"]].to_numpy().tolist() == [
+        ["people", "each other"], ["simulated participants", "each other"]
+    ]  # fmt: skip
+    assert error_agreement(marked(view(answers(row, [1, 0], kind="model", run="M"))), PLAN).empty

@@ -1,0 +1,107 @@
+import sqlite3
+from contextlib import closing
+
+import pandas as pd
+import pytest
+
+from analysis import raw_rows
+from analysis.columns import LATER_COLUMNS, VIEW_COLUMNS
+from analysis.data import read_trials, tidy_trials
+from analysis.raw_rows import OF_ITEM, OF_SESSION, OF_TRIAL, read_raw_rows
+from batteries.errors import InputError
+
+
+def write_store(path, rows, columns=VIEW_COLUMNS):
+    names = ", ".join(f'"{column}"' for column in columns)
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(f"CREATE TABLE kept ({names}); CREATE VIEW trials AS SELECT * FROM kept;")
+        marks = ", ".join("?" for _ in columns)
+        store.executemany(f"INSERT INTO kept VALUES ({marks})", rows[list(columns)].itertuples(index=False))
+    return path
+
+
+@pytest.fixture
+def both(tmp_path):
+    """Return a function that writes rows as a store and as CSV and reads both."""
+
+    def read(rows):
+        rows.to_csv(tmp_path / "rows.csv", index=False)
+        return read_raw_rows(write_store(tmp_path / "rows.db", rows)), read_raw_rows(tmp_path / "rows.csv")
+
+    return read
+
+
+def test_every_column_is_of_a_session_an_item_or_a_trial():
+    assert sorted((*OF_SESSION, *OF_ITEM, *OF_TRIAL)) == sorted(VIEW_COLUMNS)
+
+
+def test_cells_are_as_they_were_written_and_empty_ones_missing(both, view, session, row):
+    rows = view(session(participant="007"), row(participant="8", response=None, rt_ms=None, trial_index=4))
+    for found in both(rows):
+        assert found.columns.tolist() == list(VIEW_COLUMNS)
+        for column in VIEW_COLUMNS:
+            cells, written = (
+                [None if pd.isna(cell) else str(cell) for cell in table[column]] for table in (found, rows)
+            )
+            assert cells == written
+
+
+def test_what_one_name_stands_for_twice_is_kept_apart(both, view, row):
+    """The same item and session with other contents and labels, which is for others to judge."""
+    other = {"text": "", "prompt": "Another?", "options": ["a", "b"]}
+    rows = view(
+        row(trial_index=0), row(trial_index=1, content=other), row(trial_index=2),
+        row(trial_index=3, content=other, battery="c" * 64), row(trial_index=4, status="active"),
+    )  # fmt: skip
+    for found in both(rows):
+        assert found["content"].astype(object).tolist() == rows["content"].tolist()
+        assert found["battery"].astype(object).tolist() == rows["battery"].tolist()
+        assert found["status"].astype(object).tolist() == rows["status"].tolist()
+
+
+def test_more_rows_than_are_put_away_at_once_keep_their_order(both, view, session, monkeypatch):
+    monkeypatch.setattr(raw_rows, "ROWS_AT_ONCE", 3)
+    rows = view([session(participant=f"P{n}", n_test=5, n_correct=n) for n in range(4)])
+    for found in both(rows):
+        assert found["response"].astype(object).tolist() == rows["response"].tolist()
+        assert found["rt_ms"].astype(object).astype(float).tolist() == rows["rt_ms"].tolist()
+
+
+def test_columns_that_an_earlier_store_lacks_are_missing(tmp_path, view, session):
+    rows = view(session())
+    early = [column for column in VIEW_COLUMNS if column not in LATER_COLUMNS]
+    rows[early].to_csv(tmp_path / "early.csv", index=False)
+    for path in (write_store(tmp_path / "early.db", rows, early), tmp_path / "early.csv"):
+        found = read_raw_rows(path)
+        assert found[list(LATER_COLUMNS)].isna().all(axis=None)
+        assert len(read_trials(path)) == 4
+
+
+def test_a_store_whose_text_is_no_utf_8_is_damaged(tmp_path, view, row):
+    path = write_store(tmp_path / "rows.db", view(row()))
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE kept SET item_id = CAST(x'ff41' AS TEXT)")
+    with pytest.raises(InputError, match=r"rows\.db: the store is damaged .* use a backup"):
+        read_raw_rows(path)
+
+
+def test_categories_numbers_and_texts_make_the_same_tidy_table(both, view, session, row):
+    rows = view(
+        session(participant="1"), session(kind="model", run="2", n_correct=1), row(participant="3", trial_index=9)
+    )
+    expected = tidy_trials(rows)
+    numbers = rows.astype({"trial_index": "int64", "rt_ms": "float64", "valid": "int64", "attempt": "int64"})
+    for other in (*both(rows), numbers, rows.astype({"participant": "category", "content": "category"})):
+        pd.testing.assert_frame_equal(tidy_trials(other), expected)
+
+
+def test_names_that_are_numbers_stay_apart_as_they_are_written(view, row):
+    rows = view(row(session="a", participant=1), row(session="b", participant="01"), row(session="c", participant=1.5))
+    assert tidy_trials(rows)["participant"].tolist() == ["1", "01", "1.5"]
+
+
+def test_notes_that_are_no_json_object_are_named(view, row):
+    for column in ("signals", "jspsych"):
+        with pytest.raises(InputError, match=f"row 2: `{column}` is '3', which is not a JSON object"):
+            tidy_trials(view(row(**{column: None}), row(trial_index=1, **{column: "3"})))
+        assert len(tidy_trials(view(row(**{column: ' {"hidden": 1} '})))) == 1
