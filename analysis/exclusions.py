@@ -66,6 +66,19 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
     RuntimeError
         If the books do not balance, which would be a bug of ours.
     """
+    books, notes = _applied(trials, plan)
+    flow = _flow(books, plan)
+    check_flow(flow, books.excluded_by, books.disposition)
+    marked = trials.assign(excluded_by=books.excluded_by.astype("str"))
+    return Exclusions(marked, _participants(marked, books), flow, notes)
+
+
+def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
+    """Return the step that takes each trial, as in `Exclusions.trials`, without the books."""
+    return _applied(trials, plan)[0].excluded_by.astype("str")
+
+
+def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Books", list[str]]:
     if not any(rule.rule == "duplicates" for rule in plan.exclusions):
         _refuse_two_completed_sessions(trials)
     books = _Books(trials)
@@ -79,10 +92,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
         notes += taken.notes
     books.leave("unanswered", ~table["answered"] & (table["kind"] != "model"))
     books.close()
-    flow = _flow(books, plan)
-    check_flow(flow, books.excluded_by, books.disposition)
-    marked = trials.assign(excluded_by=books.excluded_by.astype("str"))
-    return Exclusions(marked, _participants(marked, books), flow, notes)
+    return books, notes
 
 
 class _Books:

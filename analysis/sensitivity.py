@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.accuracy import accuracy
 from analysis.differences import differences
-from analysis.exclusions import Exclusions, apply_exclusions
+from analysis.exclusions import Exclusions, excluded_by
 from analysis.planned_results import run_planned
 from analysis.study_rows import plan_for, study_rows
 from batteries.errors import InputError
@@ -37,8 +37,8 @@ def sensitivity(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -
     if not plan.exclusions:
         return {}
     parts: dict[str, list[pd.DataFrame]] = {}
-    for rules, excluded in _variants(trials, plan, planned):
-        for name, table in _results(excluded, plan).items():
+    for rules, marked in _variants(trials, plan, planned):
+        for name, table in _results(marked, plan).items():
             parts.setdefault(f"sensitivity_{name}", []).append(_labelled(table, rules))
     return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
 
@@ -47,25 +47,26 @@ def _labelled(table: pd.DataFrame, rules: str) -> pd.DataFrame:
     return pd.concat([pd.DataFrame({"rules": rules}, index=table.index), table], axis=1)
 
 
-def _variants(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> Iterator[tuple[str, Exclusions]]:
-    yield AS_PLANNED, planned
+def _variants(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> Iterator[tuple[str, pd.DataFrame]]:
+    yield AS_PLANNED, planned.trials
     without = {f"without {rule.rule}": [one for one in plan.exclusions if one != rule] for rule in plan.exclusions}
     if len(plan.exclusions) > 1:
         without["without any rule"] = []
     for name, rules in without.items():
         try:
-            yield name, apply_exclusions(trials, plan.model_copy(update={"exclusions": tuple(rules)}))
+            fewer = plan.model_copy(update={"exclusions": tuple(rules)})
+            yield name, trials.assign(excluded_by=excluded_by(trials, fewer))
         except InputError:  # somebody completed twice, which only the rule `duplicates` can settle
             continue
 
 
-def _results(excluded: Exclusions, plan: AnalysisPlan) -> dict[str, pd.DataFrame]:
-    of_people = accuracy(excluded.trials, [], plan).query("kind != 'model'")  # no rule applies to models
-    results = {"accuracy": of_people, "differences": differences(excluded.trials, [], plan)}
+def _results(marked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, pd.DataFrame]:
+    of_people = accuracy(marked, [], plan).query("kind != 'model'")  # no rule applies to models
+    results = {"accuracy": of_people, "differences": differences(marked, [], plan)}
     if not (plan.tests or plan.models):
         return results
-    plan = plan_for(excluded.trials, plan.model_copy(update={"tables": {}}))
-    found = run_planned(study_rows(excluded.trials), plan, as_far_as_possible=True)
+    plan = plan_for(marked, plan.model_copy(update={"tables": {}}))
+    found = run_planned(study_rows(marked), plan, as_far_as_possible=True)
     models = [
         model.model.coefficients.assign(name=name)[["name", "term", "estimate", "std_error", "statistic", "p_value"]]
         for name, model in found.models.items()

@@ -1,6 +1,7 @@
 """The rows of a study that the plan's tables, models and tests are computed from."""
 
 import json
+from functools import cache
 from typing import TypeVar
 
 import pandas as pd
@@ -56,6 +57,10 @@ def plan_for(trials: pd.DataFrame, plan: AnalysisPlan) -> AnalysisPlan:
     )
 
 
+def _hashable(answer: object) -> object:
+    return json.dumps(answer) if isinstance(answer, (dict, list)) else answer
+
+
 _NOT_FOR_TABLES = ["content", "key", "excluded_by"]
 
 
@@ -73,19 +78,23 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
     model answered nothing. Simulated participants are never put together with people: they are there only where no
     person is.
     """
-    kept = kept_trials(trials)
+    kept_trials(trials.head(0))  # refuses trials to which no exclusions were applied
     people = "human" if (trials["kind"] == "human").any() else "simulated"
     of_kind: dict[Who, list[str]] = {"people": [people], "models": ["model"], "everyone": [people, "model"]}
-    response = kept["response"].map(lambda answer: json.dumps(answer) if isinstance(answer, (dict, list)) else answer)
-    rows = kept.drop(columns=_NOT_FOR_TABLES).assign(
-        subject=subjects(kept),
-        response=response,
-        correct=kept["correct"].astype("Float64").fillna(0.0).astype("float64"),
-        score=kept["score"].where(kept["kind"] != "model", kept["score"].fillna(0.0)),
-    )
+
+    @cache
+    def rows() -> pd.DataFrame:  # made when a plan asks for them: they are many
+        kept = kept_trials(trials)
+        return kept.drop(columns=_NOT_FOR_TABLES).assign(
+            subject=subjects(kept),
+            response=kept["response"].map(_hashable),
+            correct=kept["correct"].astype("Float64").fillna(0.0).astype("float64"),
+            score=kept["score"].where(kept["kind"] != "model", kept["score"].fillna(0.0)),
+        )
 
     def rows_of(who: Who) -> pd.DataFrame:
-        chosen = rows[rows["kind"].isin(of_kind[who])]
+        chosen = rows()
+        chosen = chosen[chosen["kind"].isin(of_kind[who])]
         if chosen.empty:
             names = {"people": "people's trials are", "models": "model's run is", "everyone": "trials are"}
             raise InputError(f"the plan asks about {who}, and no {names[who]} in the analysis; collect them first.")

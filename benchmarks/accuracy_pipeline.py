@@ -90,7 +90,7 @@ def measured(what: str, study: str, path: Path) -> dict[str, Any]:
     """Analyse the rows in a process of its own and return what it took, the start of Python included."""
     command = [sys.executable, "-m", "benchmarks.accuracy_pipeline", what, study, str(path)]
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[1])
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -132,7 +132,7 @@ def plain_pandas(study: str, path: Path) -> dict[str, float]:
     """Average by kind and factor in pandas."""
     factor = load_study(STUDIES / study).definition.analysis.by[0]
     start = time.perf_counter()
-    rows = pd.read_csv(path)
+    rows = pd.read_csv(path, low_memory=False)
     rows = rows[(rows["phase"] == "test") & rows["response"].notna()]
     correct = rows["response"] == rows["key"]
     level = rows["factors"].map(lambda text: json.loads(text)[factor])
@@ -151,7 +151,7 @@ def plain_r(study: str, path: Path) -> dict[str, float]:
         print(aggregate(correct ~ kind + level, rows, mean))
     """
     start = time.perf_counter()
-    subprocess.run(["Rscript", "-e", script], check=True, capture_output=True)
+    subprocess.run([str(shutil.which("Rscript")), "-e", script], check=True, capture_output=True)
     return {"total_s": round(time.perf_counter() - start, 2)}
 
 

@@ -1,0 +1,152 @@
+"""A store full of answers to a sample study, made fast: rows are put into its tables as the server would put them."""
+
+import csv
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from batteries.tasks import task_named
+from experiment.plan import Phase, Plan, plan_session
+from experiment.records import Kind, Source, Status
+from experiment.study import Study
+from server.store.opened import opened_store
+from server.store.times import as_text
+
+N_PLANS = 60
+"""Different plans; people take them in turns."""
+RUNS = {"Model A": 0.9, "Model B": 0.7, "Model C": 0.45}
+"""Accuracies of the models."""
+BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
+
+SESSION_COLUMNS = ("session", "participant", "study_digest", "battery_digest", "group", "seed", "source", "status",
+                   "started_at", "completed_at", "token_digest", "start_id", "n_trials")  # fmt: skip
+RESPONSE_COLUMNS = (
+    "session", "trial_index", "attempt", "response_id", "response", "rt_ms", "fixation_ms", "fixation_frames",
+    "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at", "frames_dropped", "focus_lost",
+    "valid", "visit", "input", "signals", "jspsych", "checksum",
+)  # fmt: skip
+ANSWER_OF_A_BROWSER = {"trial_type": "equipoise-multiple-choice", "plugin_version": "1.0.0"}
+
+Row = tuple[Any, ...]
+
+
+def make_store(path: Path, study: Study, n_responses: int) -> int:
+    """Make a store in which people have answered about `n_responses` test trials, and three runs each item once.
+
+    Returns how many test trials people have answered. One person in fifty withdrew half way. The chains of checksums
+    are left empty; the analysis does not read them.
+    """
+    with opened_store(str(path)) as store:
+        store.register_study(study)
+    groups = study.definition.design.groups
+    plans = [plan_session(study, 1 + number % groups, number) for number in range(N_PLANS)]
+    n_tests = [sum(trial.phase is Phase.TEST for trial in plan.trials) for plan in plans]
+    n_people = round(n_responses / float(np.mean(n_tests)))
+    rng = np.random.default_rng(1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute("BEGIN")
+        _insert(db, "participants", ("participant", "kind"), _participants(n_people))
+        _insert(db, "sessions", SESSION_COLUMNS, _sessions(study, plans, n_people))
+        _insert(
+            db, "runs", ("session", "run", "model", "model_version"), [(f"run-{run}", run, run, run) for run in RUNS]
+        )
+        _insert(db, "planned_trials", ("session", "trial_index", "phase", "item_id"), _planned(study, plans, n_people))
+        _insert(db, "responses", RESPONSE_COLUMNS, _responses(study, plans, n_people, rng))
+        db.execute("COMMIT")
+        counted = "SELECT COUNT(*) FROM trials WHERE phase = 'test' AND kind = 'human' AND response IS NOT NULL"
+        (n_answered,) = db.execute(counted).fetchone()
+        db.execute("PRAGMA journal_mode = DELETE")
+    return int(n_answered)
+
+
+def _insert(db: sqlite3.Connection, table: str, columns: tuple[str, ...], rows: Any) -> None:
+    names, marks = ", ".join(f'"{column}"' for column in columns), ", ".join("?" for _ in columns)
+    db.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # noqa: S608 - our own names
+
+
+def _session(number: int) -> str:
+    return f"{number * 2_654_435_761 % 2**32:08x}{number:08x}"
+
+
+def _participants(n_people: int) -> Iterator[Row]:
+    yield from ((f"p-{_session(number)[:12]}", Kind.HUMAN) for number in range(n_people))
+    yield from ((f"run-{run}", Kind.MODEL) for run in RUNS)
+
+
+def _sessions(study: Study, plans: list[Plan], n_people: int) -> Iterator[Row]:
+    digests = (study.digest, study.battery.digest)
+    for number in range(n_people):
+        session, plan = _session(number), plans[number % N_PLANS]
+        began = BEGAN + timedelta(seconds=7 * number)
+        status, ended = (
+            (Status.WITHDRAWN, None) if _withdrew(number) else (Status.COMPLETED, began + timedelta(hours=1))
+        )
+        yield (session, f"p-{session[:12]}", *digests, plan.group, plan.seed, Source.WEB, status, as_text(began),
+               ended and as_text(ended), f"token-{number}", f"start-{number}", len(plan.trials))  # fmt: skip
+    for run in RUNS:
+        began_at = as_text(BEGAN)
+        yield (f"run-{run}", f"run-{run}", *digests, None, None, Source.IMPORT, Status.COMPLETED, began_at, began_at,
+               f"token-{run}", f"start-{run}", len(_test_items(study)))  # fmt: skip
+
+
+def _withdrew(number: int) -> bool:
+    return number % 50 == 49
+
+
+def _test_items(study: Study) -> list[str]:
+    return sorted({item.item_id for items in study.test_items_by_group.values() for item in items})
+
+
+def _planned(study: Study, plans: list[Plan], n_people: int) -> Iterator[Row]:
+    for number in range(n_people):
+        session = _session(number)
+        for trial in plans[number % N_PLANS].trials:
+            yield session, trial.trial_index, trial.phase, trial.item_id
+    for run in RUNS:
+        yield from ((f"run-{run}", place, Phase.TEST, item_id) for place, item_id in enumerate(_test_items(study)))
+
+
+def _responses(study: Study, plans: list[Plan], n_people: int, rng: np.random.Generator) -> Iterator[Row]:
+    items = study.battery.by_id
+    answers = {item_id: task_named(item.task).responses(item.content) for item_id, item in items.items()}
+    for number in range(n_people):
+        session, plan = _session(number), plans[number % N_PLANS]
+        trials = plan.trials[: len(plan.trials) // 2] if _withdrew(number) else plan.trials
+        right = rng.random(len(trials)) < rng.beta(6, 3)
+        rts_ms = np.round(rng.lognormal(10.3, 0.5, len(trials)), 1)
+        now = BEGAN + timedelta(seconds=7 * number)
+        began = now
+        for trial, is_right, rt_ms in zip(trials, right.tolist(), rts_ms.tolist(), strict=True):
+            now += timedelta(milliseconds=rt_ms + 200)
+            answer = items[trial.item_id].key
+            if trial.phase is Phase.TEST and not is_right:
+                answer = answers[trial.item_id][int(rng.integers(len(answers[trial.item_id])))]
+            noted = {**ANSWER_OF_A_BROWSER, "time_elapsed_ms": (now - began).total_seconds() * 1000}
+            at = now.isoformat(timespec="milliseconds")
+            yield (session, trial.trial_index, 1, f"{session}-{trial.trial_index}", json.dumps(answer), rt_ms, 200.1,
+                   12, 12, 16.67, at, "presented", at, 0, 0, 1, 1, "key",
+                   '{"hidden":1,"away_ms":900}' if is_right and number % 20 == 0 else None,
+                   json.dumps(noted, separators=(",", ":")), "")  # fmt: skip
+    for run, accuracy in RUNS.items():
+        for place, item_id in enumerate(_test_items(study)):
+            answer = items[item_id].key
+            if rng.random() > accuracy:
+                answer = answers[item_id][int(rng.integers(len(answers[item_id])))]
+            yield (f"run-{run}", place, 1, f"run-{run}-{place}", json.dumps(answer), *[None] * 7, BEGAN.isoformat(),
+                   None, None, 1, *[None] * 4, "")  # fmt: skip
+
+
+def export(store: Path, path: Path) -> None:
+    """Write a store's view `trials` as CSV."""
+    with closing(sqlite3.connect(store)) as db, path.open("w", encoding="utf-8", newline="") as file:
+        rows = db.execute("SELECT * FROM trials")
+        writer = csv.writer(file)
+        writer.writerow([column[0] for column in rows.description])
+        writer.writerows(rows)
