@@ -35,7 +35,7 @@ OFTEN_NEW = {"rt_ms", "fixation_ms", "shown_at", "received_at", "jspsych"}
 ITEM = len(OF_SESSION)
 TRIAL = ITEM + len(OF_ITEM)
 """Where what is said of an item begins, and what of a trial."""
-ROWS_AT_ONCE = 1_000
+ROWS_AT_ONCE = 200
 
 
 def read_raw_rows(path: Path) -> pd.DataFrame:
