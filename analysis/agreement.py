@@ -5,7 +5,7 @@ import pandas as pd
 
 from analysis.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.columns import factor_columns, level_order, subject_order
-from analysis.shared_items import COMPARED_COLUMNS, Compared, compared
+from analysis.shared_items import COMPARED_COLUMNS, Compared, compared, of_answers
 from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
@@ -87,37 +87,48 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     the ceiling even if it is like people; repeated runs would show by how much.
     """
     kept = kept_trials(trials, _NEEDED)
-    rows = [{**pair.names, **pair.counts, **_agreement(pair, plan)} for pair in compared(kept)]
+    pairs = compared(kept)
+    reliabilities = of_answers(pairs, lambda answers: _reliability(answers, plan))
+    rows = [
+        {**pair.names, **pair.counts, **_joined(_correlations(pair, plan), reliability)}
+        for pair, reliability in zip(pairs, reliabilities, strict=True)
+    ]
     return in_order(pd.DataFrame(rows, columns=AGREEMENT_COLUMNS), "model")
 
 
-def _agreement(pair: Compared, plan: AnalysisPlan) -> dict[str, float | str]:
+def _joined(*parts: dict[str, float | str]) -> dict[str, float | str]:
+    reasons = [str(part["reason"]) for part in parts if "reason" in part]
+    values = {name: value for part in parts for name, value in part.items()}
+    return values | ({"reason": "; ".join(reasons)} if reasons else {})
+
+
+def _correlations(pair: Compared, plan: AnalysisPlan) -> dict[str, float | str]:
     items = _items(pair)
     x, y = items["accuracy_people"].to_numpy(), items["accuracy_model"].to_numpy()
-    found: dict[str, float | str] = {}
-    reasons = []
     if reason := _why_no_correlation(x, y, pair.people):
-        reasons.append(reason)
-    else:
-        for name, correlate in (("pearson", pearson), ("spearman", spearman)):
-            correlation = correlate(
-                x, y, confidence=plan.confidence, resamples=plan.bootstrap_resamples, seed=plan.bootstrap_seed
-            )
-            found[name] = correlation.value
-            if correlation.interval:
-                found |= {f"{name}_ci_low": correlation.interval.low, f"{name}_ci_high": correlation.interval.high}
-        if "pearson_ci_low" not in found:
-            reasons.append("too few items differ from the rest for an interval")
+        return {"reason": reason}
+    found: dict[str, float | str] = {}
+    for name, correlate in (("pearson", pearson), ("spearman", spearman)):
+        correlation = correlate(
+            x, y, confidence=plan.confidence, resamples=plan.bootstrap_resamples, seed=plan.bootstrap_seed
+        )
+        found[name] = correlation.value
+        if correlation.interval:
+            found |= {f"{name}_ci_low": correlation.interval.low, f"{name}_ci_high": correlation.interval.high}
+        else:
+            found["reason"] = "too few items differ from the rest for an interval"
+    return found
+
+
+def _reliability(answers: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | str]:
+    correct = answers["correct"].to_numpy(dtype="float64")
     try:
-        answers = pair.answers
-        correct = answers["correct"].to_numpy(dtype="float64")
         reliability = split_half_reliability(
             answers["participant"], answers["item_id"], correct, seed=plan.bootstrap_seed
         )
-        found |= {"reliability": reliability, "ceiling": float(np.sqrt(reliability))}
     except InputError as error:
-        reasons.append(f"no reliability: {error}")
-    return found | ({"reason": "; ".join(reasons)} if reasons else {})
+        return {"reason": f"no reliability: {error}"}
+    return {"reliability": reliability, "ceiling": float(np.sqrt(reliability))}
 
 
 def _why_no_correlation(x: Floats, y: Floats, people: str) -> str | None:

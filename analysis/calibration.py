@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.accuracy import COUNTED_COLUMNS, check_factors, interval_of, kept_trials, participant_counts
 from analysis.columns import level_order
-from analysis.shared_items import Compared, Subject, subjects_compared
+from analysis.shared_items import Compared, Subject, of_answers, subjects_compared
 from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import Interval, percentile_interval, weighted_accuracy
 from analysis.statistics.trends import Floats, mover_contrast, trend_weights
@@ -136,21 +136,21 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
     differences join separate intervals (`trends.mover_contrast`).
     """
     kept = _with_level(trials, factor)
+    numbers = _numbers(kept[factor])
+    subjects = [(subject, levels) for subject, levels in _subjects(kept, factor, plan) if len(levels.names) > 1]
+    pairs = [subject.pair for subject, _ in subjects if subject.pair]
+    theirs = of_answers(pairs, lambda answers: _levels_of_people(answers, factor, numbers, plan).slope(plan.confidence))
+    slopes_of_people = iter(theirs)
     rows: list[dict[str, Any]] = []
-    for subject, levels in _subjects(kept, factor, plan):
-        if len(levels.names) < 2:
-            continue
+    for subject, levels in subjects:
         row: dict[str, Any] = {**subject.names, "n_items": sum(levels.n_items)}
-        row |= subject.pair.counts if subject.pair else {}
         row |= {"first_level": levels.names[0], "last_level": levels.names[-1]}
         slope, change = levels.slope(plan.confidence), levels.change(plan.confidence)
         row |= _named("slope", *slope) | _named("change", *change)
-        if subject.pair is not None:
-            theirs = _levels_of_people(subject.pair.answers, factor, _numbers(kept[factor]), plan).slope(
-                plan.confidence
-            )
-            difference = mover_contrast([1, -1], [theirs[0], slope[0]], [theirs[1], slope[1]])
-            row |= _named("slope_difference", theirs[0] - slope[0], difference)
+        if subject.pair:
+            other = next(slopes_of_people)
+            difference = mover_contrast([1, -1], [other[0], slope[0]], [other[1], slope[1]])
+            row |= subject.pair.counts | _named("slope_difference", other[0] - slope[0], difference)
         rows.append(row)
     table = pd.DataFrame(rows, columns=TREND_COLUMNS)
     levels_type = dict.fromkeys(["first_level", "last_level"], kept[factor].dtype)

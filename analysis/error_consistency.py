@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.agreement import in_order
 from analysis.columns import PEOPLE
-from analysis.shared_items import Compared, compared
+from analysis.shared_items import compared, of_answers
 from analysis.statistics.agreement_measures import Floats, beyond_expected
 from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import percentile_interval
@@ -66,22 +66,24 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         if not answers.empty:
             names = {"kind": kind, "people": people, "compared_with": "each other"}
             rows.append({**names, "n_items": answers["item_id"].nunique(), **_with_each_other(answers, plan)})
-    of_people = pd.DataFrame(rows, columns=CONSISTENCY_COLUMNS)
+    among_people = pd.DataFrame(rows, columns=CONSISTENCY_COLUMNS)
     rows = []
-    for pair in compared(kept):
+    pairs = compared(kept)
+    shares = of_answers(pairs, lambda answers: _shares(answers, ["participant", "item_id"]).reset_index())
+    for pair, of_people in zip(pairs, shares, strict=True):
         names = {"kind": pair.kind, "people": pair.people, "compared_with": pair.model}
-        rows.append({**names, **pair.counts, **_with_model(pair, plan)})
-    of_models = in_order(pd.DataFrame(rows, columns=CONSISTENCY_COLUMNS), "compared_with")
-    parts = [part[part["kind"] == kind] for kind in PEOPLE for part in (of_people, of_models)]
-    table = pd.concat([part for part in parts if not part.empty] or [of_people], ignore_index=True)
+        rows.append({**names, **pair.counts, **_with_model(of_people, pair.asked, plan)})
+    with_models = in_order(pd.DataFrame(rows, columns=CONSISTENCY_COLUMNS), "compared_with")
+    parts = [part[part["kind"] == kind] for kind in PEOPLE for part in (among_people, with_models)]
+    table = pd.concat([part for part in parts if not part.empty] or [among_people], ignore_index=True)
     counts = [name for name in CONSISTENCY_COLUMNS if name.startswith("n_")]
     return table.astype(dict.fromkeys(counts, "Int64"))
 
 
-def _with_model(pair: Compared, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    shares = _shares(pair.answers, ["participant", "item_id"]).reset_index()
+def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
+    """Return the measures of participants, by their shares of correct answers at each item, with a run."""
     x = shares["correct"].to_numpy()
-    y = shares["item_id"].map(_shares(pair.asked, ["item_id"])).to_numpy()
+    y = shares["item_id"].map(_shares(asked, ["item_id"])).to_numpy()
     of_participant = (
         pd.DataFrame({"n": 1.0, "agreed": x * y + (1 - x) * (1 - y), "x": x, "y": y})
         .groupby(shares["participant"].to_numpy())

@@ -56,7 +56,8 @@ def checks_that_count(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    checks = checks_that_count(table[table["kind"] != "model"])
+    checks = checks_that_count(table)
+    checks = checks[checks["kind"] != "model"]
     checks = checks[checks["session"].isin(table.loc[left, "session"].unique())]
     n_failed = (~checks["correct"]).groupby(checks["who"]).sum()
     n_without = int((~pd.Series(table.loc[left, "who"].unique()).isin(n_failed.index)).sum())
@@ -66,7 +67,7 @@ def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Ser
 
 
 def _median_rt(rule: MedianRtRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    timed = table[left & table["answered"] & table["rt_ms"].notna()]
+    timed = table.loc[left & table["answered"] & table["rt_ms"].notna(), ["who", "rt_ms"]]
     medians = timed.groupby("who")["rt_ms"].median()
     return _taken(table, medians.index[_out_of_bounds(medians, rule)], _untimed("median_rt", table, left))
 
@@ -89,7 +90,7 @@ def _duplicates(_rule: DuplicatesRule, table: pd.DataFrame, _left: pd.Series) ->
 
 
 def _focus_lost(rule: FocusLostRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    told = table[left & table["focus_lost"].notna()]
+    told = table.loc[left & table["focus_lost"].notna(), ["who", "focus_lost"]]
     times = told.groupby("who")["focus_lost"].sum()
     return _taken(table, times.index[times > rule.max_times], _untold("focus_lost", table, left))
 
@@ -99,7 +100,7 @@ def _trial_focus_lost(_: TrialFocusLostRule, table: pd.DataFrame, left: pd.Serie
 
 
 def _implausibly_fast(rule: ImplausiblyFastRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    judged = table[left & table["implausibly_fast"].notna()]
+    judged = table.loc[left & table["implausibly_fast"].notna(), ["who", "implausibly_fast"]]
     share = judged["implausibly_fast"].astype(bool).groupby(judged["who"]).mean()
     return _taken(table, share.index[share > rule.max_share], _untimed("implausibly_fast", table, left))
 

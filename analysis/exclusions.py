@@ -203,7 +203,7 @@ def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Serie
 
 def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
     table = books.table.assign(included=books.excluded_by.isna())
-    test = table[table["phase"] == "test"]
+    test = table.loc[table["phase"] == "test", ["who", "answered", "included", "rt_ms"]]
     checks = checks_that_count(table)
     who = pd.RangeIndex(len(books.recruited))
     counts = pd.DataFrame(
@@ -217,9 +217,6 @@ def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
         index=who,
     )
     medians = test[test["answered"]].groupby("who")["rt_ms"].median().reindex(who)
-    sessions = marked.assign(who=table["who"]).drop_duplicates(["who", "session"])
-    in_order = sessions.sort_values(["completed_at", "session"], na_position="last")
-    first = in_order.drop_duplicates("who").set_index("who").reindex(who)
     columns = [
         "participant",
         "run",
@@ -231,6 +228,9 @@ def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
         "started_at",
         "completed_at",
     ]
+    sessions = marked[[*columns, "session"]].assign(who=table["who"]).drop_duplicates(["who", "session"])
+    in_order = sessions.sort_values(["completed_at", "session"], na_position="last")
+    first = in_order.drop_duplicates("who").set_index("who").reindex(who)
     described = pd.concat([first[columns], counts.fillna(0).astype("int64")], axis=1)
     described["median_rt_ms"] = medians
     described["disposition"] = books.disposition.astype("str").to_numpy()
@@ -239,8 +239,8 @@ def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
 
 
 def _refuse_two_completed_sessions(trials: pd.DataFrame) -> None:
-    people = trials[(trials["kind"] != "model") & (trials["status"] == "completed")]
-    sessions = people[["participant", "session"]].drop_duplicates()
+    of_people = (trials["kind"] != "model") & (trials["status"] == "completed")
+    sessions = trials.loc[of_people, ["participant", "session"]].drop_duplicates()
     twice = sessions["participant"][sessions["participant"].duplicated()]
     if not twice.empty:
         names = " and ".join(sorted(sessions["session"][sessions["participant"] == twice.iloc[0]]))

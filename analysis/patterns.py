@@ -4,8 +4,8 @@ They are recorded for whoever reads the data. Nothing is left out for them unles
 """
 
 import json
-from itertools import groupby
 
+import numpy as np
 import pandas as pd
 
 from analysis.columns import PATTERNS
@@ -40,17 +40,15 @@ def patterns(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _implausibly_fast(trials: pd.DataFrame) -> pd.Series:
-    fastest_ms: dict[int, float] = {}
-    fast: list[bool | None] = []
-    rows = zip(trials["kind"], trials["task"], trials["content"], trials["rt_ms"], strict=True)
-    for kind, task, content, rt_ms in rows:
-        if kind == "model" or pd.isna(rt_ms):
-            fast.append(None)
-            continue
+    judged = (trials["kind"] != "model") & trials["rt_ms"].notna()
+    tasks, contents = trials["task"][judged].tolist(), trials["content"][judged].tolist()
+    fastest_ms: dict[int, float] = {}  # by the identity of a content, which trials of one item share
+    for task, content in zip(tasks, contents, strict=True):
         if id(content) not in fastest_ms:
             fastest_ms[id(content)] = FASTEST_CHOICE_MS + FASTEST_MS_PER_WORD * _n_words(task, content)
-        fast.append(rt_ms < fastest_ms[id(content)])
-    return pd.Series(fast, dtype="boolean", index=trials.index)
+    limits = np.array([fastest_ms[id(content)] for content in contents], dtype="float64")
+    fast = pd.Series(trials["rt_ms"][judged].to_numpy() < limits, index=trials.index[judged], dtype="boolean")
+    return fast.reindex(trials.index)
 
 
 def _n_words(task: str, content: dict[str, object]) -> int:
@@ -61,8 +59,21 @@ def _n_words(task: str, content: dict[str, object]) -> int:
 
 
 def _same_response_run(trials: pd.DataFrame) -> pd.Series:
-    answered = trials[(trials["kind"] != "model") & (trials["phase"] != "practice") & trials["response"].notna()]
-    in_order = answered.sort_values(["session", "trial_index"])
-    given = zip(in_order["session"], map(json.dumps, in_order["response"]), strict=True)
-    runs = [length for _, same in groupby(given) for length, _ in enumerate(same, start=1)]
-    return pd.Series(runs, dtype="Int64", index=in_order.index).reindex(trials.index)
+    answered = (trials["kind"] != "model") & (trials["phase"] != "practice") & trials["response"].notna()
+    session = pd.factorize(trials["session"][answered])[0]
+    response = _numbered(trials["response"][answered].tolist())
+    order = np.lexsort((trials["trial_index"][answered].to_numpy(dtype="int64"), session))
+    changed = np.ones(len(order), dtype=bool)
+    changed[1:] = (np.diff(session[order]) != 0) | (np.diff(response[order]) != 0)
+    place = np.arange(len(order))
+    began = np.maximum.accumulate(np.where(changed, place, 0))
+    runs = np.empty(len(order), dtype="int64")
+    runs[order] = place - began + 1
+    return pd.Series(runs, index=trials.index[answered], dtype="Int64").reindex(trials.index)
+
+
+def _numbered(answers: list[object]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return a number for each answer, the same for equal ones; `1`, `1.0` and `true` are different answers."""
+    known: dict[object, int] = {}
+    texts = ((type(a), a) if isinstance(a, (str, int, float, bool)) else json.dumps(a) for a in answers)
+    return np.array([known.setdefault(text, len(known)) for text in texts], dtype="int64")

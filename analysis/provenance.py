@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import DERIVED, factor_columns
@@ -109,11 +110,12 @@ def refuse_changed_items(trials: pd.DataFrame) -> None:
     batteries = trials["battery"][is_test].unique()
     if len(batteries) > 1:  # an item whose levels changed would be in one cell for people, in another for a run
         names += factor_columns(trials)
-    cells = {name: np.array(written_cells(trials[name][is_test], _canonical_json), dtype=object) for name in names}
-    different = pd.DataFrame({name: pd.factorize(texts)[0] for name, texts in cells.items()}).drop_duplicates()
-    changed = different.index[different["item_id"].duplicated()]
+    test = trials.loc[is_test, names]
+    first = test[~pd.DataFrame({name: _numbered(test[name]) for name in names}, test.index).duplicated()]
+    texts = pd.DataFrame({name: written_cells(first[name], _canonical_json) for name in names}).drop_duplicates()
+    changed = texts["item_id"][texts["item_id"].duplicated()]
     if not changed.empty:
-        item_id = json.loads(cells["item_id"][changed[0]])
+        item_id = json.loads(changed.iloc[0])
         versions = ", ".join(f"{battery[:12]}..." for battery in sorted(batteries))
         raise InputError(
             f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}); "
@@ -121,3 +123,10 @@ def refuse_changed_items(trials: pd.DataFrame) -> None:
             "(--without-simulated), or, where neither parts the batteries, begin afresh in a copy of the study's "
             "folder without `data`."
         )
+
+
+def _numbered(column: pd.Series) -> npt.NDArray[np.int64]:
+    """Return a number for each cell; equal texts and numbers share theirs, and so do values that are one object."""
+    if column.dtype == object:
+        return np.fromiter(map(id, column.tolist()), dtype="int64", count=len(column))
+    return pd.factorize(column)[0]

@@ -1,10 +1,15 @@
 """People beside each model's run over the items that both have, so that like is compared with like."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
 import pandas as pd
 
 from analysis.columns import PEOPLE, level_order
+
+T = TypeVar("T")
 
 COMPARED_COLUMNS = ("kind", "people", "model", "n_items", "n_items_only_model", "n_items_only_people")
 """Of a table that compares people with runs, what `Compared.names` and `counts` say."""
@@ -21,7 +26,7 @@ class Compared:
     model: str
     """The label of the run."""
     answers: pd.DataFrame
-    """People's answered trials."""
+    """People's answered trials; the same object for all runs that share the same items with them."""
     asked: pd.DataFrame
     """The run's trials, unanswered ones too."""
     n_items: int
@@ -57,18 +62,21 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
     pairs = []
     for kind, people in PEOPLE.items():
         answers = kept[(kept["kind"] == kind) & kept["response"].notna()]
-        numbers, items = pd.factorize(answers["item_id"])
         if answers.empty:
             continue
+        numbers, items = pd.factorize(answers["item_id"])
+        answers_at = {np.ones(len(items), dtype=bool).tobytes(): answers}
         for run, asked in runs.items():
             is_shared = items.isin(asked["item_id"])
+            if is_shared.tobytes() not in answers_at:
+                answers_at[is_shared.tobytes()] = answers[is_shared[numbers]]
             n_items = int(is_shared.sum())
             pairs.append(
                 Compared(
                     kind,
                     people,
                     str(run),
-                    answers if is_shared.all() else answers[is_shared[numbers]],
+                    answers_at[is_shared.tobytes()],
                     asked[asked["item_id"].isin(items)],
                     n_items,
                     int(asked["item_id"].nunique()) - n_items,
@@ -76,6 +84,15 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
                 )
             )
     return pairs
+
+
+def of_answers(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
+    """Return for each pair what is computed from its people's answers, once for all runs that share the same items."""
+    computed: dict[int, T] = {}
+    for pair in pairs:
+        if id(pair.answers) not in computed:
+            computed[id(pair.answers)] = compute(pair.answers)
+    return [computed[id(pair.answers)] for pair in pairs]
 
 
 @dataclass(frozen=True)

@@ -321,13 +321,15 @@ def split_half_reliability(
     shape = len(items), len(participants)
     answered = csr_array((np.ones(len(who)), (what, who)), shape=shape)
     right = csr_array((np.asarray(correct, dtype="float64"), (what, who)), shape=shape)
+    everybody = np.ones(len(participants))
+    n_all, k_all = answered @ everybody, right @ everybody
     rng = np.random.default_rng(seed)
     halves = np.arange(len(participants)) % 2
     correlations: list[float] = []
     for _ in range(splits):
         chosen = rng.permutation(halves)
         n_first, k_first = answered @ chosen, right @ chosen
-        n_second, k_second = answered @ (1 - chosen), right @ (1 - chosen)
+        n_second, k_second = n_all - n_first, k_all - k_first
         both = (n_first > 0) & (n_second > 0)
         x, y = k_first[both] / n_first[both], k_second[both] / n_second[both]
         if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:

@@ -53,6 +53,12 @@ def test_csv_is_what_pandas_writes_but_for_the_guards(dtype):
     assert csv_bytes(table[["=n"]]) == ("'=n\n" + "".join(f"{n}\n" for n in range(8))).encode()
 
 
+@pytest.mark.parametrize("text", ["one\rtwo", "one\r\ntwo", 'a "b", c'])
+def test_line_ends_within_a_text_do_not_end_its_row(text):
+    rows = list(csv.reader(io.StringIO(csv_bytes(pd.DataFrame({"t": [text], "n": [1]})).decode(), newline="")))
+    assert rows == [["t", "n"], [text, "1"]]
+
+
 def test_a_lone_empty_cell_is_no_blank_line():
     assert csv_bytes(pd.DataFrame({"a": ["x", None]})) == b'a\nx\n""\n'
 
