@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ from batteries.errors import InputError
 from batteries.tasks import task_named
 
 NUMBER_NOT_THERE = {"", "NA", "NaN", "nan"}
+NOTED = ("trial_type", "plugin_version", "time_elapsed_ms")
+"""What jsPsych notes of a trial beside its answer."""
+OBJECTS_AT_ONCE = 1000
 JSON_DECODER = json.JSONDecoder()
 TOLD_BY = ("kind", "session", "trial_index", "phase", "task", "content", "response", "rt_ms")
 """The columns that tell of the patterns."""
@@ -107,17 +111,23 @@ class _Cells:
 
     name: str
     distinct: list[Any]
-    """The cells that differ, in the order in which they first come; in columns that hardly repeat, each."""
-    number: npt.NDArray[np.int32]
+    """The cells that differ; in columns that hardly repeat, each."""
+    number: npt.NDArray[np.intp]
     """Which of them each row has; -1 where it has none."""
 
     @classmethod
     def of(cls, name: str, cells: pd.Series) -> "_Cells":
         if name in OFTEN_NEW:
             there = cells.notna().to_numpy()
-            return cls(name, cells[there].tolist(), np.where(there, there.cumsum(dtype="int32") - 1, -1))
+            if there.all():
+                return cls(name, cells.tolist(), np.arange(len(cells)))
+            return cls(name, cells.to_numpy()[there].tolist(), np.where(there, there.cumsum() - 1, -1))
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            codes, distinct = cells.cat.codes.to_numpy(), cells.cat.categories
+            if np.bincount(codes + 1, minlength=len(distinct) + 1)[1:].all():  # else some are no row's
+                return cls(name, distinct.tolist(), codes.astype(np.intp))
         number, distinct = pd.factorize(cells)
-        return cls(name, distinct.tolist(), number.astype("int32"))
+        return cls(name, distinct.tolist(), number)
 
     def first_row(self, number: int) -> int:
         return int(np.argmax(self.number == number))
@@ -194,12 +204,19 @@ def _json_object(cell: Any) -> dict[str, Any] | None:
     raise ValueError
 
 
-def _noted(cell: Any) -> tuple[Any, Any, Any] | None:
-    """Return what jsPsych notes of a trial."""
-    noted = _json_object(cell)
-    if noted is None:
-        return None
-    return noted.get("trial_type"), noted.get("plugin_version"), noted.get("time_elapsed_ms")
+def _json_objects(cells: _Cells, where: str) -> Iterator[list[dict[str, Any] | None]]:
+    """Return the objects of the distinct cells, some at once, in half the time that one after another takes."""
+    mark = secrets.token_hex(8)  # what no cell can hold stands between them, so that none begins or ends in another
+    for begin in range(0, len(cells.distinct), OBJECTS_AT_ONCE):
+        some = cells.distinct[begin : begin + OBJECTS_AT_ONCE]
+        try:
+            values = json.loads("[" + f',"{mark}",'.join(some) + "]")
+        except (ValueError, TypeError, RecursionError):
+            values = []
+        if values[1::2] == [mark] * (len(some) - 1) and set(map(type, values[::2])) == {dict}:
+            yield values[::2]
+        else:
+            yield _Cells(cells.name, some, cells.number - begin).converted(_json_object, "a JSON object", where)
 
 
 def _refuse_unknown_words(cells: dict[str, _Cells], where: str) -> None:
@@ -295,15 +312,24 @@ def _signals(cells: _Cells, table: dict[str, pd.Series], where: str) -> dict[str
 
 
 def _jspsych(cells: _Cells, rt_ms: pd.Series, where: str) -> dict[str, pd.Series]:
-    noted = cells.converted(_noted, "a JSON object", where)
-    is_noted = cells.spread([each is not None for each in noted], "bool", empty=False)
-    known: dict[Any, Any] = {None: None}  # so that equal texts are one
+    is_noted: list[bool] = []
+    noted: dict[str, list[Any]] = {name: [] for name in NOTED}
+    for objects in _json_objects(cells, where):
+        is_noted += [each is not None for each in objects]
+        for name, values in noted.items():
+            values += [each and each.get(name) for each in objects]
     return {
-        "trial_type": cells.spread([each and known.setdefault(each[0], each[0]) for each in noted], "str"),
-        "plugin_version": cells.spread([each and known.setdefault(each[1], each[1]) for each in noted], "str"),
-        "time_elapsed": cells.spread([each and each[2] for each in noted], "float64"),
-        "rt": rt_ms.where(is_noted).round(),
+        "trial_type": _few_texts(noted["trial_type"], cells),
+        "plugin_version": _few_texts(noted["plugin_version"], cells),
+        "time_elapsed": cells.spread(noted["time_elapsed_ms"], "float64"),
+        "rt": rt_ms.where(cells.spread(is_noted, "bool", empty=False)).round(),
     }
+
+
+def _few_texts(values: Sequence[Any], cells: _Cells) -> pd.Series:
+    """Spread values of which few differ."""
+    number, distinct = pd.factorize(pd.Series([*values, None], dtype=object))
+    return _Cells("", [], number[cells.number]).spread(distinct.tolist(), "str")
 
 
 def _scores(
@@ -311,7 +337,7 @@ def _scores(
 ) -> dict[str, pd.Series]:
     """Return `correct`, `score` and `chance`; equal answers to equal items are graded once."""
     is_valid = table["valid"].fillna(True).to_numpy(dtype=bool)
-    parts = [*(cells[column].number for column in ("task", "content", "key", "response")), is_valid.astype("int32")]
+    parts = [*(cells[column].number for column in ("task", "content", "key", "response")), is_valid.astype("intp")]
     answers = _together(parts)
     chances: dict[tuple[int, int], float] = {}
     correct, score, chance = [], [], []
@@ -335,12 +361,12 @@ def _scores(
     }
 
 
-def _together(parts: Sequence[npt.NDArray[np.int32]]) -> _Cells:
+def _together(parts: Sequence[npt.NDArray[np.intp]]) -> _Cells:
     """Return the parts of each row as one cell; a distinct one is given by the first row that has it."""
     number = np.zeros(len(parts[0]), dtype="int64")
     for part in parts:
         number = pd.factorize(number * (int(part.max()) + 2) + part + 1)[0]
-    return _Cells("answer", _first_rows(number, int(number.max()) + 1).tolist(), number.astype("int32"))
+    return _Cells("answer", _first_rows(number, int(number.max()) + 1).tolist(), number)
 
 
 def _first_rows(number: npt.NDArray[Any], n_distinct: int) -> npt.NDArray[np.int64]:

@@ -15,7 +15,8 @@ from analysis.accuracy import (
     ordered_table,
     participant_counts,
 )
-from analysis.columns import PEOPLE, level_order
+from analysis.columns import level_order
+from analysis.shared_items import compared, of_answers
 from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, weighted_accuracy
 from experiment.preregistration import AnalysisPlan
 
@@ -56,25 +57,20 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *by])
+    runs = kept[kept["kind"] == "model"]
+    pairs = compared(kept)
     rows: list[tuple[Any, ...]] = []
-    runs = dict(list(kept[kept["kind"] == "model"].groupby("run", sort=False)))
-    for kind, people in PEOPLE.items():
-        theirs = kept[(kept["kind"] == kind) & kept["response"].notna()]
-        numbers, items = pd.factorize(theirs["item_id"])
-        n_people = _n_items(theirs, by)
-        cells_of: dict[bytes, list[_PeopleCell]] = {}
-        for run, asked in runs.items():
-            is_shared = items.isin(asked["item_id"])
-            if is_shared.tobytes() not in cells_of:  # most runs were asked the same items
-                cells_of[is_shared.tobytes()] = _people_cells(theirs[is_shared[numbers]], by, plan)
-            ours = _by_cell(asked[asked["item_id"].isin(items[is_shared])], by)
-            n_model = _n_items(asked, by)
-            rows += [
-                (kind, people, run, *_compared(cell, ours[cell.name], plan), n_model[cell.name] - len(cell.n_answers),
-                 n_people[cell.name] - len(cell.n_answers))
-                for cell in cells_of[is_shared.tobytes()]
-                if cell.name in ours
-            ]  # fmt: skip
+    for pair, cells in zip(pairs, of_answers(pairs, lambda answers: _people_cells(answers, by, plan)), strict=True):
+        ours = _by_cell(pair.asked, by)
+        n_model = _n_items(runs[runs["run"] == pair.model], by)
+        n_people = {}
+        if pair.n_items_only_people:
+            n_people = _n_items(kept[(kept["kind"] == pair.kind) & kept["response"].notna()], by)
+        for cell in cells:
+            if cell.name in ours:
+                n_shared = len(cell.n_answers)
+                only = n_model[cell.name] - n_shared, n_people.get(cell.name, n_shared) - n_shared
+                rows.append((*pair.names.values(), *_compared(cell, ours[cell.name], plan), *only))
     return ordered_table(rows, ["kind", "people", "model"], by, MEASURES, kept)
 
 
@@ -91,7 +87,8 @@ class _PeopleCell:
 
 
 def _people_cells(answers: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> list[_PeopleCell]:
-    n_answers = {name: rows["item_id"].value_counts() for name, rows in _by_cell(answers, by).items()}
+    sizes = answers.groupby(["kind", *by, "item_id"], dropna=False, sort=False).size().rename("n_answers").reset_index()
+    n_answers = {name: rows.set_index("item_id")["n_answers"] for name, rows in _by_cell(sizes, by).items()}
     return [
         _PeopleCell(
             name,

@@ -79,9 +79,9 @@ def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
 
 
 def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Books", list[str]]:
+    books = _Books(trials, _steps(plan))
     if not any(rule.rule == "duplicates" for rule in plan.exclusions):
-        _refuse_two_completed_sessions(trials)
-    books = _Books(trials)
+        _refuse_two_completed_sessions(trials, books.table)
     table = books.table
     books.leave("withdrawn", table["status"] == "withdrawn")
     books.leave("not_completed", table["status"] == "active")
@@ -95,25 +95,34 @@ def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Books", list[s
     return books, notes
 
 
-class _Books:
-    """Which step took each trial and each participant."""
+def _steps(plan: AnalysisPlan) -> list[str]:
+    return ["withdrawn", "not_completed", *(rule.rule for rule in plan.exclusions), "unanswered"]
 
-    def __init__(self, trials: pd.DataFrame) -> None:
-        who = pd.DataFrame({"kind": trials["kind"], "unit": units(trials)})
-        recruited = who.drop_duplicates()
-        recruited = recruited.assign(place=recruited["kind"].map(KINDS.index)).sort_values(["place", "unit"])
-        self.recruited = pd.MultiIndex.from_frame(recruited[["kind", "unit"]])
+
+class _Books:
+    """Which step took each trial and each participant. What many trials share are categories: rows are many."""
+
+    def __init__(self, trials: pd.DataFrame, steps: list[str]) -> None:
+        kind, session = trials["kind"].astype("category"), trials["session"].astype("category")
+        status, phase = trials["status"].astype("category"), trials["phase"].astype("category")
+        unit, names = pd.factorize(units(trials))
+        pair, pairs = pd.factorize(unit * len(kind.cat.categories) + kind.cat.codes.to_numpy())
+        recruited = pd.DataFrame(
+            {"kind": kind.cat.categories[pairs % len(kind.cat.categories)],
+             "unit": names[pairs // len(kind.cat.categories)]}
+        )  # fmt: skip
+        in_order = recruited.assign(place=recruited["kind"].map(KINDS.index)).sort_values(["place", "unit"]).index
+        self.recruited = pd.MultiIndex.from_frame(recruited.loc[in_order])
         """Kind and name of each participant, or run; `who` in the table counts them from 0."""
         self.table = pd.DataFrame(
-            {"kind": trials["kind"], "who": self.recruited.get_indexer(pd.MultiIndex.from_frame(who)),
-             "session": trials["session"], "status": trials["status"], "phase": trials["phase"],
+            {"kind": kind, "who": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
              "completed_at": trials["completed_at"], "answered": trials["response"].notna(),
              "correct": trials["correct"].fillna(False).astype(bool), "rt_ms": trials["rt_ms"],
              "focus_lost": trials["focus_lost"], "implausibly_fast": trials["implausibly_fast"],
              "same_response_run": trials["same_response_run"]}
         )  # fmt: skip
-        self.excluded_by = pd.Series(None, index=trials.index, dtype=object)
-        self.excluded_by[self.table["phase"] != "test"] = NOT_A_TEST_TRIAL
+        not_a_test = pd.Categorical.from_codes(np.where(phase == "test", -1, 0), pd.Index([NOT_A_TEST_TRIAL, *steps]))
+        self.excluded_by: pd.Series = pd.Series(not_a_test, index=trials.index)
         self._taken_by = np.full(len(self.recruited), None, dtype=object)
 
     def left(self) -> pd.Series:
@@ -139,7 +148,7 @@ class _Books:
     def _present(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
         """Return for each participant whether a test trial is left."""
         present = np.zeros(len(self.recruited), dtype=bool)
-        present[self.table.loc[self.left(), "who"].unique()] = True
+        present[self.table["who"].to_numpy()[self.left()]] = True
         return present
 
 
@@ -160,14 +169,13 @@ def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
 
 
 def _flow(books: _Books, plan: AnalysisPlan) -> pd.DataFrame:
-    steps = ["withdrawn", "not_completed", *(rule.rule for rule in plan.exclusions), "unanswered"]
     test = books.table["phase"] == "test"
     rows = []
     for kind in [kind for kind in KINDS if (books.table["kind"] == kind).any()]:
         who = books.disposition[books.disposition.index.get_level_values("kind") == kind]
         what = books.excluded_by[test & (books.table["kind"] == kind)]
         participants, trials = len(who), len(what)
-        for step in steps:
+        for step in _steps(plan):
             n_participants, n_trials = int((who == step).sum()), int((what == step).sum())
             participants, trials = participants - n_participants, trials - n_trials
             rows.append((kind, step, criterion(step, plan, kind), n_participants, n_trials, participants, trials))
@@ -228,7 +236,8 @@ def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
         "started_at",
         "completed_at",
     ]
-    sessions = marked[[*columns, "session"]].assign(who=table["who"]).drop_duplicates(["who", "session"])
+    first_of_session = table[["who", "session"]].drop_duplicates().index
+    sessions = marked.loc[first_of_session, [*columns, "session"]].assign(who=table["who"])
     in_order = sessions.sort_values(["completed_at", "session"], na_position="last")
     first = in_order.drop_duplicates("who").set_index("who").reindex(who)
     described = pd.concat([first[columns], counts.fillna(0).astype("int64")], axis=1)
@@ -238,13 +247,13 @@ def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
     return described.reset_index(drop=True)
 
 
-def _refuse_two_completed_sessions(trials: pd.DataFrame) -> None:
-    of_people = (trials["kind"] != "model") & (trials["status"] == "completed")
-    sessions = trials.loc[of_people, ["participant", "session"]].drop_duplicates()
-    twice = sessions["participant"][sessions["participant"].duplicated()]
+def _refuse_two_completed_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> None:
+    of_people = (table["kind"] != "model") & (table["status"] == "completed")
+    sessions = table.loc[of_people, ["who", "session"]].drop_duplicates()
+    twice = sessions["who"][sessions["who"].duplicated()]
     if not twice.empty:
-        names = " and ".join(sorted(sessions["session"][sessions["participant"] == twice.iloc[0]]))
+        names = " and ".join(sorted(sessions["session"][sessions["who"] == twice.iloc[0]]))
         raise InputError(
-            f"participant `{twice.iloc[0]}` completed the study more than once (sessions {names}); "
-            "decide which session counts; the exclusion rule `duplicates` keeps the first."
+            f"participant `{trials['participant'].loc[twice.index[0]]}` completed the study more than once "
+            f"(sessions {names}); decide which session counts; the exclusion rule `duplicates` keeps the first."
         )

@@ -6,6 +6,7 @@ They are recorded for whoever reads the data. Nothing is left out for them unles
 import json
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import PATTERNS
@@ -42,13 +43,10 @@ def patterns(trials: pd.DataFrame) -> pd.DataFrame:
 def _implausibly_fast(trials: pd.DataFrame) -> pd.Series:
     judged = (trials["kind"] != "model") & trials["rt_ms"].notna()
     tasks, contents = trials["task"][judged].tolist(), trials["content"][judged].tolist()
-    fastest_ms: dict[int, float] = {}  # by the identity of a content, which trials of one item share
-    for task, content in zip(tasks, contents, strict=True):
-        if id(content) not in fastest_ms:
-            fastest_ms[id(content)] = FASTEST_CHOICE_MS + FASTEST_MS_PER_WORD * _n_words(task, content)
-    limits = np.array([fastest_ms[id(content)] for content in contents], dtype="float64")
-    fast = pd.Series(trials["rt_ms"][judged].to_numpy() < limits, index=trials.index[judged], dtype="boolean")
-    return fast.reindex(trials.index)
+    number, first = _objects(contents)  # trials of one item share its content
+    limits = [FASTEST_CHOICE_MS + FASTEST_MS_PER_WORD * _n_words(tasks[row], contents[row]) for row in first]
+    fast = trials["rt_ms"][judged].to_numpy() < np.array(limits, dtype="float64")[number]
+    return pd.Series(fast, index=trials.index[judged], dtype="boolean").reindex(trials.index)
 
 
 def _n_words(task: str, content: dict[str, object]) -> int:
@@ -72,8 +70,17 @@ def _same_response_run(trials: pd.DataFrame) -> pd.Series:
     return pd.Series(runs, index=trials.index[answered], dtype="Int64").reindex(trials.index)
 
 
-def _numbered(answers: list[object]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def _numbered(answers: list[object]) -> npt.NDArray[np.int64]:
     """Return a number for each answer, the same for equal ones; `1`, `1.0` and `true` are different answers."""
+    number, first = _objects(answers)
     known: dict[object, int] = {}
-    texts = ((type(a), a) if isinstance(a, (str, int, float, bool)) else json.dumps(a) for a in answers)
-    return np.array([known.setdefault(text, len(known)) for text in texts], dtype="int64")
+    texts = [json.dumps(answers[row]) for row in first]
+    return np.array([known.setdefault(text, len(known)) for text in texts], dtype="int64")[number]
+
+
+def _objects(values: list[object]) -> tuple[npt.NDArray[np.intp], list[int]]:
+    """Return a number for each value, the same for one and the same object, and the first row of each."""
+    number, distinct = pd.factorize(np.fromiter(map(id, values), dtype="int64", count=len(values)))
+    first = np.zeros(len(distinct), dtype="int64")
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    return number, first.tolist()

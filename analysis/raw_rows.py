@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import LATER_COLUMNS, VIEW_COLUMNS
@@ -23,18 +24,15 @@ PATIENCE_S = 5.0
 LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}
 
-OF_SESSION = ("session", "study", "study_version", "battery", "participant", "kind", "source", "status", "group",
-              "seed", "started_at", "completed_at", "model", "model_version", "temperature", "run",
+OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
+              "started_at", "completed_at", "model", "model_version", "temperature", "run",
               "prompt_digest")  # fmt: skip
-OF_ITEM = ("item_id", "task", "factors", "content", "key")
+"""What a store says of a session, and so the same of each of its trials."""
+OF_ITEM = ("task", "factors", "content", "key")
+"""What a store says of an item of a battery, the same of each of its trials."""
 OF_TRIAL = tuple(column for column in VIEW_COLUMNS if column not in {*OF_SESSION, *OF_ITEM})
-AS_TAKEN = (*OF_SESSION, *OF_ITEM, *OF_TRIAL)
-"""The columns in the order in which they are taken: what is said of a session, of an item, and of one trial."""
-OFTEN_NEW = {"rt_ms", "fixation_ms", "shown_at", "received_at", "jspsych"}
+OFTEN_NEW = ("rt_ms", "fixation_ms", "shown_at", "received_at", "jspsych")
 """Columns in which hardly two trials have the same."""
-ITEM = len(OF_SESSION)
-TRIAL = ITEM + len(OF_ITEM)
-"""Where what is said of an item begins, and what of a trial."""
 ROWS_AT_ONCE = 200
 
 
@@ -108,12 +106,31 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
         if not present:
             raise InputError(f"{path}: this database has no view `trials`; name a store made by Equipoise.")
         _refuse_missing_columns(path, present)
-        columns = ", ".join(f'"{column}"' if column in present else "NULL" for column in AS_TAKEN)
-        rows = _Rows(lambda cell: cell)
+        store.execute("BEGIN")  # all that follows sees one state, whatever is collected meanwhile
+        names = {column: f'"{column}"' if column in present else "NULL" for column in VIEW_COLUMNS}
+        taken = _Columns(OF_TRIAL)
         # An aggregate function gets a row's cells in half the time of fetching them, which locks for each cell.
-        store.create_aggregate("taken", len(AS_TAKEN), lambda: rows)
-        store.execute(f"SELECT taken({columns}) FROM trials").fetchall()  # noqa: S608 - our own column names
-    return rows.table()
+        store.create_aggregate("taken", len(OF_TRIAL), lambda: taken)
+        store.execute(f"SELECT taken({', '.join(names[column] for column in OF_TRIAL)}) FROM trials").fetchall()  # noqa: S608
+        rows = taken.series()
+        session = rows["session"].cat.codes.to_numpy()
+        rows |= _looked_up(store, {column: names[column] for column in OF_SESSION}, rows, session)
+        battery_of_item = rows["battery"].cat.codes.to_numpy(dtype="int64") * (len(rows["item_id"].cat.categories) + 1)
+        item = battery_of_item + rows["item_id"].cat.codes.to_numpy()
+        rows |= _looked_up(store, {column: names[column] for column in OF_ITEM}, rows, item)
+    return pd.DataFrame({column: rows[column] for column in VIEW_COLUMNS}, copy=False)
+
+
+def _looked_up(
+    store: sqlite3.Connection, names: dict[str, str], rows: dict[str, pd.Series], group: npt.NDArray[Any]
+) -> dict[str, pd.Series]:
+    """Return the columns in which the rows of a group are the same, looked up at the first row of each."""
+    number, _ = pd.factorize(group)
+    first = np.unique(number, return_index=True)[1]
+    trials = zip(rows["session"].iloc[first], rows["trial_index"].iloc[first], strict=True)
+    one_row = f"SELECT {', '.join(names.values())} FROM trials WHERE session IS ? AND trial_index IS ?"  # noqa: S608
+    found = [store.execute(one_row, trial).fetchone() for trial in trials]
+    return {column: _categories([row[place] for row in found], number) for place, column in enumerate(names)}
 
 
 def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
@@ -130,7 +147,7 @@ def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
 
 
 def _rows_of_csv(path: Path) -> pd.DataFrame:
-    rows = _Rows(lambda cell: unguarded(cell) or None)
+    rows = _Columns(VIEW_COLUMNS, lambda cell: unguarded(cell) or None)
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -138,7 +155,7 @@ def _rows_of_csv(path: Path) -> pd.DataFrame:
             header = next(reader, [])
             _refuse_missing_columns(path, header)
             place = {column: number for number, column in enumerate(header)}
-            in_order = itemgetter(*(place.get(column, -1) for column in AS_TAKEN))
+            in_order = itemgetter(*(place.get(column, -1) for column in VIEW_COLUMNS))
             for row in reader:
                 if len(row) != len(header) and row:
                     raise InputError(
@@ -153,30 +170,30 @@ def _rows_of_csv(path: Path) -> pd.DataFrame:
         raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}); export it again.") from error
     finally:
         csv.field_size_limit(limit)
-    return rows.table()
+    return pd.DataFrame(rows.series(), copy=False)
 
 
-class _Rows:
+class _Columns:
     """Rows on their way into columns. Cells that come again and again are kept once, so that many rows fit in memory.
 
     Parameters
     ----------
+    names
+        The columns, in the order of each row's cells.
     read
-        What a cell is read as.
+        What a cell is read as; itself, if nothing is given.
     """
 
-    def __init__(self, read: Callable[[Any], Any]) -> None:
+    def __init__(self, names: Sequence[str], read: Callable[[Any], Any] | None = None) -> None:
+        self._names = names
         self._read = read
-        self._sessions, self._items = _Groups(), _Groups()
-        self._repeated = {name: _Repeated(read) for name in OF_TRIAL if name not in OFTEN_NEW}
+        self._repeated = {name: _Repeated(read) for name in names if name not in OFTEN_NEW}
         self._new: dict[str, list[Any]] = {name: [] for name in OFTEN_NEW}
         self._waiting: list[tuple[Any, ...]] = []
 
     def step(self, *cells: Any) -> None:
-        """Take a row, in the order of `AS_TAKEN`."""
-        self._sessions.take(cells[:ITEM])
-        self._items.take(cells[ITEM:TRIAL])
-        self._waiting.append(cells[TRIAL:])
+        """Take a row."""
+        self._waiting.append(cells)
         if len(self._waiting) == ROWS_AT_ONCE:
             self._put_away()
 
@@ -184,75 +201,51 @@ class _Rows:
         """End the aggregate, as SQLite wants it; the rows stay here."""
         return 0
 
-    def table(self) -> pd.DataFrame:
-        """Return all rows taken."""
+    def series(self) -> dict[str, pd.Series]:
+        """Return the columns of all rows taken; nothing is kept here."""
         self._put_away()
-        columns = self._sessions.columns(OF_SESSION, self._read) | self._items.columns(OF_ITEM, self._read)
-        columns |= {name: repeated.column() for name, repeated in self._repeated.items()}
-        columns |= {name: pd.Series(self._new.pop(name), dtype=object) for name in OFTEN_NEW}
-        return pd.DataFrame({name: columns[name] for name in VIEW_COLUMNS}, copy=False)
+        return {
+            name: self._repeated.pop(name).column()
+            if name in self._repeated
+            else pd.Series(self._new.pop(name), dtype=object)
+            for name in self._names
+        }
 
     def _put_away(self) -> None:
-        for name, cells in zip(OF_TRIAL, zip(*self._waiting, strict=True), strict=False):
-            if name in OFTEN_NEW:
-                self._new[name].extend(map(self._read, cells))
-            else:
+        for name, cells in zip(self._names, zip(*self._waiting, strict=True), strict=False):  # no row, no columns
+            if name in self._repeated:
                 self._repeated[name].take(cells)
+            else:
+                self._new[name].extend(map(self._read, cells) if self._read else cells)
         self._waiting.clear()
-
-
-class _Groups:
-    """Cells that come together again and again, as all that is said of a session; each group of them is kept once."""
-
-    def __init__(self) -> None:
-        self._distinct: list[tuple[Any, ...]] = []
-        self._first_of: dict[Any, int] = {}
-        self._others: dict[tuple[Any, ...], int] = {}
-        self._numbers = array("i")
-
-    def take(self, cells: tuple[Any, ...]) -> None:
-        """Take the cells of a row; the first of them is the name of a group, unless two groups have one name."""
-        number = self._first_of.setdefault(cells[0], len(self._distinct))
-        if number < len(self._distinct) and self._distinct[number] != cells:
-            number = self._others.setdefault(cells, len(self._distinct))
-        if number == len(self._distinct):
-            self._distinct.append(cells)
-        self._numbers.append(number)
-
-    def columns(self, names: Sequence[str], read: Callable[[Any], Any]) -> dict[str, pd.Series]:
-        """Return the columns of all rows taken."""
-        return {
-            name: _categories([read(group[place]) for group in self._distinct], self._numbers)
-            for place, name in enumerate(names)
-        }
 
 
 class _Repeated(dict[Any, int]):
     """Cells of a column that come again and again, and the number of what each is read as."""
 
-    def __init__(self, read: Callable[[Any], Any]) -> None:
+    def __init__(self, read: Callable[[Any], Any] | None) -> None:
         self._read = read
         self._distinct: list[Any] = []
         self._numbers = array("i")
 
     def __missing__(self, cell: Any) -> int:
         self[cell] = number = len(self._distinct)
-        self._distinct.append(self._read(cell))
+        self._distinct.append(self._read(cell) if self._read else cell)
         return number
 
     def take(self, cells: Iterable[Any]) -> None:
-        """Take cells of the next rows."""
+        """Take the cells of further rows."""
         self._numbers.extend(map(self.__getitem__, cells))
 
     def column(self) -> pd.Series:
-        """Return the column of all rows taken."""
-        return _categories(self._distinct, self._numbers)
+        """Return the cells of all rows taken."""
+        return _categories(self._distinct, np.array(self._numbers))
 
 
-def _categories(values: list[Any], numbers: "array[int]") -> pd.Series:
+def _categories(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
     """Return the value of each number; the values may repeat and be missing."""
     codes, categories = pd.factorize(pd.Series(values, dtype=object))
-    return pd.Series(pd.Categorical.from_codes(codes[np.array(numbers)], categories, validate=False), copy=False)
+    return pd.Series(pd.Categorical.from_codes(codes[number], categories, validate=False), copy=False)
 
 
 def _refuse_missing_columns(path: Path, present: list[str]) -> None:

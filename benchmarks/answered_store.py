@@ -121,17 +121,20 @@ def _responses(study: Study, plans: list[Plan], n_people: int, rng: np.random.Ge
         trials = plan.trials[: len(plan.trials) // 2] if _withdrew(number) else plan.trials
         right = rng.random(len(trials)) < rng.beta(6, 3)
         rts_ms = np.round(rng.lognormal(10.3, 0.5, len(trials)), 1)
+        frame_ms = round(rng.normal(16.67, 0.02), 2)
+        fixations_ms = np.round(12 * frame_ms + rng.normal(0, 0.2, len(trials)), 1)
         now = BEGAN + timedelta(seconds=7 * number)
         began = now
-        for trial, is_right, rt_ms in zip(trials, right.tolist(), rts_ms.tolist(), strict=True):
+        drawn = zip(trials, right.tolist(), rts_ms.tolist(), fixations_ms.tolist(), strict=True)
+        for trial, is_right, rt_ms, fixation_ms in drawn:
             now += timedelta(milliseconds=rt_ms + 200)
             answer = items[trial.item_id].key
             if trial.phase is Phase.TEST and not is_right:
                 answer = answers[trial.item_id][int(rng.integers(len(answers[trial.item_id])))]
             noted = {**ANSWER_OF_A_BROWSER, "time_elapsed_ms": (now - began).total_seconds() * 1000}
             at = now.isoformat(timespec="milliseconds")
-            yield (session, trial.trial_index, 1, f"{session}-{trial.trial_index}", json.dumps(answer), rt_ms, 200.1,
-                   12, 12, 16.67, at, "presented", at, 0, 0, 1, 1, "key",
+            yield (session, trial.trial_index, 1, f"{session}-{trial.trial_index}", json.dumps(answer), rt_ms,
+                   fixation_ms, 12, 12, frame_ms, at, "presented", at, 0, 0, 1, 1, "key",
                    '{"hidden":1,"away_ms":900}' if is_right and number % 20 == 0 else None,
                    json.dumps(noted, separators=(",", ":")), "")  # fmt: skip
     for run, accuracy in RUNS.items():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,7 +50,8 @@ def drawn_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed: int
     >>> means.tolist(), (counts / 100_000).round(2).tolist()
     ([1.0, 2.0, 3.0], [0.25, 0.5, 0.25])
     """
-    rows, n_alike = np.unique(np.asarray(values, dtype="float64"), axis=0, return_counts=True)
+    alike = pd.DataFrame(np.asarray(values, dtype="float64")).groupby(list(range(values.shape[1]))).size()
+    rows, n_alike = alike.index.to_frame().to_numpy(), alike.to_numpy()
     generator = np.random.default_rng(seed)
     at_once = max(1, _NUMBERS_AT_ONCE // len(rows))
     sums = [

@@ -34,10 +34,12 @@ def mixed(view, session, row):
     return view(
         session(participant="007", factors={"condition": "01", "level": 1}),
         row(participant="007", trial_index=9, phase="practice", item_id="p", response=3),
-        session(kind="model", run="Model A", n_test=3, n_correct=2, factors={"condition": "1", "level": 2}),
-        row(kind="model", run="Model A", trial_index=9, item_id="i9", response="I refuse", valid=0, imported_correct=0),
-        row(participant="008", trial_index=3, response=None, rt_ms=None),
-    )
+        session(kind="model", run="Model A", n_test=3, n_correct=2, battery="c" * 64,
+                factors={"condition": "1", "level": 2}),
+        row(kind="model", run="Model A", trial_index=9, item_id="i9", response="I refuse", valid=0, imported_correct=0,
+            battery="c" * 64),
+        row(participant="008", trial_index=3, item_id="i10", response=None, rt_ms=None),
+    )  # fmt: skip
 
 
 def test_answers_are_scored_anew_by_the_tasks_own_grader(view, row):

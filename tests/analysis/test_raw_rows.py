@@ -46,17 +46,29 @@ def test_cells_are_as_they_were_written_and_empty_ones_missing(both, view, sessi
             assert cells == written
 
 
-def test_what_one_name_stands_for_twice_is_kept_apart(both, view, row):
-    """The same item and session with other contents and labels, which is for others to judge."""
+def test_what_one_name_stands_for_twice_in_a_csv_is_kept_apart(both, view, row):
+    """The same item and session with other contents and labels, which a store cannot hold, is for others to judge."""
     other = {"text": "", "prompt": "Another?", "options": ["a", "b"]}
     rows = view(
         row(trial_index=0), row(trial_index=1, content=other), row(trial_index=2),
         row(trial_index=3, content=other, battery="c" * 64), row(trial_index=4, status="active"),
     )  # fmt: skip
+    _, found = both(rows)
+    assert found["content"].astype(object).tolist() == rows["content"].tolist()
+    assert found["battery"].astype(object).tolist() == rows["battery"].tolist()
+    assert found["status"].astype(object).tolist() == rows["status"].tolist()
+
+
+def test_items_of_the_same_name_in_several_batteries_keep_their_own_contents(both, view, row):
+    other = {"text": "", "prompt": "Another?", "options": ["a", "b"]}
+    rows = view(
+        row(participant="P1", trial_index=0, item_id="i1"), row(participant="P1", trial_index=1, item_id="i2"),
+        row(participant="P2", trial_index=0, item_id="i1", content=other, battery="c" * 64),
+        row(participant="P3", trial_index=5, item_id="i2", status="active"),
+    )  # fmt: skip
     for found in both(rows):
-        assert found["content"].astype(object).tolist() == rows["content"].tolist()
-        assert found["battery"].astype(object).tolist() == rows["battery"].tolist()
-        assert found["status"].astype(object).tolist() == rows["status"].tolist()
+        for column in ("content", "battery", "status", "participant"):
+            assert found[column].astype(object).tolist() == rows[column].tolist()
 
 
 def test_more_rows_than_are_put_away_at_once_keep_their_order(both, view, session, monkeypatch):
