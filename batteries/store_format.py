@@ -5,6 +5,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m002_places_and_checksums",
     "m003_visits_signals_demographics",
     "m004_timing_of_every_answer",
+    "m005_occasions",
 )
 """Names of the schema's versions: the server applies them, the analysis refuses what it does not know."""
 

@@ -2,11 +2,22 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+
+
+def _in_utc(at: datetime) -> datetime:
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("this time is before the year 1 or after the year 9999 in UTC.") from None
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+"""A time by a client's clock, which is a time in UTC too."""
 
 
 class Kind(StrEnum):
@@ -77,6 +88,34 @@ class FoundDevice(BaseModel):
     automation: bool = Field(description="Whether the browser says that a program drives it.")
 
 
+class LabDevice(BaseModel):
+    """What a laboratory's program found of the machine when it opened the session."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    width_px: int = Field(ge=1, le=100_000, description="Width of the window, in pixels of the screen.")
+    height_px: int = Field(ge=1, le=100_000, description="Height of the window, in pixels of the screen.")
+    full_screen: bool = Field(description="Whether the window takes the whole screen.")
+    screen: int = Field(ge=0, le=1_000, description="Number of the screen, from 0.")
+    monitor: str | None = Field(
+        default=None, max_length=200, description="Name of the PsychoPy monitor; None if none was named."
+    )
+    nominal_hz: float | None = Field(
+        default=None, gt=0, le=10_000, description="Refresh rate that the screen's mode names, in Hz; None if unknown."
+    )
+    measured_hz: float | None = Field(default=None, gt=0, le=10_000, description="Refresh rate as measured, in Hz.")
+    frame_ms: float | None = Field(default=None, gt=0, le=10_000, description="Frame interval, as measured, in ms.")
+    is_synchronised: bool = Field(description="Whether flips wait for the screen.")
+    pacing: Literal["frames", "clock"] = Field(
+        description="Whether the fixation is timed by counting frames, or by the clock where flips do not wait."
+    )
+    keyboard: Literal["ptb", "iohub", "event"] = Field(description="The backend of PsychoPy that stamps key presses.")
+    psychopy_version: str = Field(max_length=100, description="Version of PsychoPy.")
+    python_version: str = Field(max_length=100, description="Version of Python.")
+    platform: str = Field(max_length=200, description="The operating system with its version.")
+    text_font: str = Field(max_length=200, description="The font of the texts.")
+
+
 class Signals(BaseModel):
     """What happened beside the answer between a trial's begin and its answer. Recorded, never acted upon."""
 
@@ -141,11 +180,12 @@ class Response(BaseModel):
     frame_ms: float | None = Field(
         default=None, gt=0, le=10_000, description="The display's frame interval, as measured, in ms."
     )
-    shown_at: AwareDatetime | None = Field(default=None, description="Stimulus onset by the client's clock, UTC.")
-    onset_source: Literal["presented", "painted"] | None = Field(
+    shown_at: Moment | None = Field(default=None, description="Stimulus onset by the client's clock, UTC.")
+    onset_source: Literal["presented", "painted", "flip"] | None = Field(
         default=None,
         description="Where the onset comes from: `presented`, the browser's stamp of the frame on the screen; "
-        "`painted`, the moment after it was painted, where the browser has no such stamp.",
+        "`painted`, the moment after it was painted, where the browser has no such stamp; "
+        "`flip`, the moment after the flip of a laboratory's window.",
     )
     frames_dropped: int | None = Field(
         default=None, ge=0, le=1_000_000, description="Frames missed during the fixation."
@@ -155,14 +195,6 @@ class Response(BaseModel):
     )
     signals: Signals | None = Field(default=None, description="What else happened during the trial; None if nothing.")
     jspsych: JsPsychData | None = Field(default=None, description="What jsPsych itself notes of the trial.")
-
-    @field_validator("shown_at")
-    @classmethod
-    def _is_a_time_in_utc_too(cls, at: datetime | None) -> datetime | None:
-        try:
-            return at.astimezone(UTC) if at else None
-        except OverflowError:
-            raise ValueError("this time is before the year 1 or after the year 9999 in UTC.") from None
 
 
 class RunResponse(Response):

@@ -7,6 +7,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from experiment.study import Study
 from server.context import Context, context
 from server.headers import StrictHeaders
+from server.laboratory import laboratory
 from server.logs import logger
 from server.metrics import figures, measure
 from server.operations import operations
@@ -46,6 +47,7 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     measure(app)
     app.before_request(_read_body)
     app.register_blueprint(participants)
+    app.register_blueprint(laboratory)
     app.register_blueprint(withdrawal)
     app.register_blueprint(researchers, url_prefix="/researcher")
     app.register_blueprint(operations)

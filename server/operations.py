@@ -1,12 +1,10 @@
 """For whoever runs the server: is it alive, is it ready, and in figures."""
 
-import hmac
-
-from flask import Blueprint, Response, jsonify, request
-from werkzeug.exceptions import Forbidden
+from flask import Blueprint, Response, jsonify
 
 from server.context import context
 from server.metrics import exposition
+from server.researchers import require_token
 
 operations = Blueprint("operations", __name__)
 
@@ -27,10 +25,6 @@ def ready() -> Response:
 @operations.get("/metrics")
 def metrics() -> Response:
     """Give the figures to whoever shows the researcher's token."""
-    context().limits.refuse_guessing()
-    expected = f"Bearer {context().secrets.researcher_token}"
-    if not hmac.compare_digest(request.headers.get("Authorization", "").encode(), expected.encode()):
-        context().limits.count_wrong_key()
-        raise Forbidden("Send the header `Authorization: Bearer ` with the token in the file `researcher-token`.")
+    require_token()
     text = exposition(context().study, context().store)
     return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")

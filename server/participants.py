@@ -8,28 +8,30 @@ import gzip
 import hashlib
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from flask import Blueprint, Response, jsonify, render_template, request, send_from_directory
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from werkzeug.exceptions import HTTPException, NotFound
 
 from batteries.errors import InputError
-from batteries.reading import describe
 from batteries.tasks import task_named
 from experiment import records
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
 from server import entry, practice, sent
 from server.attention import has_passed_checks
+from server.bodies import BadRequest, read_body
 from server.context import context
 from server.logs import logger
 from server.metrics import figures
 from server.store import (
     NOTHING_PASSED_OVER,
     Identity,
+    Place,
     Refusal,
     Release,
     SessionPlan,
@@ -40,15 +42,7 @@ from server.store import (
 
 participants = Blueprint("participants", __name__, template_folder="templates")
 
-Model = TypeVar("Model", bound=BaseModel)
-
 MAX_RESPONSES_AT_ONCE = 100
-
-
-class BadRequest(HTTPException):
-    """A request whose body does not fit; the description says why."""
-
-    code = 422
 
 
 class NoSession(HTTPException):
@@ -91,6 +85,17 @@ class Opening(BaseModel):
     device: records.FoundDevice | None = Field(default=None, description="What the session is opened on.")
 
 
+class LabOpening(BaseModel):
+    """Body of `POST /api/visit` for a session in a laboratory."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    visit_id: str = Field(
+        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
+    )
+    device: records.LabDevice | None = Field(default=None, description="What the session is opened on.")
+
+
 class AboutPerson(BaseModel):
     """Body of `POST /api/demographics`."""
 
@@ -110,6 +115,16 @@ class Answers(BaseModel):
     session: str = Field(description="The session that the answers belong to, as `GET /api/session` names it.")
     responses: tuple[records.Response, ...] = Field(
         min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Answers to the next trials, in their order."
+    )
+
+
+class Completion(BaseModel):
+    """Body of `POST /api/complete`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    completed_at: records.Moment | None = Field(
+        default=None, description="When the last answer was in, of a session in the laboratory; else not given."
     )
 
 
@@ -173,13 +188,14 @@ def study_texts() -> Response:
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
     """Begin a session, after consent; somebody who has one gets that one."""
-    body = _body(Start)
+    body = read_body(Start)
     study, store = context().study, context().store
     if body.consent_digest != sent.consent_digest(study):
         raise BadRequest(study.words.say("consent_changed"))
     under_way = _find_session()
     if under_way and under_way.session.status is Status.ACTIVE and under_way.plan.kind is body.kind:
-        return _session_json(store.open_session(study, _digest(_token()), Visit(body.start_id, body.device))), 200
+        opened = store.open_session(study, digest_of_token(_token()), Visit(body.start_id, body.device))
+        return jsonify(session_json(opened)), 200
     context().limits.count_start()
     token = secrets.token_urlsafe(32)
     stored = store.start_session(
@@ -188,15 +204,15 @@ def start() -> tuple[Response, int]:
             body.start_id,
             body.kind,
             Source.WEB,
-            _digest(token),
+            digest_of_token(token),
             body.consent_digest,
             _required_identity(body.kind),
             body.device,
         ),
     )
     logger.info("session begun", extra={"session": stored.plan.session, "group": stored.session.group})
-    response = _session_json(stored)
-    entry.SESSION_COOKIE.send(response, token, _cookie_max_age_s())
+    response = jsonify(session_json(stored))
+    entry.SESSION_COOKIE.send(response, token, cookie_max_age_s())
     return response, 201
 
 
@@ -206,25 +222,25 @@ def session() -> Response:
     stored = _session()
     if stored.session.status is Status.ACTIVE and stored.ended_for is None:
         context().store.resume_session(context().study, stored.plan.session)
-    return _session_json(stored)
+    return jsonify(session_json(stored))
 
 
 @participants.post("/api/visit")
 def visit() -> Response:
     """Note that the session was opened again, and say how it goes on by the study's rules."""
     before = _session()
-    body = _body(Opening)
-    stored = context().store.open_session(context().study, _digest(_token()), Visit(body.visit_id, body.device))
+    body = read_body(LabOpening) if before.session.source is Source.LAB else read_body(Opening)
+    stored = context().store.open_session(context().study, digest_of_token(_token()), Visit(body.visit_id, body.device))
     if stored.plan.session != before.plan.session:
         logger.info("session begun again", extra={"session": stored.plan.session, "group": stored.session.group})
-    return _session_json(stored)
+    return jsonify(session_json(stored))
 
 
 @participants.post("/api/demographics")
 def demographics() -> Response:
     """Store what somebody says about themselves, once."""
     plan = _session().plan
-    body = _body(AboutPerson)
+    body = read_body(AboutPerson)
     if body.session != plan.session:
         raise Refusal("other_session")
     questions = {question.name: question for question in context().study.demographics}
@@ -242,12 +258,12 @@ def demographics() -> Response:
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
     """Store answers, all or none; to a practice trial's, say what was right."""
-    parts, token_digest = context(), _digest(_token())
+    parts, token_digest = context(), digest_of_token(_token())
     plan = parts.store.find_plan(token_digest)
     if plan is None:
         raise NoSession()
     parts.limits.count_request(plan.session)
-    body = _body(Answers)
+    body = read_body(Answers)
     if body.session != plan.session:
         plan = _session().plan  # whoever is known no longer hears that first; somebody may have begun again
     if body.session != plan.session:
@@ -267,12 +283,13 @@ def respond() -> tuple[Response, int]:
 @participants.post("/api/complete")
 def complete() -> Response:
     """Close a session whose answers are all there, and give the completion code."""
-    _body(Nothing)
+    body = read_body(Completion)
     stored = _session()
     plan, store = stored.plan, context().store
     answers = store.answers(plan.session)
     if stored.session.status is not Status.COMPLETED:
-        store.complete_session(context().study, plan.session, has_passed_checks(plan, answers))
+        passed_checks = has_passed_checks(plan, answers)
+        store.complete_session(context().study, plan.session, passed_checks, body.completed_at)
         logger.info("session completed", extra={"session": plan.session})
     return jsonify(sent.completion_json(plan, answers))
 
@@ -280,7 +297,7 @@ def complete() -> Response:
 @participants.post("/api/withdraw")
 def withdraw() -> Response:
     """Delete the session's answers, as the participant asks."""
-    _body(Nothing)
+    read_body(Nothing)
     plan = _session().plan
     context().store.withdraw_session(plan.session)
     logger.info("session withdrawn", extra={"session": plan.session})
@@ -309,12 +326,13 @@ def _required_identity(kind: Kind) -> Identity | None:
     return identity
 
 
-def _cookie_max_age_s() -> int:
+def cookie_max_age_s() -> int:
+    """Return for how long a session's cookie is good."""
     return context().settings.session_days * 24 * 3600
 
 
 def _token() -> str:
-    token = entry.SESSION_COOKIE.read(_cookie_max_age_s())
+    token = entry.SESSION_COOKIE.read(cookie_max_age_s())
     if token is None:
         raise NoSession()
     return token
@@ -329,7 +347,7 @@ def _find_session() -> StoredSession | None:
 
 def _session() -> StoredSession:
     token = _token()
-    stored = context().store.find_session(_digest(token))
+    stored = context().store.find_session(digest_of_token(token))
     if stored is None:
         raise NoSession()
     context().limits.count_request(stored.plan.session)
@@ -388,30 +406,18 @@ def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] |
     return said
 
 
-def _session_json(stored: StoredSession) -> Response:
+def session_json(stored: StoredSession) -> dict[str, Any]:
+    """Return what is sent of a session, once it is seen to that a practice that was not passed has ended it."""
     store, plan = context().store, stored.plan
     answers = store.answers(plan.session) if sent.needs_answers(stored) else None
     judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
     if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
         # The server stopped between the last answer of the practice and the note of its end.
         store.release_place(plan.session, Release.PRACTICE)
-        stored = _session()
-    return jsonify(sent.session_json(stored, answers))
+        stored = replace(stored, place=Place.RELEASED, release_reason=Release.PRACTICE)
+    return sent.session_json(stored, answers)
 
 
-def _body(model: type[Model]) -> Model:
-    _require_json()
-    try:
-        return model.model_validate_json(request.get_data(), strict=True)
-    except ValidationError as error:
-        raise BadRequest(describe(error, model)) from None
-
-
-def _require_json() -> None:
-    # A form on another site can post to us with the participant's cookie, but not with this content type.
-    if request.mimetype != "application/json":
-        raise BadRequest("The request must be application/json.")
-
-
-def _digest(token: str) -> str:
+def digest_of_token(token: str) -> str:
+    """Return the digest by which the store knows a token."""
     return hashlib.sha256(token.encode()).hexdigest()

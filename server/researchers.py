@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 
-from flask import Blueprint, Response, redirect, render_template, url_for
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from werkzeug.exceptions import Forbidden
 
 from server.context import context
@@ -41,6 +41,15 @@ def progress() -> str:
 def style() -> Response:
     """The page's style sheet (the content security policy forbids styles inside the page)."""
     return Response(render_template("progress.css"), mimetype="text/css")
+
+
+def require_token() -> None:
+    """Refuse a request of a program that does not show the researcher's token."""
+    context().limits.refuse_guessing()
+    expected = f"Bearer {context().secrets.researcher_token}"
+    if not hmac.compare_digest(request.headers.get("Authorization", "").encode(), expected.encode()):
+        context().limits.count_wrong_key()
+        raise Forbidden("Send the header `Authorization: Bearer ` with the token in the file `researcher-token`.")
 
 
 def _cookie_value() -> str:

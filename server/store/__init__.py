@@ -2,12 +2,14 @@
 
 `contract` says what a store promises, `opened` opens one; `sqlite` is the embedded one, `postgres` the one for many
 servers. Both keep the contract by the same statements (`sql_store`): `sessions`, `answers`, `runs`, `assignment` with
-its `log`, `identities`, `registry`; `checksums` chains what is kept, so that `verifying` can tell whether all is there.
+its `log`, `identities`, `registry`, `adoption` of what was taken elsewhere; `checksums` chains what is kept, so that
+`verifying` can tell whether all is there.
 """
 
 from server.store.contract import (
     NOTHING_PASSED_OVER,
     AddedRun,
+    Adopted,
     Conflict,
     Identity,
     NotYourSession,
@@ -27,6 +29,7 @@ from server.store.sqlite import SqliteStore
 __all__ = [
     "NOTHING_PASSED_OVER",
     "AddedRun",
+    "Adopted",
     "Conflict",
     "Identity",
     "NotYourSession",

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from experiment.records import Kind, Status
+from experiment.records import Kind, Source, Status
 from experiment.recruitment import Recruitment
-from server.store.contract import Conflict, Place, Release, StudyFull
+from server.store.contract import REGAINED_AFTER, Adopted, Conflict, Place, Release, StudyFull
 from server.store.database import Database
 from server.store.log import Log
 from server.store.times import minutes_ago, now
@@ -23,7 +23,7 @@ class GroupPlaces:
 
     group: int
     n_begun: int
-    """Sessions ever begun; also the seed of the latest."""
+    """Sessions ever begun; also the seed of the latest, unless there are some that were taken elsewhere."""
     n_reserved: int
     n_confirmed: int
     is_open: bool
@@ -89,28 +89,101 @@ def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> Study
     return None if choose_group(after_release, recruitment) is not None else _why_full(after_release, recruitment)
 
 
-def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str) -> tuple[int, int]:
+def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted: int | None = None) -> tuple[int, int]:
     """Reserve a place for a new session and return its group and seed.
 
     Raises
     ------
     StudyFull
         If there is none.
+    Conflict
+        If there is none in the group that is wanted, or no such group.
     """
-    if kind is Kind.SIMULATED:
-        # Dealt in turn, and never against a quota: so that a simulation can be repeated.
-        groups = read_places(log.db, log.study_digest, kind)
-        chosen: int | None = min(groups, key=lambda group: (group.n_begun, group.group)).group
-    else:
+    if kind is Kind.HUMAN:
         release_expired(log, recruitment)
-        groups = read_places(log.db, log.study_digest, kind)
+    groups = read_places(log.db, log.study_digest, kind)
+    if wanted is not None:
+        group = _group_with_room(groups, wanted, kind, recruitment)
+    elif kind is Kind.SIMULATED:
+        # Dealt in turn, and never against a quota: so that a simulation can be repeated.
+        group = min(groups, key=lambda group: (group.n_begun, group.group))
+    else:
         chosen = choose_group(groups, recruitment)
-    if chosen is None:
-        raise _why_full(groups, recruitment)
-    seed = groups[chosen - 1].n_begun + 1
-    _count(log, kind, chosen, n_begun=1, n_reserved=1)
-    log.write("reserved", session, kind=kind, group=chosen, seed=seed, **_numbers(groups, recruitment))
-    return chosen, seed
+        if chosen is None:
+            raise _why_full(groups, recruitment)
+        group = groups[chosen - 1]
+    seed = _next_seed(log, kind, group)
+    _count(log, kind, group.group, n_begun=1, n_reserved=1)
+    asked_for = {} if wanted is None else {"wanted": wanted}
+    numbers = _numbers(groups, recruitment)
+    log.write("reserved", session, kind=kind, group=group.group, seed=seed, **asked_for, **numbers)
+    return group.group, seed
+
+
+def _group_with_room(groups: Sequence[GroupPlaces], wanted: int, kind: Kind, recruitment: Recruitment) -> GroupPlaces:
+    group = _group_numbered(groups, wanted)
+    if kind is Kind.SIMULATED:
+        return group
+    if not group.is_open:
+        raise Conflict(f"Group {wanted} is closed for new participants; open it, or leave the group to Equipoise.")
+    if _is_filled(group, recruitment):
+        raise Conflict(
+            f"Group {wanted} is full: {group.n_confirmed} have completed, {group.n_reserved} are under way, and its "
+            f"quota is {recruitment.quota_per_group}; raise the quota, or leave the group to Equipoise."
+        )
+    n_taken = sum(group.n_taken for group in groups)
+    if recruitment.quota is not None and n_taken >= recruitment.quota:
+        raise Conflict(
+            f"Group {wanted} has no room, as the study is full: {n_taken} have completed or are under way, and its "
+            f"quota is {recruitment.quota}; raise the quota."
+        )
+    return group
+
+
+def _group_numbered(groups: Sequence[GroupPlaces], number: int) -> GroupPlaces:
+    if not 1 <= number <= len(groups):
+        raise Conflict(f"There is no group {number} in this study; the groups are 1 to {len(groups)}.")
+    return groups[number - 1]
+
+
+def _next_seed(log: Log, kind: Kind, group: GroupPlaces) -> int:
+    """Return the seed of a group's next session: its number, or the next that no adopted session has."""
+    seed = group.n_begun + 1
+    while log.db.execute(
+        "SELECT 1 FROM sessions JOIN participants USING (participant) "
+        'WHERE study_digest = ? AND "group" = ? AND seed = ? AND kind = ?',
+        (log.study_digest, group.group, seed, kind.value),
+    ).fetchone():
+        seed += 1
+    return seed
+
+
+def adopt(log: Log, kind: Kind, adopted: Adopted, recruitment: Recruitment, **details: object) -> Place:
+    """Count a session that was taken elsewhere, and give it a place if there is room for it.
+
+    What somebody has answered is never refused: without room the session is one whose place another has.
+
+    Raises
+    ------
+    Conflict
+        If there is no such group.
+    """
+    _group_numbered(read_places(log.db, log.study_digest, kind), adopted.group)
+    has_room = _has_room_now(log, kind, adopted.group, recruitment)
+    place = Place.RESERVED if has_room else Place.RELEASED
+    numbers = _numbers(read_places(log.db, log.study_digest, kind), recruitment)
+    _count(log, kind, adopted.group, n_begun=1, n_reserved=int(has_room))
+    log.write(
+        "adopted",
+        adopted.session,
+        kind=kind,
+        group=adopted.group,
+        seed=adopted.seed,
+        place=place,
+        **details,
+        **numbers,
+    )
+    return place
 
 
 def reserve_in(log: Log, held: "HeldPlace", recruitment: Recruitment, session: str) -> int:
@@ -121,10 +194,10 @@ def reserve_in(log: Log, held: "HeldPlace", recruitment: Recruitment, session: s
     StudyFull
         If there is no room in it.
     """
-    if not _has_room_now(log, held, recruitment):
+    if not _has_room_now(log, held.kind, held.group, recruitment):
         raise StudyFull("place_given_away")
     groups = read_places(log.db, log.study_digest, held.kind)
-    seed = groups[held.group - 1].n_begun + 1
+    seed = _next_seed(log, held.kind, groups[held.group - 1])
     _count(log, held.kind, held.group, n_begun=1, n_reserved=1)
     numbers = _numbers(groups, recruitment)
     log.write("reserved", session, kind=held.kind, group=held.group, seed=seed, instead_of=held.session, **numbers)
@@ -159,23 +232,36 @@ class HeldPlace:
     place: Place
     release_reason: str | None
     has_all_answers: bool
+    source: Source
+    is_adopted: bool
+    """Whether it was begun elsewhere, and what was answered is not to be refused."""
 
 
 def held_place(db: Database, session: str) -> HeldPlace:
     """Return a session's place; under the log's lock nobody else changes it."""
-    name, kind, group, status, place, reason, n_missing = db.execute(
-        'SELECT session, kind, "group", status, place, release_reason, n_trials - n_answered '
+    name, kind, group, status, place, reason, n_missing, source, adopted_at = db.execute(
+        'SELECT session, kind, "group", status, place, release_reason, n_trials - n_answered, source, adopted_at '
         "FROM sessions JOIN participants USING (participant) WHERE session = ?",
         (session,),
     ).fetchone()
-    return HeldPlace(name, Kind(kind), group, Status(status), Place(place), reason, n_missing == 0)
+    return HeldPlace(
+        session=name,
+        kind=Kind(kind),
+        group=group,
+        status=Status(status),
+        place=Place(place),
+        release_reason=reason,
+        has_all_answers=n_missing == 0,
+        source=Source(source),
+        is_adopted=adopted_at is not None,
+    )
 
 
 def confirm(log: Log, held: HeldPlace, recruitment: Recruitment, completed_at: str) -> None:
-    """Confirm the place of somebody who has completed; one that timed out is theirs again if there is room."""
+    """Confirm the place of somebody who has completed; who lost or never had one has it if there is room."""
     if held.place is Place.RESERVED:
         _count(log, held.kind, held.group, n_reserved=-1, n_confirmed=1)
-    elif held.release_reason == Release.TIME_OUT and _has_room_now(log, held, recruitment):
+    elif held.release_reason in REGAINED_AFTER and _has_room_now(log, held.kind, held.group, recruitment):
         _count(log, held.kind, held.group, n_confirmed=1)
     else:
         reason = held.release_reason
@@ -200,7 +286,8 @@ def regain(log: Log, held: HeldPlace, recruitment: Recruitment) -> None:
         If there is no room, or the researcher has released the place.
     """
     if held.place is Place.RELEASED:
-        if held.release_reason != Release.TIME_OUT or not _has_room_now(log, held, recruitment):
+        may_return = held.release_reason in REGAINED_AFTER
+        if not may_return or not _has_room_now(log, held.kind, held.group, recruitment):
             raise StudyFull("place_given_away")
         _count(log, held.kind, held.group, n_reserved=1)
         log.write("regained", held.session, group=held.group)
@@ -238,13 +325,13 @@ def _release(log: Log, kind: Kind, session: str, group: int, place: Place, reaso
     log.write("released", session, group=group, because=reason, was=place, **details)
 
 
-def _has_room_now(log: Log, held: HeldPlace, recruitment: Recruitment) -> bool:
-    """Return whether there is a place in somebody's group, as a newcomer would find it."""
+def _has_room_now(log: Log, kind: Kind, number: int, recruitment: Recruitment) -> bool:
+    """Return whether there is a place in a group, as a newcomer would find it if it is open."""
     release_expired(log, recruitment)
-    if held.kind is Kind.SIMULATED:
+    if kind is Kind.SIMULATED:
         return True
-    groups = read_places(log.db, log.study_digest, held.kind)
-    group = next(group for group in groups if group.group == held.group)
+    groups = read_places(log.db, log.study_digest, kind)
+    group = next(group for group in groups if group.group == number)
     others = sum(group.n_taken for group in groups)
     return not _is_filled(group, recruitment) and (recruitment.quota is None or others < recruitment.quota)
 

@@ -24,12 +24,17 @@ N_FIRST_COLUMNS = 18
 TIMING_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source")
 """Those among the first that the earliest stores with checksums did not have, nor cover."""
 
-FIXED = """
+FIRST_FIXED = """
     session, participant, kind, study_digest, battery_digest, "group", seed, source, started_at, consent_digest,
     run, model, model_version, temperature, prompt_digest, parameters,
     CASE WHEN kind = 'model' THEN completed_at END
 """
-"""What of a session is fixed when it is stored, as columns of `SESSIONS`; those from `run` on are a model's."""
+"""What of a session was fixed before `m005`, as columns of `SESSIONS`; those from `run` on are a model's."""
+
+N_FIRST_FIXED = 17
+
+FIXED = f"{FIRST_FIXED}, occasion, adopted_at"
+"""What of a session is fixed when it is stored, as columns of `SESSIONS`; the last ones are a laboratory's."""
 
 SESSIONS = "sessions LEFT JOIN participants USING (participant) LEFT JOIN runs USING (session)"
 
@@ -91,6 +96,8 @@ def is_link_of_answer(checksum: str, previous: str, values: Sequence[Any]) -> bo
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:
     """Return the checksum with which a session's chain begins.
 
+    Later columns without a value are left out at the end, as in `link_answer`.
+
     Parameters
     ----------
     fixed
@@ -98,4 +105,7 @@ def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) ->
     plan
         Phase and item id of each trial, in order.
     """
-    return link("", [*fixed, *(list(trial) for trial in plan)])
+    n_covered = len(fixed)
+    while n_covered > N_FIRST_FIXED and fixed[n_covered - 1] is None:
+        n_covered -= 1
+    return link("", [*fixed[:n_covered], *(list(trial) for trial in plan)])

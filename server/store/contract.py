@@ -4,12 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from batteries.items import Item
 from experiment.plan import Phase
-from experiment.records import FoundDevice, Kind, Response, Run, Session, Source, Status
+from experiment.records import FoundDevice, Kind, LabDevice, Response, Run, Session, Source, Status
 from experiment.study import Study, StudyDefinition
 from experiment.texts import ENGLISH
 from server.store.database import Database
@@ -71,10 +72,15 @@ class Release(StrEnum):
     TOO_OLD = "too old to go on"
     RELOADED = "reloaded too often"
     RESTARTED = "begun again"
+    NO_ROOM = "no room"
+    """It never had a place: the session was taken elsewhere, and the group was full when it was brought here."""
 
 
 ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED, Release.RESTARTED)
 """Reasons after which a session that was not completed cannot be gone on with, by the study's own rules."""
+
+REGAINED_AFTER = (Release.TIME_OUT, Release.NO_ROOM)
+"""Reasons after which a session may have a place again, if there is room."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,8 @@ class StoredSession:
     n_visits: int
     has_demographics: bool
     """Whether the questions about the person have been answered."""
+    is_new: bool = field(default=False, compare=False)
+    """Whether the call that returned it has begun it."""
 
     @property
     def ended_for(self) -> Release | None:
@@ -129,10 +137,25 @@ class Identity:
     """Who somebody is to a panel, or whose personal link it is; kept apart from all answers."""
 
     source: str
-    """`panel` or `link`."""
+    """`panel`, `link` or `lab`."""
     external_id: str
     parameters: dict[str, str] = field(default_factory=dict)
     """What else came with the id, such as the panel's name of the submission."""
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """What a session is that was taken elsewhere, as by a laboratory without a connection."""
+
+    session: str
+    """Its name."""
+    participant: str
+    """Pseudonym that the person had there."""
+    group: int
+    seed: int
+    started_at: datetime
+    own_code: str | None = None
+    """By which the participant can have the answers deleted, as they were told; None if they were told none."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +172,14 @@ class SessionStart:
     """SHA-256 of the text that was agreed to; None where the study asks for no consent on the page."""
     identity: Identity | None = None
     """Who it is, where people do not come by an open link."""
-    device: FoundDevice | None = None
+    device: FoundDevice | LabDevice | None = None
     """What the session is taken on."""
+    occasion: int | None = None
+    """Which of the person's sessions in the laboratory it is, from 1; None where people take part once."""
+    group: int | None = None
+    """The group that is wanted; None for the one whose turn it is."""
+    adopted: Adopted | None = None
+    """What the session is, if it was taken elsewhere."""
 
     @property
     def visit(self) -> "Visit":
@@ -164,7 +193,7 @@ class Visit:
 
     visit_id: str
     """UUID made by the client; a retry with the same id is one visit."""
-    device: FoundDevice | None = None
+    device: FoundDevice | LabDevice | None = None
     """What it was opened on."""
 
 
@@ -220,7 +249,7 @@ class Event:
     at: str
     """UTC, ISO 8601."""
     event: str
-    """`registered`, `reserved`, `confirmed`, `released`, `regained`, `surplus`, `withdrew`, `closed`, `opened` ..."""
+    """`registered`, `reserved`, `adopted`, `confirmed`, `released`, `regained`, `surplus`, `withdrew`, `closed` ..."""
     session: str | None
     details: dict[str, Any]
     """Why, and the numbers on which the decision rests."""
@@ -262,15 +291,21 @@ class Store(ABC):
         """Reserve a place and begin a session in its group; see `server.store.assignment` for the choice of the group.
 
         The seed is the session's number within its kind and group, so that the plans of a whole study can be made
-        again without its data. The same start given twice begins one session, and so does the same identity; the
-        later token is then the valid one, and the study's rules for coming back hold (`open_session`).
+        again without its data; a seed that an adopted session has already is passed over. The same start given twice
+        begins one session, and so does the same identity on the same occasion; the later token is then the valid one,
+        and the study's rules for coming back hold (`open_session`). On another occasion the same person begins another
+        session. Who withdrew does not begin again, whatever the occasion.
+
+        A session that was taken elsewhere (`start.adopted`) is stored as it is, without a place if there is no room
+        for it. Given again, it is opened as it is by now, completed or withdrawn as may be; that is no visit.
 
         Raises
         ------
         StudyFull
             If there is no place.
         Conflict
-            If this person has withdrawn from the study.
+            If this person has withdrawn from the study, or has completed this occasion; if the group that is wanted
+            has no room, is not there, or is not the session's; if another session than the adopted one has its name.
         """
 
     @abstractmethod
@@ -280,6 +315,10 @@ class Store(ABC):
     @abstractmethod
     def find_session(self, token_digest: str) -> StoredSession | None:
         """Return the session that belongs to a token, or None."""
+
+    @abstractmethod
+    def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
+        """Return the session that somebody has begun on an occasion, or None."""
 
     @abstractmethod
     def find_plan(self, token_digest: str) -> SessionPlan | None:
@@ -327,8 +366,12 @@ class Store(ABC):
         """Store what somebody said about themselves; return whether it is the first time, as only that counts."""
 
     @abstractmethod
-    def complete_session(self, study: Study, session: str, passed_checks: bool) -> None:
+    def complete_session(
+        self, study: Study, session: str, passed_checks: bool, completed_at: datetime | None = None
+    ) -> None:
         """Mark a session as completed and confirm its place; again is the same as once.
+
+        A session in the laboratory may say when it was completed, as it may come here later.
 
         With `passed_checks` false the place is released instead, so that somebody else is recruited for it. A session
         whose place was given to another after a time-out completes too, without a place (`surplus` in the log).
@@ -336,7 +379,7 @@ class Store(ABC):
         Raises
         ------
         Conflict
-            If answers are missing, or the participant has withdrawn.
+            If answers are missing, the participant has withdrawn, or the session must not say when it was completed.
         """
 
     @abstractmethod
@@ -352,7 +395,8 @@ class Store(ABC):
 
         Beyond the rules' bounds the session ends (`StoredSession.ended_for`), or another one is begun by the same
         person in the same group, to which the token then belongs. Otherwise as `resume_session`. A session that is
-        over, or of which all is answered, is left as it is.
+        over, or of which all is answered, is left as it is. Visits of an adopted session break no rule: they were
+        allowed where it was taken.
 
         Raises
         ------
@@ -389,7 +433,7 @@ class Store(ABC):
 
     @abstractmethod
     def sessions_of(self, study: Study, external_id: str) -> list[SessionFound]:
-        """Return the sessions in this study of whom a panel, or a personal link, calls by this id."""
+        """Return the sessions in this study of whom a panel, a personal link or a laboratory calls by this id."""
 
     @abstractmethod
     def session_named(self, study: Study, session: str) -> SessionFound | None:
@@ -397,7 +441,7 @@ class Store(ABC):
 
     @abstractmethod
     def external_id(self, session: str) -> str | None:
-        """Return the id by which a panel, or a personal link, calls a session's participant; None if unknown."""
+        """Return the id by which a panel, a link or a laboratory calls a session's participant; None if unknown."""
 
     @abstractmethod
     def identities(self, study: Study) -> list[dict[str, Any]]:

@@ -19,14 +19,27 @@ def insert(db: Database, study: str, identity: Identity, participant: str) -> No
     )
 
 
-def session_of(db: Database, study: str, identity: Identity) -> tuple[str] | None:
-    """Return the session that this person has begun, in any version of the study."""
-    row: tuple[str] | None = db.execute(
-        "SELECT session FROM identities JOIN sessions USING (participant) "
-        "WHERE study = ? AND identities.source = ? AND external_id = ? ORDER BY started_at DESC LIMIT 1",
+def participant_of(db: Database, study: str, identity: Identity) -> str | None:
+    """Return the pseudonym of a person who is known; whoever else begins something for them waits."""
+    row = db.execute(
+        f"SELECT participant FROM identities WHERE study = ? AND source = ? AND external_id = ?{db.for_update}",
         (study, identity.source, identity.external_id),
     ).fetchone()
-    return row
+    return row[0] if row else None
+
+
+def session_of(db: Database, study: str, identity: Identity, occasion: int | None) -> str | None:
+    """Return the session that this person has begun, in any version of the study; of several a completed one.
+
+    Where people come on several occasions, it is that of this occasion.
+    """
+    rows = db.execute(
+        "SELECT session, occasion FROM identities JOIN sessions USING (participant) "
+        "WHERE study = ? AND identities.source = ? AND external_id = ? "
+        "ORDER BY CASE WHEN status = 'completed' THEN 0 ELSE 1 END, started_at DESC",
+        (study, identity.source, identity.external_id),
+    )
+    return next((session for session, of in rows.fetchall() if occasion in {None, of}), None)
 
 
 def sessions_of(db: Database, study: str, external_id: str) -> list[SessionFound]:
@@ -61,7 +74,8 @@ def identities(db: Database, study: str) -> list[dict[str, Any]]:
     """See `Store.identities`."""
     rows = db.execute(
         "SELECT identities.source, external_id, participant, session, status, completion_code, parameters, created_at "
-        "FROM identities JOIN sessions USING (participant) WHERE study = ? ORDER BY created_at, external_id",
+        "FROM identities JOIN sessions USING (participant) WHERE study = ? "
+        "ORDER BY created_at, external_id, started_at",
         (study,),
     )
     people = []

@@ -7,7 +7,7 @@ in SQLite.
 
 from server.store.view import TRIALS
 
-VERSION = "m004_timing_of_every_answer"
+VERSION = "m005_occasions"
 """Of SQLite's migrations, the one that these tables are equal to."""
 
 STATEMENTS = (
@@ -64,7 +64,12 @@ STATEMENTS = (
       ADD COLUMN IF NOT EXISTS missing TEXT, ADD COLUMN IF NOT EXISTS signals TEXT,
       ADD COLUMN IF NOT EXISTS jspsych TEXT
     """,
-    "ALTER TABLE sessions ADD COLUMN IF NOT EXISTS demographics TEXT",
+    """
+    ALTER TABLE sessions
+      ADD COLUMN IF NOT EXISTS demographics TEXT,
+      ADD COLUMN IF NOT EXISTS occasion INTEGER, ADD COLUMN IF NOT EXISTS adopted_at TEXT
+    """,
+    'CREATE INDEX IF NOT EXISTS sessions_seed ON sessions (study_digest, "group", seed)',
     """
     CREATE TABLE IF NOT EXISTS places (
       study_digest TEXT REFERENCES studies (study_digest), kind TEXT, "group" INTEGER, n_begun INTEGER NOT NULL,

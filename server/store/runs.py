@@ -5,7 +5,8 @@ from batteries.errors import InputError
 from experiment.plan import Phase, Plan, Trial
 from experiment.records import Kind, Participant, Run, Session, Status
 from experiment.study import Study
-from server.store import answers, sessions
+from server.store import answers
+from server.store.beginning import insert
 from server.store.checksums import link_answer
 from server.store.contract import AddedRun, Conflict
 from server.store.database import Database, insert_sql
@@ -59,7 +60,7 @@ def _insert(db: Database, study: Study, run: Run, session: str, label: str) -> N
     )
     described = (label, run.model, run.model_version, run.temperature, run.prompt_digest, as_json(run.parameters))
     db.execute("INSERT INTO participants (participant, kind) VALUES (?, ?)", (session, Kind.MODEL.value))
-    checksum = sessions.insert(
+    checksum = insert(
         db,
         Session(
             session=session,

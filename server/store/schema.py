@@ -11,11 +11,11 @@ from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
 from batteries.store_format import KNOWN_MIGRATIONS
-from server.store.checksums import N_FIRST_COLUMNS, RESPONSE_COLUMNS, link
+from server.store.beginning import beginning
+from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, link
 from server.store.database import SqliteDatabase, insert_sql
 from server.store.log import lock_log
 from server.store.registry import content_checksum
-from server.store.sessions import beginning
 from server.store.view import TRIALS
 
 migrations = Migrations("equipoise")
@@ -172,7 +172,7 @@ _PLACE_BEFORE_LOG = {"active": "reserved", "completed": "confirmed", "withdrawn"
 
 def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
     """Write the checksums of a session's answers; return how many there are, and the last."""
-    checksum = beginning(db, session)
+    checksum = beginning(db, session, FIRST_FIXED)
     rows = db.execute(
         f"SELECT {', '.join(COLUMNS_OF_M002)} FROM responses WHERE session = ? ORDER BY trial_index, attempt",
         (session,),
@@ -210,6 +210,14 @@ def m004_timing_of_every_answer(db: Database) -> None:
         if column not in before:
             db.table("responses").add_column(column, kind)
     db.create_view("trials", TRIALS)
+
+
+@migrations()
+def m005_occasions(db: Database) -> None:
+    """Which of a participant's sessions in the laboratory it is, and whether it was taken elsewhere."""
+    for column, kind in {"occasion": int, "adopted_at": str}.items():
+        db.table("sessions").add_column(column, kind)
+    db.table("sessions").create_index(["study_digest", "group", "seed"])
 
 
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

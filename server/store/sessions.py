@@ -7,71 +7,71 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from experiment.plan import Plan, plan_session
-from experiment.records import Kind, Participant, Session, Source, Status
+from experiment.records import Kind, Participant, Source, Status
 from experiment.study import Study, StudyDefinition
 from server.store import assignment, identities
 from server.store.assignment import HeldPlace
-from server.store.checksums import FIXED, SESSIONS, beginning_of_session
-from server.store.contract import ENDED_FOR, NotYourSession, Place, Refusal, Release, SessionStart, StudyFull, Visit
-from server.store.database import Database, insert_sql
+from server.store.beginning import begin, beginning, insert_participant, note_visit
+from server.store.contract import (
+    ENDED_FOR,
+    REGAINED_AFTER,
+    Conflict,
+    NotYourSession,
+    Place,
+    Refusal,
+    Release,
+    SessionStart,
+    StudyFull,
+    Visit,
+)
+from server.store.database import Database
 from server.store.log import Log, lock_log
 from server.store.registry import as_json
 from server.store.times import as_text, now
 
 
-def start(db: Database, study: Study, start: SessionStart) -> None:
-    """Begin a session, or find the one that this start or this person has begun. See `Store.start_session`."""
+def start(db: Database, study: Study, start: SessionStart) -> bool:
+    """Begin a session, or find the one that this start or this person has begun, and return whether it is new.
+
+    See `Store.start_session`.
+    """
     # Before any lock: whoever is known needs the lock of their session's study only, perhaps an earlier version's.
     known = _known_session(db, study, start)
     if known is None:
         log = lock_log(db, study.digest)
+        # Of before this occasion; asked first, as whoever begins something for the same person makes us wait here.
+        participant = identities.participant_of(db, study.name, start.identity) if start.identity else None
         known = _known_session(db, study, start)  # begun while we waited for the lock, by a start that came twice
     if known is not None:
         _resume_elsewhere(db, study, known, start)
-        return
-    name, participant = secrets.token_hex(8), Participant(participant=f"p-{secrets.token_hex(6)}", kind=start.kind)
-    group, seed = assignment.reserve(log, start.kind, study.definition.recruitment, name)
-    db.execute(
-        "INSERT INTO participants (participant, kind) VALUES (?, ?)", (participant.participant, participant.kind.value)
-    )
-    _begin(db, study, name, participant, group, seed, start, start.visit)
-    if start.identity is not None:
-        identities.insert(db, study.name, start.identity, participant.participant)
+        return False
+    name = secrets.token_hex(8)
+    if participant is not None:
+        refuse_withdrawn(db, participant)
+    group, seed = assignment.reserve(log, start.kind, study.definition.recruitment, name, start.group)
+    if participant is None:
+        participant = f"p-{secrets.token_hex(6)}"
+        insert_participant(db, study, participant, start)
+    begin(db, study, name, Participant(participant=participant, kind=start.kind), group, seed, start, start.visit)
+    return True
 
 
-def _begin(
-    db: Database,
-    study: Study,
-    name: str,
-    participant: Participant,
-    group: int,
-    seed: int,
-    start: SessionStart,
-    visit: Visit,
-) -> None:
-    session = Session(
-        session=name,
-        participant=participant,
-        study_digest=study.digest,
-        battery_digest=study.battery.digest,
-        group=group,
-        seed=seed,
-        source=start.source,
-        status=Status.ACTIVE,
-        started_at=datetime.now(UTC),
-    )
-    insert(db, session, plan_session(study, group, seed), start, secrets.token_hex(5).upper())
-    _note_visit(db, name, visit)
+def refuse_withdrawn(db: Database, participant: str) -> None:
+    """Refuse somebody who has left the study, on whichever occasion it was."""
+    withdrawn = "SELECT 1 FROM sessions WHERE participant = ? AND status = 'withdrawn' LIMIT 1"
+    if db.execute(withdrawn, (participant,)).fetchone():
+        raise Refusal("cannot_begin_again")
 
 
 def _known_session(db: Database, study: Study, start: SessionStart) -> str | None:
-    """Return the session that this start, or this person, has begun."""
+    """Return the session that this start, or this person on this occasion, has begun."""
     same_start = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
-    known = same_start if start.identity is None else identities.session_of(db, study.name, start.identity)
+    if start.identity is None:
+        return same_start[0] if same_start else None
+    known = identities.session_of(db, study.name, start.identity, start.occasion)
     if same_start is not None and known is None:
         raise Refusal("start_of_another")
-    return known[0] if known else None
+    return known
 
 
 def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionStart) -> None:
@@ -81,13 +81,40 @@ def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionSt
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
         raise Refusal("cannot_begin_again")
+    if start.occasion is not None:
+        _refuse_in_laboratory(held, start)
+    hand_over(db, session, start)
+    _come_back(log, held, study, start.visit)
+
+
+def _refuse_in_laboratory(held: HeldPlace, start: SessionStart) -> None:
+    """Refuse to go on with a session that is completed, or in another group; these sentences are the experimenter's."""
+    occasion = start.occasion or 1
+    whose = f"Participant {start.identity.external_id}" if start.identity else "This participant"
+    if held.status is Status.COMPLETED:
+        raise Conflict(
+            f"{whose} has completed session {occasion} of this study; a further one is `--session {occasion + 1}`."
+        )
+    if start.group not in {None, held.group}:
+        raise Conflict(
+            f"{whose} has begun session {occasion} in group {held.group}, not {start.group}; leave the group out to go "
+            "on with it."
+        )
+
+
+def hand_over(db: Database, session: str, start: SessionStart) -> None:
+    """Give a session that is there to whoever has come now; the token of before is no longer valid."""
     # A start that is sent again late may stand with the session that was begun before this one.
-    db.execute("UPDATE sessions SET start_id = NULL WHERE start_id = ? AND session <> ?", (start.start_id, session))
+    free_start_id(db, session, start)
     db.execute(
         "UPDATE sessions SET token_digest = ?, start_id = ? WHERE session = ?",
         (start.token_digest, start.start_id, session),
     )
-    _come_back(log, held, study, start.visit)
+
+
+def free_start_id(db: Database, session: str, start: SessionStart) -> None:
+    """Take the id of a start from any other session than the one it now leads to."""
+    db.execute("UPDATE sessions SET start_id = NULL WHERE start_id = ? AND session <> ?", (start.start_id, session))
 
 
 def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> None:
@@ -96,11 +123,13 @@ def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> N
     if found is None:
         raise NotYourSession("opened_elsewhere")
     log = _lock(db, found[0])
-    _come_back(log, assignment.held_place(db, found[0]), study, visit)
+    held = assignment.held_place(db, found[0])
+    # A visit that comes after the session, from where it was taken, was allowed there.
+    _come_back(log, held, study, visit, is_exempt=held.is_adopted)
 
 
-def _come_back(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
-    """Go on with a session, or do what the study's rules say of one that is opened too late or too often."""
+def _come_back(log: Log, held: HeldPlace, study: Study, visit: Visit, is_exempt: bool = False) -> None:
+    """Go on with a session, or, unless exempt, do what the study's rules say of one opened too late or too often."""
     db = log.db
     if held.status is not Status.ACTIVE or held.release_reason in ENDED_FOR:
         return
@@ -108,11 +137,12 @@ def _come_back(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
     if known.fetchone():
         _regain(log, held, study)
         return
-    was_sent_away = held.place is Place.RELEASED and held.release_reason != Release.TIME_OUT
-    reason = None if held.has_all_answers or was_sent_away else _broken_rule(db, held.session)
+    was_sent_away = held.place is Place.RELEASED and held.release_reason not in REGAINED_AFTER
+    is_exempt = is_exempt or held.has_all_answers or was_sent_away
+    reason = None if is_exempt else _broken_rule(db, held.session)
     if reason is None:
         _regain(log, held, study)
-        _note_visit(db, held.session, visit)
+        note_visit(db, held.session, visit)
     elif _definition(db, held.session).resume.otherwise == "end" or log.study_digest != study.digest:
         assignment.release(log, held, reason)  # also where the study has a new version since, with groups of its own
     else:
@@ -145,8 +175,8 @@ def _definition(db: Database, session: str) -> StudyDefinition:
 def _begin_again(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
     """Begin another session of the same person, in the same group; the first one's answers stay with it."""
     db = log.db
-    participant, source, consent_digest, token_digest, start_id, demographics = db.execute(
-        "SELECT participant, source, consent_digest, token_digest, start_id, demographics "
+    participant, source, consent_digest, token_digest, start_id, demographics, occasion = db.execute(
+        "SELECT participant, source, consent_digest, token_digest, start_id, demographics, occasion "
         "FROM sessions WHERE session = ?",
         (held.session,),
     ).fetchone()
@@ -159,20 +189,15 @@ def _begin_again(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
     name = secrets.token_hex(8)
     seed = assignment.reserve_in(log, held, study.definition.recruitment, name)
     start = SessionStart(
-        start_id if came_by_start else str(uuid.uuid4()), held.kind, Source(source), token_digest, consent_digest
+        start_id if came_by_start else str(uuid.uuid4()),
+        held.kind,
+        Source(source),
+        token_digest,
+        consent_digest,
+        occasion=occasion,
     )
-    _begin(db, study, name, Participant(participant=participant, kind=held.kind), held.group, seed, start, visit)
+    begin(db, study, name, Participant(participant=participant, kind=held.kind), held.group, seed, start, visit)
     db.execute("UPDATE sessions SET demographics = ? WHERE session = ?", (demographics, name))
-
-
-def _note_visit(db: Database, session: str, visit: Visit) -> None:
-    device = as_json(visit.device.model_dump()) if visit.device else None
-    db.execute(
-        "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "
-        "SELECT session, (SELECT COUNT(*) + 1 FROM visits WHERE session = ?), ?, ?, n_answered, ? "
-        "FROM sessions WHERE session = ?",
-        (session, visit.visit_id, now(), device, session),
-    )
 
 
 def add_demographics(db: Database, session: str, answers: Mapping[str, Any]) -> bool:
@@ -182,72 +207,6 @@ def add_demographics(db: Database, session: str, answers: Mapping[str, Any]) -> 
         (as_json({"answers": dict(answers), "received_at": now()}), session),
     )
     return stored.rowcount > 0
-
-
-def insert(
-    db: Database,
-    session: Session,
-    plan: Plan,
-    start: SessionStart | None = None,
-    completion_code: str | None = None,
-    run: Sequence[Any] | None = None,
-) -> str:
-    """Store a new session of a participant, with its plan; return the checksum that its answers go on from.
-
-    `run` is what is stored of a model's run: label, model, version, temperature, prompt digest, parameters.
-    """
-    participant = session.participant
-    started_at = as_text(session.started_at)
-    completed_at = as_text(session.completed_at) if session.completed_at else None
-    fixed = (
-        session.session,
-        participant.participant,
-        participant.kind.value,
-        session.study_digest,
-        session.battery_digest,
-        session.group,
-        session.seed,
-        session.source.value,
-        started_at,
-        start.consent_digest if start else None,
-        *(run or [None] * 6),
-        completed_at if run else None,
-    )
-    checksum = beginning_of_session(fixed, ((trial.phase, trial.item_id) for trial in plan.trials))
-    row: dict[str, Any] = {
-        "session": session.session,
-        "participant": participant.participant,
-        "study_digest": session.study_digest,
-        "battery_digest": session.battery_digest,
-        "group": session.group,
-        "seed": session.seed,
-        "source": session.source.value,
-        "status": session.status.value,
-        "started_at": started_at,
-        "completed_at": completed_at,
-        "consent_digest": start.consent_digest if start else None,
-        "token_digest": start.token_digest if start else None,
-        "start_id": start.start_id if start else None,
-        "completion_code": completion_code,
-        "n_trials": len(plan.trials),
-        "place": "reserved" if start else None,
-        "seen_at": started_at if start else None,
-        "n_answered": 0,
-        "checksum": checksum,
-    }
-    db.execute(insert_sql("sessions", list(row)), list(row.values()))
-    db.executemany(
-        "INSERT INTO planned_trials (session, trial_index, phase, item_id) VALUES (?, ?, ?, ?)",
-        [(session.session, trial.trial_index, trial.phase.value, trial.item_id) for trial in plan.trials],
-    )
-    return checksum
-
-
-def beginning(db: Database, session: str) -> str:
-    """Return the checksum with which a stored session's chain begins."""
-    fixed = db.execute(f"SELECT {FIXED} FROM {SESSIONS} WHERE session = ?", (session,)).fetchone()
-    plan = db.execute("SELECT phase, item_id FROM planned_trials WHERE session = ? ORDER BY trial_index", (session,))
-    return beginning_of_session(fixed, plan.fetchall())
 
 
 def resume(db: Database, study: Study, session: str) -> None:
@@ -263,16 +222,20 @@ def _regain(log: Log, held: HeldPlace, study: Study) -> None:
         assignment.regain(log, held, study.definition.recruitment)
     except StudyFull:
         # Whoever has answered everything has only to hear so: nobody is sent away with their work done.
-        if not held.has_all_answers:
+        if not (held.has_all_answers or held.is_adopted):
             raise
 
 
-def complete(db: Database, study: Study, session: str, passed_checks: bool) -> None:
+def complete(
+    db: Database, study: Study, session: str, passed_checks: bool, completed_elsewhere_at: datetime | None
+) -> None:
     """See `Store.complete_session`."""
     log = _lock(db, session)
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
         raise Refusal("answers_deleted")
+    if completed_elsewhere_at is not None and held.source is not Source.LAB:
+        raise Conflict("Only a session in the laboratory says when it was completed.")
     if held.status is Status.COMPLETED:
         return
     if held.release_reason in ENDED_FOR:
@@ -283,7 +246,7 @@ def complete(db: Database, study: Study, session: str, passed_checks: bool) -> N
     ).fetchone()
     if n_answered < n_trials:
         raise Refusal("answers_missing", number=n_trials - n_answered)
-    completed_at = now()
+    completed_at = as_text(completed_elsewhere_at) if completed_elsewhere_at else now()
     db.execute("UPDATE sessions SET status = 'completed', completed_at = ? WHERE session = ?", (completed_at, session))
     # A simulated participant is never replaced: a simulation is to have as many as were asked for.
     if passed_checks or held.kind is Kind.SIMULATED:
@@ -331,7 +294,8 @@ def _lock(db: Database, session: str) -> Log:
 
 LISTED = (
     "session", "participant", "kind", "study_version", "group", "source", "status", "place", "release_reason",
-    "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "n_visits",
+    "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "occasion",
+    "adopted_at", "n_visits",
 )  # fmt: skip
 """What is listed of a session, beside its device and what the participant said about themselves."""
 
@@ -341,7 +305,7 @@ def listed(db: Database, study: str) -> list[dict[str, Any]]:
     rows = db.execute(
         """
         SELECT session, participant, kind, version, "group", source, status, place, release_reason, started_at,
-               completed_at, n_trials, n_answered, definition, consent_digest,
+               completed_at, n_trials, n_answered, definition, consent_digest, occasion, adopted_at,
                (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session),
                (SELECT device FROM visits WHERE visits.session = sessions.session AND visit = 1), demographics
           FROM sessions JOIN participants USING (participant) JOIN studies USING (study_digest)
@@ -353,9 +317,9 @@ def listed(db: Database, study: str) -> list[dict[str, Any]]:
 
 
 def _listed(row: Sequence[Any]) -> dict[str, Any]:
-    *fields, definition, consent_digest, n_visits, device, demographics = row
+    *fields, definition, consent_digest, occasion, adopted_at, n_visits, device, demographics = row
     version = StudyDefinition.model_validate_json(definition).timeline.consent_version if consent_digest else None
-    found = dict(zip(LISTED, (*fields, version, consent_digest, n_visits), strict=True))
+    found = dict(zip(LISTED, (*fields, version, consent_digest, occasion, adopted_at, n_visits), strict=True))
     said = json.loads(demographics)["answers"] if demographics else {}
     used = json.loads(device) if device else {}
     device_columns = {f"device_{name}": value for name, value in used.items()}

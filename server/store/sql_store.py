@@ -5,18 +5,21 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 from batteries.items import Item
 from experiment.plan import Phase
 from experiment.records import Participant, Response, Run, Session
 from experiment.study import Study, StudyDefinition
-from server.store import answers, assignment, identities, registry, runs, sessions
+from server.store import adoption, answers, assignment, identities, registry, runs, sessions
 from server.store.contract import (
     NOTHING_PASSED_OVER,
     AddedRun,
     Event,
     GroupProgress,
+    Identity,
     NotYourSession,
     Place,
     RegisteredDefinition,
@@ -67,11 +70,12 @@ class SqlStore(Store):
         self._registered[study.digest] = study
 
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
-        self._write(lambda db: sessions.start(db, study, start))
+        begin = adoption.adopt if start.adopted else sessions.start
+        is_new = self._write(lambda db: begin(db, study, start))
         stored = self.find_session(start.token_digest)
         if stored is None:
             raise NotYourSession("opened_at_once")
-        return stored
+        return replace(stored, is_new=is_new)
 
     def why_full(self, study: Study) -> StudyFull | None:
         with self._reading() as db:
@@ -79,38 +83,51 @@ class SqlStore(Store):
 
     def find_session(self, token_digest: str) -> StoredSession | None:
         with self._reading() as db:
-            row = db.execute(
-                """
-                SELECT session, participant, kind, study_digest, battery_digest, "group", seed, source, status,
-                       started_at, completed_at, n_answered, place, completion_code, release_reason,
-                       (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session), demographics IS NOT NULL
-                  FROM sessions JOIN participants USING (participant) WHERE token_digest = ?
-                """,
-                (token_digest,),
-            ).fetchone()
-            if row is None:
-                return None
-            (name, participant, kind, study_digest, battery_digest, group, seed, source, status, started_at,
-             completed_at, n_answered, place, own_code, release_reason, n_visits, has_demographics) = row  # fmt: skip
-            session = Session(
-                session=name,
-                participant=Participant(participant=participant, kind=kind),
-                study_digest=study_digest,
-                battery_digest=battery_digest,
-                group=group,
-                seed=seed,
-                source=source,
-                status=status,
-                started_at=started_at,
-                completed_at=completed_at,
-            )
-            plan = self._plans.get(token_digest)
-            if plan is None or plan.session != name:  # a person who began again keeps their token
-                plan = self._read_plan(db, session, own_code)
+            stored = self._stored(db, "token_digest", token_digest, self._plans.get(token_digest))
+        if stored is None:
+            return None
         with self._lock:
             while len(self._plans) >= MAX_PLANS_IN_MEMORY:
                 del self._plans[next(iter(self._plans))]
-            self._plans[token_digest] = plan
+            self._plans[token_digest] = stored.plan
+        return stored
+
+    def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
+        with self._reading() as db:
+            name = identities.session_of(db, study.name, identity, occasion)
+            return self._stored(db, "session", name) if name else None
+
+    def _stored(
+        self, db: Database, column: str, value: str, known_plan: SessionPlan | None = None
+    ) -> StoredSession | None:
+        """Return the session with a value in a column of `sessions`, and its plan, unless that is the known one."""
+        row = db.execute(
+            f"""
+            SELECT session, participant, kind, study_digest, battery_digest, "group", seed, source, status,
+                   started_at, completed_at, n_answered, place, completion_code, release_reason,
+                   (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session), demographics IS NOT NULL
+              FROM sessions JOIN participants USING (participant) WHERE {column} = ?
+            """,
+            (value,),
+        ).fetchone()
+        if row is None:
+            return None
+        (name, participant, kind, study_digest, battery_digest, group, seed, source, status, started_at,
+         completed_at, n_answered, place, own_code, release_reason, n_visits, has_demographics) = row  # fmt: skip
+        session = Session(
+            session=name,
+            participant=Participant(participant=participant, kind=kind),
+            study_digest=study_digest,
+            battery_digest=battery_digest,
+            group=group,
+            seed=seed,
+            source=source,
+            status=status,
+            started_at=started_at,
+            completed_at=completed_at,
+        )
+        # A person who began again keeps their token.
+        plan = known_plan if known_plan and known_plan.session == name else self._read_plan(db, session, own_code)
         return StoredSession(
             session=session,
             plan=plan,
@@ -160,8 +177,10 @@ class SqlStore(Store):
     def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
         return self._write(lambda db: sessions.add_demographics(db, session, answers))
 
-    def complete_session(self, study: Study, session: str, passed_checks: bool) -> None:
-        self._write(lambda db: sessions.complete(db, study, session, passed_checks))
+    def complete_session(
+        self, study: Study, session: str, passed_checks: bool, completed_at: datetime | None = None
+    ) -> None:
+        self._write(lambda db: sessions.complete(db, study, session, passed_checks, completed_at))
 
     def withdraw_session(self, session: str) -> None:
         self._write(lambda db: sessions.withdraw(db, session))

@@ -9,7 +9,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "sessions": (
         "session", "participant", "study_digest", "battery_digest", "group", "seed", "source", "status", "started_at",
         "completed_at", "consent_digest", "token_digest", "start_id", "completion_code", "n_trials", "place",
-        "release_reason", "seen_at", "n_answered", "checksum", "demographics",
+        "release_reason", "seen_at", "n_answered", "checksum", "demographics", "occasion", "adopted_at",
     ),
     "runs": ("session", "run", "model", "model_version", "temperature", "prompt_digest", "parameters"),
     "planned_trials": ("session", "trial_index", "phase", "item_id"),

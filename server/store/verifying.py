@@ -117,7 +117,7 @@ def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any])
     logs.told[session] = (
         status,
         details.get("completed_at", completed_at),
-        places.get(event, place),
+        details["place"] if event == "adopted" else places.get(event, place),
     )
 
 

@@ -17,7 +17,7 @@ from experiment.records import Kind, Response, Source
 from experiment.recruitment import Recruitment
 from experiment.study import Study
 from experiment.timeline import PracticeCriterion
-from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, sessions, times
+from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, beginning, sessions, times
 from server.store.postgres import PostgresStore
 from server.store.tables import TABLES
 from server.store.verifying import Verified, verify
@@ -171,7 +171,7 @@ class Clock:
                 return clock.now(tz)
 
         with pytest.MonkeyPatch.context() as patch:
-            for module in (times, sessions):  # where the stores ask for the time
+            for module in (times, sessions, beginning):  # where the stores ask for the time
                 patch.setattr(module, "datetime", Shifted)
             yield self
 

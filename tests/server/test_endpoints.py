@@ -71,12 +71,15 @@ ROUTES = [
     Route("GET", "/healthz", "/healthz", uses_the_store=False),
     Route("GET", "/readyz", "/readyz"),
     Route("GET", "/metrics", "/metrics", needs="token"),
+    Route("POST", "/api/lab/session", "/api/lab/session?participant=P01", needs="token"),
+    Route("GET", "/api/lab/session", "/api/lab/session?participant=P01", needs="token"),
 ]
 PAGES_WITH_A_FORM = [Route("GET", "/withdraw", "/withdraw"), Route("POST", "/withdraw", "/withdraw")]
 """What a person without JavaScript sees; they have tests of their own."""
 ADDRESSES = sorted({route.address for route in ROUTES})
 LOOKS = [route.address for route in ROUTES if route.method == "GET"]
-POSTS = [route.address for route in ROUTES if route.method == "POST"]
+POSTS = [route.address for route in ROUTES if route.method == "POST" and route.needs != "token"]
+"""What a participant can post; what the laboratory's program can has tests of its own."""
 NEED_A_SESSION = [route for route in ROUTES if route.needs == "session"]
 
 
@@ -151,6 +154,11 @@ def right_body(http: FlaskClient, address: str) -> dict[str, Any]:
         return {"visit_id": str(uuid.uuid4())}
     if address == "/api/demographics":
         return {"session": http.get("/api/session").get_json().get("session", "unknown"), "answers": {}}
+    if address.startswith("/api/lab/session"):
+        digest = http.get("/api/study").get_json()["consent_digest"]
+        study = http.application.extensions["equipoise"].study
+        start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "study_digest": study.digest}
+        return start | {"participant": "P01"}
     return {}
 
 
@@ -178,13 +186,19 @@ def test_a_right_request_is_answered_and_carries_the_strict_headers(participant:
         if route.address == "/api/complete":
             for trial in participant.session["trials"][1:]:  # the first is answered already
                 participant.answer(trial["trial_index"])
+        headers = {"Authorization": f"Bearer {TOKEN}"}
         if route.method == "GET":
-            reply = http.get(route.address, headers={"Authorization": f"Bearer {TOKEN}"})
+            reply = http.get(route.address, headers=headers)
         else:
-            reply = http.post(route.address, json=right_body(http, route.address))
+            reply = http.post(route.address, json=right_body(http, route.address), headers=headers)
         with reply as response:
-            others = {"/api/responses": 201, f"/researcher/enter/{TOKEN}": 302, "/study/0.js": 404}
-            assert response.status_code == others.get(route.address, 200), route.name
+            others = {
+                "POST /api/responses": 201,
+                "GET /researcher/enter/<token>": 302,
+                "GET /study/<digest>.js": 404,
+                "POST /api/lab/session": 201,
+            }
+            assert response.status_code == others.get(route.name, 200), route.name
             assert_strict_headers(response)
 
 
@@ -631,12 +645,13 @@ def test_while_the_store_is_away_all_that_needs_it_says_so_and_when_to_try_again
     def away(*_args: object, **_kwargs: object) -> None:
         raise StoreUnavailable("disk I/O error at /secret/place: attempt to write")
 
-    for name in ("find_session", "find_plan", "start_session", "why_full", "check", "progress"):
+    for name in ("find_session", "find_plan", "start_session", "session_on", "why_full", "check", "progress"):
         monkeypatch.setattr(store, name, away)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
     if route.method == "GET":
-        response = http.get(route.address, headers={"Authorization": f"Bearer {TOKEN}"})
+        response = http.get(route.address, headers=headers)
     else:
-        response = http.post(route.address, json=body)
+        response = http.post(route.address, json=body, headers=headers)
     assert_refused(response, 503)
     assert int(response.headers["Retry-After"]) >= 1
     assert "secret" not in response.text

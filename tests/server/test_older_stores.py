@@ -10,12 +10,14 @@ import pytest
 
 from batteries.store_format import KNOWN_MIGRATIONS
 from experiment.models.baselines import run_baseline
+from experiment.records import Kind, Source
 from experiment.study import Study
-from server.store.checksums import N_FIRST_COLUMNS, RESPONSE_COLUMNS, TIMING_COLUMNS, link
+from server.store import Identity, SessionStart
+from server.store.beginning import beginning
+from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, TIMING_COLUMNS, link
 from server.store.contract import Store
 from server.store.database import Database
 from server.store.opened import open_store
-from server.store.sessions import beginning
 from server.store.view import TRIALS
 from tests.postgres import PostgresCluster
 from tests.server.stores import Person, problems, verified
@@ -23,10 +25,25 @@ from tests.server.stores import Person, problems, verified
 LATER = (*TIMING_COLUMNS, *RESPONSE_COLUMNS[N_FIRST_COLUMNS:])
 COLUMNS = tuple(column for column in RESPONSE_COLUMNS if column not in LATER)
 VISITS = KNOWN_MIGRATIONS[2]
+OCCASIONS = KNOWN_MIGRATIONS[4]
+
+
+def take_back_to_m004(db: Database, migrations: str) -> None:
+    """Make a store of today one of `m004`."""
+    db.execute("DROP VIEW trials")  # while it is there, SQLite drops no column
+    for column in ("occasion", "adopted_at"):
+        db.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
+    is_sqlite = migrations == "_sqlite_migrations"
+    db.execute(f"DROP INDEX {'idx_sessions_study_digest_group_seed' if is_sqlite else 'sessions_seed'}")
+    db.execute(f"DELETE FROM {migrations} WHERE name >= '{OCCASIONS}'")
+    if not is_sqlite:  # it notes only the newest
+        db.execute(f"INSERT INTO {migrations} (name, applied_at) VALUES ('{KNOWN_MIGRATIONS[3]}', '')")
+    db.execute(f"CREATE VIEW trials AS {TRIALS}")
 
 
 def take_back(db: Database, migrations: str) -> None:
     """Make a store of today one of `m002`, as it first was."""
+    take_back_to_m004(db, migrations)
     db.execute("DROP VIEW trials")
     for column in LATER:
         db.execute(f"ALTER TABLE responses DROP COLUMN {column}")
@@ -36,7 +53,7 @@ def take_back(db: Database, migrations: str) -> None:
     since = rf",\s*responses\.({'|'.join(LATER)}) AS \w+"
     db.execute(f"CREATE VIEW trials AS {re.sub(since, '', TRIALS)}")
     for (session,) in db.execute("SELECT session FROM sessions").fetchall():
-        checksum = beginning(db, session)
+        checksum = beginning(db, session, FIRST_FIXED)
         for row in answers(db, session):
             checksum = link(checksum, row)
             db.execute(
@@ -97,3 +114,28 @@ def test_a_store_without_columns_of_timing_is_whole_and_goes_on(
         with store.filling() as db:
             db.execute("UPDATE responses SET frame_ms = 16.7 WHERE session = ? AND trial_index = 0", (done.session,))
         assert [problem for problem in verified(store).problems if done.session in problem]
+
+
+def test_a_store_without_occasions_is_whole_and_goes_on(reopen: Callable[[], Store], small_study: Study) -> None:
+    with closing(reopen()) as store:
+        store.register_study(small_study)
+        store.add_runs(small_study, [run_baseline(small_study, "baseline/tracer")])
+        done, under_way = Person(store, small_study).complete(), Person(store, small_study)
+        anna = Person(store, small_study, identity=Identity("panel", "anna")).complete()
+        under_way.answer(1)
+        before = verified(store)
+        with store.filling() as db:
+            take_back_to_m004(db, "_migrations" if "Postgres" in type(store).__name__ else "_sqlite_migrations")
+    with closing(reopen()) as store:
+        assert verified(store) == before
+        listed = {row["session"]: row for row in store.sessions(small_study)}
+        assert {row["occasion"] for row in listed.values()} == {None}
+        under_way.store = store
+        under_way.complete()
+        assert Person(store, small_study, identity=Identity("panel", "anna")).session == anna.session
+        start = SessionStart("start", Kind.HUMAN, Source.LAB, "token", "c", Identity("lab", "P01"), occasion=2)
+        assert store.start_session(small_study, start).is_new
+        assert problems(store) == []
+        with store.filling() as db:
+            db.execute("UPDATE sessions SET occasion = 1 WHERE session = ?", (done.session,))
+        assert [problem for problem in problems(store) if done.session in problem]

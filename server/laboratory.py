@@ -1,0 +1,176 @@
+"""Sessions in the laboratory: begun by the experimenter's program, which shows the researcher's token.
+
+What follows is the participant's way as on the web (`server.participants`), with the cookie that comes with the start.
+The laboratory's own code of a participant is kept among the identities and nowhere else. A rehearsal (`simulated`) is
+nobody's: its code is not kept, and only the same `start_id` leads to it again. What is refused here is told to the
+experimenter, whose program speaks English.
+"""
+
+import secrets
+from typing import Any, Literal, Self
+
+from flask import Blueprint, Response, jsonify, request
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from werkzeug.exceptions import NotFound
+
+from batteries.reading import describe
+from experiment import records
+from experiment.records import Kind, Source
+from server import entry, sent
+from server.bodies import BadRequest, read_body
+from server.context import context
+from server.logs import logger
+from server.participants import cookie_max_age_s, digest_of_token, session_json
+from server.researchers import require_token
+from server.store import Adopted, Conflict, Identity, NotYourSession, SessionStart, StoredSession
+
+laboratory = Blueprint("laboratory", __name__)
+
+SOURCE = "lab"
+"""Of the identities of people in the laboratory."""
+LONGEST_CODE = 64
+MOST_OCCASIONS = 10_000
+LARGEST_SEED = 2**31 - 1
+
+
+class Who(BaseModel):
+    """Who comes to the laboratory, and which time it is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    participant: str = Field(
+        min_length=1,
+        max_length=LONGEST_CODE,
+        description="The laboratory's own code of the participant, such as `P01`.",
+    )
+    occasion: int = Field(
+        default=1, ge=1, le=MOST_OCCASIONS, description="Which of the participant's sessions it is, from 1."
+    )
+
+    @field_validator("participant")
+    @classmethod
+    def _is_plain(cls, code: str) -> str:
+        if not code.isprintable() or code != code.strip():
+            raise ValueError(
+                "a code has only characters that can be printed, and no space before or after it; mend it."
+            )
+        return code
+
+    @property
+    def identity(self) -> Identity:
+        """Return whom the laboratory means."""
+        return Identity(SOURCE, self.participant)
+
+
+class Adopt(BaseModel):
+    """What a session is that was taken elsewhere."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    session: str = Field(pattern=r"^[0-9a-f]{16}$", description="Its name.")
+    participant: str = Field(pattern=r"^p-[0-9a-f]{12}$", description="Pseudonym that the participant had there.")
+    group: int = Field(description="Its counterbalance group.")
+    seed: int = Field(ge=0, le=LARGEST_SEED, description="Seed of its plan.")
+    started_at: records.Moment = Field(description="When it began.")
+    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated; the same as the start's.")
+    own_code: str | None = Field(
+        default=None,
+        pattern=r"^[0-9A-F]{10}$",
+        description="The code by which the participant was told that they can have the answers deleted; "
+        "null if they were told none.",
+    )
+
+
+class LabStart(Who):
+    """Body of `POST /api/lab/session`."""
+
+    start_id: str = Field(
+        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
+    )
+    study_digest: str = Field(description="Digest of the study in the laboratory; must be that of the one served.")
+    consent_digest: str | None = Field(description="Digest of the consent that was shown; null where there is none.")
+    group: int | None = Field(default=None, description="The group that is wanted; null for the one whose turn it is.")
+    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
+        default=Kind.HUMAN, description="human, or simulated to rehearse."
+    )
+    device: records.LabDevice | None = Field(default=None, description="What the session is taken on.")
+    adopt: Adopt | None = Field(default=None, description="What the session is, if it was taken elsewhere.")
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if self.adopt is None:
+            return self
+        if self.adopt.kind is not self.kind:
+            raise ValueError("`kind` and `adopt.kind` differ; write the same.")
+        if self.group not in {None, self.adopt.group}:
+            raise ValueError("`group` and `adopt.group` differ; write the same, or leave `group` out.")
+        return self
+
+
+@laboratory.get("/api/lab/session")
+def find() -> Response:
+    """The session that somebody has begun on an occasion; nothing is stored."""
+    require_token()
+    try:
+        who = Who.model_validate_strings(request.args.to_dict())
+    except ValidationError as error:
+        raise BadRequest(describe(error, Who)) from None
+    stored = context().store.session_on(context().study, who.identity, who.occasion)
+    if stored is None:
+        raise NotFound
+    answers = context().store.answers(stored.plan.session) if sent.needs_answers(stored) else None
+    return jsonify(sent.session_json(stored, answers) | _for_the_laboratory(stored))
+
+
+@laboratory.post("/api/lab/session")
+def start() -> tuple[Response, int]:
+    """Begin a session, go on with the one of this occasion, or take in one that was taken elsewhere."""
+    require_token()
+    body = read_body(LabStart)
+    study, store = context().study, context().store
+    if body.study_digest != study.digest:
+        served = f"version {study.definition.version} of `{study.name}`"
+        raise Conflict(
+            f"The study in the laboratory is not the one that is served: {served} with the digest "
+            f"{study.digest[:12]}...; take the same folder in both places."
+        )
+    if body.consent_digest != sent.consent_digest(study):
+        raise BadRequest("The consent was given to another text than the study's; show the study's own consent.")
+    token = secrets.token_urlsafe(32)
+    begun = SessionStart(
+        body.start_id,
+        body.kind,
+        Source.LAB,
+        digest_of_token(token),
+        body.consent_digest,
+        body.identity if body.kind is Kind.HUMAN else None,
+        body.device,
+        body.occasion,
+        body.group,
+        _adopted(body.adopt),
+    )
+    try:
+        stored = store.start_session(study, begun)
+    except NotYourSession:
+        raise Conflict("The same session was opened by another program at this moment; close one, and go on.") from None
+    what = ("session adopted" if body.adopt else "session begun") if stored.is_new else "session gone on with"
+    logger.info(what, extra={"session": stored.plan.session, "group": stored.session.group})
+    response = jsonify(session_json(stored) | _for_the_laboratory(stored))
+    entry.SESSION_COOKIE.send(response, token, cookie_max_age_s())
+    return response, 201 if stored.is_new else 200
+
+
+def _adopted(adopt: Adopt | None) -> Adopted | None:
+    return Adopted(**adopt.model_dump(exclude={"kind"})) if adopt else None
+
+
+def _for_the_laboratory(stored: StoredSession) -> dict[str, Any]:
+    """Return what a laboratory must know of a session to make its plan, and to bring it elsewhere."""
+    session = stored.session
+    return {
+        "group": session.group,
+        "seed": session.seed,
+        "participant": session.participant.participant,
+        "started_at": session.started_at.isoformat(),
+        "own_code": stored.plan.own_code,
+    }

@@ -1,0 +1,106 @@
+"""Sessions that were taken in a laboratory, whole, as they can be handed on to another store."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from experiment.records import Kind, LabDevice, Response, Status
+from server.store.checksums import RESPONSE_COLUMNS
+from server.store.contract import Store
+from server.store.database import Database
+
+_SELECT = """
+    SELECT session, participant, external_id, occasion, kind, "group", seed, status, started_at, completed_at,
+           consent_digest, start_id, completion_code, demographics
+      FROM sessions JOIN participants USING (participant) JOIN identities USING (participant)
+     WHERE sessions.source = 'lab' AND identities.source = 'lab'
+"""
+"""Rehearsals have no identity, and are nothing to hand on."""
+
+
+@dataclass(frozen=True)
+class TakenSession:
+    """A session of a laboratory with all that was answered in it."""
+
+    session: str
+    participant: str
+    """The pseudonym."""
+    code: str
+    """By which the laboratory calls the participant."""
+    occasion: int
+    kind: Kind
+    group: int
+    seed: int
+    status: Status
+    started_at: datetime
+    completed_at: datetime | None
+    consent_digest: str | None
+    start_id: str
+    """By which a start that is sent again is known."""
+    own_code: str
+    """By which the participant can have the answers deleted."""
+    demographics: dict[str, Any] | None
+    """What somebody said about themselves, if asked."""
+    device: LabDevice | None
+    """What it was taken on, the last time."""
+    responses: tuple[Response, ...]
+
+
+def taken_sessions(db: Database, study_digest: str) -> list[TakenSession]:
+    """Return the sessions that a laboratory has taken of this version of a study, the oldest first."""
+    rows = db.execute(f"{_SELECT} AND study_digest = ? ORDER BY started_at, session", (study_digest,)).fetchall()
+    return [_taken(db, row) for row in rows]
+
+
+def taken_session(db: Database, session: str) -> TakenSession:
+    """Return a session that a laboratory has taken."""
+    return _taken(db, db.execute(f"{_SELECT} AND session = ?", (session,)).fetchone())
+
+
+def _taken(db: Database, row: Sequence[Any]) -> TakenSession:
+    session, participant, code, occasion, kind, group, seed, status, *rest = row
+    started_at, completed_at, consent_digest, start_id, own_code, demographics = rest
+    devices = db.execute(
+        "SELECT device FROM visits WHERE session = ? AND device IS NOT NULL ORDER BY visit DESC LIMIT 1", (session,)
+    ).fetchall()
+    return TakenSession(
+        session,
+        participant,
+        code,
+        occasion,
+        Kind(kind),
+        group,
+        seed,
+        Status(status),
+        datetime.fromisoformat(started_at),
+        datetime.fromisoformat(completed_at) if completed_at else None,
+        consent_digest,
+        start_id,
+        own_code,
+        json.loads(demographics)["answers"] if demographics else None,
+        LabDevice.model_validate_json(devices[0][0]) if devices else None,
+        tuple(_responses(db, session)),
+    )
+
+
+def _responses(db: Database, session: str) -> list[Response]:
+    columns = [column for column in RESPONSE_COLUMNS if column in Response.model_fields]
+    rows = db.execute(
+        f"SELECT {', '.join(columns)} FROM responses WHERE session = ? ORDER BY trial_index, attempt", (session,)
+    )
+    return [Response.model_validate(_told(dict(zip(columns, row, strict=True)))) for row in rows.fetchall()]
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    as_json = ("response", "signals", "jspsych")
+    return row | {name: json.loads(row[name]) for name in as_json if row[name] is not None}
+
+
+def trials_of(store: Store, session: str) -> list[dict[str, Any]]:
+    """Return the rows of a session in the view `trials`, in the order of its plan."""
+    with store.snapshot() as db:
+        rows = db.execute("SELECT * FROM trials WHERE session = ? ORDER BY trial_index", (session,))
+        names = [column[0] for column in rows.description]
+        return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
