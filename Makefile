@@ -2,6 +2,9 @@
 # `make test` installs a browser and PostgreSQL where Debian's package manager can (as root) and there are none.
 
 VENV := .venv
+# The laboratory's tests have an environment of their own: PsychoPy brings libraries that others change their ways with,
+# and nothing but the laboratory may need it.
+LAB := .venv-lab
 PYTHON ?= python3
 WEB := $(filter-out experiment/web/node_modules/%,$(wildcard experiment/web/src/*.ts experiment/web/src/*/*.ts experiment/web/src/*.css experiment/web/src/*/*.css experiment/web/*.json experiment/web/*.mjs experiment/texts/en.json))
 SOURCES := pyproject.toml hatch_build.py constraints.txt $(WEB)
@@ -15,9 +18,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: $(VENV)/installed  ## Run a whole study on simulated participants; ARGS=--no-serve ends by itself.
 	$(VENV)/bin/equipoise demo $(ARGS)
 
-test: $(VENV)/installed-dev check  ## Check style, types and imports, then run all tests.
+test: $(VENV)/installed-dev $(LAB)/installed check  ## Check style, types and imports, then run all tests.
 	sh tests/prerequisites.sh
-	$(VENV)/bin/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist worksteal -m "not lab" $(ARGS)
+	$(LAB)/bin/python -m pytest -m lab tests/experiment/lab $(ARGS)
 
 check: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .
@@ -28,6 +32,11 @@ check: $(VENV)/installed-dev
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later; name one: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
+
+$(LAB)/installed: $(VENV)/bin/python $(SOURCES)
+	$(PYTHON) -m venv $(LAB)
+	$(LAB)/bin/pip install --quiet --editable '.[dev,lab]'
+	touch $@
 
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	$(VENV)/bin/pip install --quiet --editable .

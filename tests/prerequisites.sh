@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the tests need beside Python packages: a Chromium, a library that the browser driver's Node links to, and
-# PostgreSQL's server, of which the tests start one of their own. Without the right to install, it says what is missing;
+# Installs what the tests need beside Python packages: a Chromium, a library that the browser driver's Node links to, what
+# PsychoPy's window needs on a screen that is not there, and PostgreSQL's server, of which the tests start one of their own. Without the right to install, it says what is missing;
 # the tests that need it then skip with a reason, or fail under CI=true.
 set -eu
 
@@ -22,10 +22,19 @@ has_postgres() {
   return 1
 }
 
+# For a window of PsychoPy on a screen that is not there; without the last two psychtoolbox cannot be imported.
+has_window() {
+  command -v Xvfb >/dev/null 2>&1 && [ "$(/sbin/ldconfig -p | grep -c -e 'libGLU\.so\.1' -e 'libfontconfig\.so\.1' \
+    -e 'libfribidi\.so\.0' -e 'libasound\.so\.2' -e 'libjack\.so\.0')" -ge 5 ]
+}
+
 missing=""
 has_browser || missing="$missing chromium fonts-dejavu-core"
 if [ "$(uname)" = Linux ] && ! /sbin/ldconfig -p | grep -q 'libatomic\.so\.1'; then
   missing="$missing libatomic1"
+fi
+if [ "$(uname)" = Linux ] && ! has_window; then
+  missing="$missing xvfb libgl1 libgl1-mesa-dri libglu1-mesa libfontconfig1 libfribidi0 libasound2 libjack-jackd2-0"
 fi
 has_postgres || missing="$missing postgresql"
 command -v ps >/dev/null 2>&1 || missing="$missing procps"

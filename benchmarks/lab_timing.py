@@ -1,0 +1,130 @@
+"""The laboratory's timing: response times against key presses from outside, fixations, and the cost of pictures.
+
+    python benchmarks/lab_timing.py
+    python benchmarks/lab_timing.py --trials 200
+
+A window on a virtual screen (Xvfb) shows a fixation of 200 ms and a stimulus; a second process presses a key by XTEST
+100 to 300 ms after the onset that the window tells it, and both take their times from the system's monotonic clock. The
+recorded response time, less the time from the onset to the press, is the error. A virtual screen has no refresh, so
+fixations are paced by the clock. Then the cost of making a picture ready and of showing it, at three sizes, with
+software instead of a graphics card.
+
+Needs Linux, root, Xvfb and PsychoPy. Prints tables, and one JSON line last.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.experiment.lab.xvfb import Fingers, VirtualScreen, missing, virtual_screen
+
+FIXATION_MS = 200.0
+SIZES_PX = ((1024, 768), (1920, 1080), (3840, 2160))
+PRESS_AFTER_S = (0.1, 0.3)
+KEY = "2"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How exact trials were with one keyboard backend."""
+
+    backend: str
+    pacing: str
+    n_trials: int
+    rt_error_ms: float
+    """Mean of recorded less pressed."""
+    rt_error_sd_ms: float
+    rt_error_max_ms: float
+    fixation_error_ms: float
+    """Mean of shown less intended."""
+    fixation_error_sd_ms: float
+    within_a_frame: float
+    """Share of fixations within one frame of what was intended."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a picture costs, in ms; medians."""
+
+    size_px: tuple[int, int]
+    prepare_ms: float
+    draw_ms: float
+    flip_ms: float
+
+
+def measure_trials(screen: VirtualScreen, backend: str, n_trials: int, seed: int = 1) -> Timing:
+    """Run trials in a window and press keys from outside it."""
+    delays = random.Random(seed)
+    rt_errors_ms: list[float] = []
+    fixations_ms: list[float] = []
+    with screen.start("trials", backend, str(n_trials)) as program, closing(Fingers(screen.display)) as fingers:
+        opened = program.told()
+        for _ in range(n_trials):
+            onset = program.told()
+            time.sleep(delays.uniform(*PRESS_AFTER_S))
+            pressed_ns = fingers.press(KEY)
+            press = program.told()
+            assert press["name"] == KEY, press
+            rt_errors_ms.append(press["rt_ms"] - (pressed_ns - onset["onset_ns"]) / 1e6)
+            fixations_ms.append(onset["fixation_ms"])
+    errors_ms = [fixation_ms - FIXATION_MS for fixation_ms in fixations_ms]
+    return Timing(
+        backend=opened["backend"],
+        pacing=opened["pacing"],
+        n_trials=n_trials,
+        rt_error_ms=statistics.fmean(rt_errors_ms),
+        rt_error_sd_ms=statistics.stdev(rt_errors_ms),
+        rt_error_max_ms=max(rt_errors_ms, key=abs),
+        fixation_error_ms=statistics.fmean(errors_ms),
+        fixation_error_sd_ms=statistics.stdev(errors_ms),
+        within_a_frame=sum(abs(error_ms) <= opened["frame_ms"] for error_ms in errors_ms) / n_trials,
+    )
+
+
+def measure_cost(screen: VirtualScreen) -> Cost:
+    """Measure what making a picture ready, drawing it and flipping cost on a screen."""
+    with screen.start("cost") as program:
+        cost = program.told()
+    return Cost(tuple(cost["size_px"]), cost["prepare_ms"], cost["draw_ms"], cost["flip_ms"])
+
+
+def main() -> None:
+    """Measure all, and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=200, help="with each keyboard backend (default: 200)")
+    n_trials = parser.parse_args().trials
+    if lacking := missing():
+        parser.exit(1, f"This needs {lacking}.\n")
+    with tempfile.TemporaryDirectory() as home:
+        with virtual_screen(Path(home), SIZES_PX[0]) as screen:
+            timings = [measure_trials(screen, backend, n_trials) for backend in ("ptb", "event")]
+        costs = []
+        for size_px in SIZES_PX:
+            with virtual_screen(Path(home), size_px) as screen:
+                costs.append(measure_cost(screen))
+    print(_table(timings))  # noqa: T201
+    print(_table(costs))  # noqa: T201
+    print(json.dumps({"timings": [asdict(each) for each in timings], "costs": [asdict(each) for each in costs]}))  # noqa: T201
+
+
+def _table(rows: Sequence[Timing] | Sequence[Cost]) -> str:
+    head = " ".join(f"{name:>18}" for name in asdict(rows[0]))
+    body = [" ".join(f"{_cell(value):>18}" for value in asdict(row).values()) for row in rows]
+    return "\n".join([head, *body, ""])
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, tuple):
+        return " x ".join(map(str, value))
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+"""Key presses and clicks, with their times by `time.monotonic_ns`.
+
+A press is stamped as near to the device as can be: by psychtoolbox, which reads the keyboard in a thread of its own,
+where that can be used; else when the window hears of it, for which it is asked without a pause. Response boxes that act
+as keyboards are keyboards here.
+"""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import psychopy.core
+from psychopy import event, logging
+
+from experiment.lab.keyboard_backends import Backend, best_backend, letters_by_ptb_code
+from experiment.lab.pictures.picture import Region
+
+if TYPE_CHECKING:
+    from experiment.lab.window import LabWindow
+
+ESCAPE = "escape"
+EDITING_KEYS = frozenset(
+    {ESCAPE, "return", "num_enter", "backspace", "delete", "tab", "left", "right", "up", "down", "home", "end"}
+)
+"""The keys that a person who types may use beside those that give a text."""
+KEYPAD_WITHOUT_NUM_LOCK = {
+    "num_insert": "num_0",
+    "num_end": "num_1",
+    "num_down": "num_2",
+    "num_page_down": "num_3",
+    "num_next": "num_3",
+    "num_left": "num_4",
+    "num_begin": "num_5",
+    "num_right": "num_6",
+    "num_home": "num_7",
+    "num_up": "num_8",
+    "num_page_up": "num_9",
+    "num_prior": "num_9",
+    "num_delete": "num_decimal",
+}
+"""The window's names of keys that psychtoolbox names alike with and without Num Lock."""
+PTB_PAUSE_S = 0.0005
+"""Between two looks at the keyboard's own stamps; clicks, which have none, are that much less exact."""
+
+
+@dataclass(frozen=True)
+class Press:
+    """A key press or a click."""
+
+    name: str
+    """The key as PsychoPy names it, such as `1`, `num_1`, `return`, `left`; or the name of the region clicked."""
+    rt_ms: float
+    """From the zero that `Inputs.reset` set. Below 0 only for an escape that was pressed before."""
+    input: Literal["key", "mouse"]
+    text: str = ""
+    """What was typed, in the person's own keyboard layout; only from `Inputs.wait_for_typing`."""
+
+
+@dataclass(frozen=True)
+class _Stamped:
+    at_ns: int
+    name: str
+    input: Literal["key", "mouse"]
+    text: str = ""
+    place_px: tuple[int, int] | None = None
+
+
+class Inputs:
+    """What a participant presses and clicks in a window.
+
+    Parameters
+    ----------
+    window
+        An open window.
+    backend
+        How keys are read; None for the best that can be used here.
+    """
+
+    def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
+        self._window = window
+        self._zero_ns = time.monotonic_ns()
+        self._heard: list[_Stamped] = []
+        self._typed: list[_Stamped] = []
+        self.backend: Backend = backend or best_backend()
+        self._read_keys = _PtbKeys() if self.backend == "ptb" else _event_keys
+        window.listen(on_mouse_press=self._clicked, on_text=self._has_typed, on_close=self._closed)
+
+    def clear(self) -> None:
+        """Forget what was pressed until now, save for an escape."""
+        self._listen()
+        self._heard = [each for each in self._heard if each.name == ESCAPE]
+
+    def reset(self, at_ns: int) -> None:
+        """Count times from a moment of `time.monotonic_ns`; of what was pressed before only an escape is taken."""
+        self._zero_ns = at_ns
+
+    def reset_on_flip(self, window: "LabWindow") -> None:
+        """Count times from the window's next flip."""
+        window.call_on_flip(self.reset)
+
+    def poll_ms(self, n_polls: int) -> float:
+        """Return how much time is between two looks at the keyboard, the mean of so many; what was pressed is lost."""
+        began_ns = time.monotonic_ns()
+        for _ in range(n_polls):
+            self._listen()
+            self._pause()
+        self._heard.clear()
+        return (time.monotonic_ns() - began_ns) / n_polls / 1e6
+
+    def wait(
+        self, keys: Collection[str] | None = None, until_ms: float | None = None, regions: Sequence[Region] = ()
+    ) -> Press | None:
+        """Wait for a key or a click, and return it; None if there is none in time. Escape always counts.
+
+        Parameters
+        ----------
+        keys
+            The keys that count; None for all.
+        until_ms
+            When to give up, in ms from the zero; None for never.
+        regions
+            Where clicks count.
+        """
+        return self._wait(self._listen, lambda each: keys is None or each.name in keys, until_ms, regions)
+
+    def wait_for_typing(self, regions: Sequence[Region] = ()) -> Press:
+        """Wait for somebody who types, and return one text, such as a letter, or one of `EDITING_KEYS`, or a click.
+
+        Texts come as the person's keyboard layout has them, whatever backend reads the other keys.
+        """
+        press = self._wait(
+            self._listen_to_typing, lambda each: bool(each.text) or each.name in EDITING_KEYS, None, regions
+        )
+        assert press is not None
+        return press
+
+    def _wait(
+        self,
+        listen: Callable[[], None],
+        counts: Callable[[_Stamped], bool],
+        until_ms: float | None,
+        regions: Sequence[Region],
+    ) -> Press | None:
+        while True:
+            asked_ns = time.monotonic_ns()
+            listen()
+            while self._heard:
+                press = self._taken(self._heard.pop(0), counts, until_ms, regions)
+                if press is not None:
+                    return press
+            if until_ms is not None and self._since_zero_ms(asked_ns) >= until_ms:
+                return None
+            self._pause()
+
+    def _taken(
+        self,
+        each: _Stamped,
+        counts: Callable[[_Stamped], bool],
+        until_ms: float | None,
+        regions: Sequence[Region],
+    ) -> Press | None:
+        rt_ms = self._since_zero_ms(each.at_ns)
+        if each.name == ESCAPE:
+            return Press(each.name, rt_ms, each.input)
+        if rt_ms < 0 or (until_ms is not None and rt_ms > until_ms):
+            return None
+        if each.place_px is not None:
+            region = region_at(each.place_px, regions)
+            return Press(region.name, rt_ms, "mouse") if region else None
+        return Press(each.name, rt_ms, "key", each.text) if counts(each) else None
+
+    def _since_zero_ms(self, at_ns: int) -> float:
+        return (at_ns - self._zero_ns) / 1e6
+
+    def _pause(self) -> None:
+        if self.backend == "ptb":
+            time.sleep(PTB_PAUSE_S)
+
+    def _listen(self) -> None:
+        self._hear(self._read_keys())
+
+    def _listen_to_typing(self) -> None:
+        keys = [each for each in _event_keys() if each.name in EDITING_KEYS]
+        self._hear([*keys, *self._typed])
+
+    def _hear(self, heard: list[_Stamped]) -> None:
+        self._heard = sorted([*self._heard, *heard], key=lambda each: each.at_ns)
+        self._typed.clear()
+
+    def _clicked(self, x: int, y: int, button: int, _modifiers: int) -> None:
+        if button == event.LEFT:
+            place_px = self._window.place_px(x, y)
+            self._heard.append(_Stamped(time.monotonic_ns(), "", "mouse", place_px=place_px))
+
+    def _has_typed(self, text: str) -> None:
+        if text.isprintable():
+            self._typed.append(_Stamped(time.monotonic_ns(), text, "key", text))
+
+    def _closed(self) -> bool:
+        """Take the window's closing as an escape: it asks, saves and leaves."""
+        self._heard.append(_Stamped(time.monotonic_ns(), ESCAPE, "mouse"))
+        return True
+
+
+def region_at(place_px: tuple[int, int], regions: Sequence[Region]) -> Region | None:
+    """Return the region in which a place lies."""
+    x_px, y_px = place_px
+    for region in regions:
+        left_px, top_px, right_px, bottom_px = region.box_px
+        if left_px <= x_px < right_px and top_px <= y_px < bottom_px:
+            return region
+    return None
+
+
+def _event_keys() -> list[_Stamped]:
+    """Return the keys that the window has heard of, in order."""
+    keys = event.getKeys(timeStamped=True)
+    now_ns, now_s = time.monotonic_ns(), psychopy.core.getTime()
+    return [
+        _Stamped(now_ns - round((now_s - at_s) * 1e9), KEYPAD_WITHOUT_NUM_LOCK.get(name, name), "key")
+        for name, at_s in keys
+    ]
+
+
+class _PtbKeys:
+    """Returns the keys that psychtoolbox has heard of, in order.
+
+    PsychoPy's `getKeys` is not asked, as it loses a press that was over before anybody asked, such as the short pulses
+    of response boxes.
+    """
+
+    def __init__(self) -> None:
+        from psychopy.hardware.keyboard import Keyboard  # noqa: PLC0415 - it starts psychtoolbox
+
+        self._device: Any = Keyboard(backend="ptb").device
+        self._letters = letters_by_ptb_code()
+        self._held: dict[int, Any] = {}
+
+    def __call__(self) -> list[_Stamped]:
+        event.getKeys()  # the window hears the same keys, and must go on hearing
+        self._device.dispatchMessages()
+        responses, self._device.responses = self._device.responses, []
+        now_ns, now_s = time.monotonic_ns(), logging.defaultClock.getTime()
+        # A release brings the object of its press a second time.
+        return [
+            _Stamped(now_ns - round((now_s - response.tDown) * 1e9), self._name_of(response), "key")
+            for response in responses
+            if self._is_press(response)
+        ]
+
+    def _is_press(self, response: Any) -> bool:
+        is_release = self._held.pop(id(response), None) is not None
+        if not is_release:
+            self._held[id(response)] = response
+        return not is_release
+
+    def _name_of(self, response: Any) -> str:
+        """Return PsychoPy's name of a key; keys that it has no name for differ by their code."""
+        if response.code in self._letters:
+            return self._letters[response.code]
+        return f"key_{response.code}" if response.name == "unknown" else str(response.name)

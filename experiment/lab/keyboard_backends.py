@@ -1,0 +1,57 @@
+"""What can read the keyboard on this machine."""
+
+import os
+import sys
+from typing import Literal
+
+Backend = Literal["ptb", "event"]
+"""psychtoolbox, which stamps presses in a thread of its own; or the window's events, as PsychoPy hands them on."""
+
+
+def ptb_obstacle() -> str | None:
+    """Return why psychtoolbox cannot read the keyboard here, or None if it can. Ask once a window is open.
+
+    What makes psychtoolbox crash is looked for first, as a crash cannot be caught.
+    """
+    if sys.platform.startswith("linux"):
+        if not has_real_time_privileges():
+            return "without real-time privileges psychtoolbox may crash on Linux"
+        if not os.environ.get("DISPLAY"):
+            return "without an X display psychtoolbox crashes on Linux"
+    try:
+        from psychtoolbox import hid  # noqa: PLC0415 - may be missing, or lack one of its libraries
+
+        n_keyboards = len(hid.get_keyboard_indices()[0])
+    except (ImportError, OSError) as error:
+        return f"psychtoolbox cannot be used ({error})"
+    return None if n_keyboards else "psychtoolbox finds no keyboard"
+
+
+def has_real_time_privileges() -> bool:
+    """Return whether this process may take precedence over others, as psychtoolbox does; Linux only."""
+    import resource  # noqa: PLC0415 - not on Windows
+
+    return os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] != 0
+
+
+def best_backend() -> Backend:
+    """Return the most exact way to read the keyboard that can be used here."""
+    return "event" if ptb_obstacle() else "ptb"
+
+
+def letters_by_ptb_code() -> dict[int, str]:
+    """Return the letters of this machine's keyboard layout by psychtoolbox's code of their keys; on Linux only.
+
+    PsychoPy names keys of psychtoolbox as on an American keyboard, so that on a French one the key with the letter `a`
+    would be `q`. Windows' codes follow the layout anyway; of macOS' nothing can be learnt here.
+    """
+    if not sys.platform.startswith("linux"):
+        return {}
+    from Xlib.display import Display  # noqa: PLC0415 - comes with PsychoPy, on Linux only
+
+    connection = Display()
+    try:
+        keysyms = {keycode: connection.keycode_to_keysym(keycode, 0) for keycode in range(8, 256)}
+    finally:
+        connection.close()
+    return {keycode + 1: chr(keysym) for keycode, keysym in keysyms.items() if ord("a") <= keysym <= ord("z")}

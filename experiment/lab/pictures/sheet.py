@@ -1,0 +1,97 @@
+"""The sheet that screens are drawn on: its size, fonts and words, and the measures that follow from them.
+
+All measures are in proportion to the window's height (or width, if it is narrow), so that a screen looks the same at
+1024 x 768 and at 3840 x 2160.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from experiment.lab.pictures.fonts import Typeface, font_for, texts_of
+from experiment.lab.pictures.shaping import Direction
+from experiment.study import Study
+from experiment.texts import Texts
+
+LETTERS_PER_LINE = 75
+"""A longer line loses the reader on the way back to the next one."""
+
+_SAMPLE = (
+    "Many stories speak of you: imagine that you were there, and think of things as they usually are in everyday life."
+)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What all screens of a session have in common."""
+
+    size_px: tuple[int, int]
+    """Width and height of the window."""
+    typeface: Typeface
+    words: Texts
+    """The words that do not come from the study itself, and the direction in which the study is read."""
+    item_px: int | None = None
+    """Size of letters in which all items fit, if it was looked for; see `trial.with_even_letters`."""
+
+    @classmethod
+    def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
+        """Return the sheet for a study, with a font that has every character of its texts.
+
+        Raises
+        ------
+        InputError
+            If no installed font has them all.
+        """
+        return cls(size_px, font_for(texts_of(study)), study.words)
+
+    @property
+    def direction(self) -> Direction:
+        """From where the study is read."""
+        return self.words.direction
+
+    @property
+    def _unit_px(self) -> float:
+        width, height = self.size_px
+        return min(height, 0.75 * width) / 768
+
+    def px(self, at_768: float) -> int:
+        """Return a length that is `at_768` px long on a screen of 1024 x 768; at least one pixel."""
+        return max(1, round(at_768 * self._unit_px))
+
+    @property
+    def body_px(self) -> int:
+        """Size of running text: a fortieth of the height."""
+        return self.px(768 / 40)
+
+    @property
+    def body_sizes_px(self) -> Iterator[int]:
+        """Sizes to try for running text that must fit one screen; the last is a forty-eighth of the height."""
+        return iter(range(self.body_px, ceil(16 * self._unit_px) - 1, -1))
+
+    def item_sizes_px(self, has_feedback: bool) -> Iterator[int]:
+        """Sizes to try for an item; with feedback, that one has been read, and smaller letters are better than none."""
+        smallest_px = ceil((12 if has_feedback else 16) * self._unit_px)
+        return iter(range(self.item_px or self.body_px, smallest_px - 1, -1))
+
+    @property
+    def target_px(self) -> int:
+        """Least width and height of what is clicked."""
+        return ceil(32 * self._unit_px)
+
+    @property
+    def margins_px(self) -> tuple[int, int]:
+        """What stays empty at the left and right, and at the top and bottom."""
+        width, height = self.size_px
+        return round(width / 25), round(height / 30)
+
+    @property
+    def inside_px(self) -> tuple[int, int]:
+        """Width and height between the margins."""
+        (width, height), (side, above) = self.size_px, self.margins_px
+        return width - 2 * side, height - 2 * above
+
+    @property
+    def column_px(self) -> int:
+        """Width of running text: about 75 letters of a Latin script, or what there is between the margins."""
+        sample_px = self.typeface.font("regular", self.body_px).getlength(_SAMPLE)
+        return min(self.inside_px[0], round(sample_px / len(_SAMPLE) * LETTERS_PER_LINE))

@@ -1,0 +1,130 @@
+"""One trial on the screen: the fixation for its time, then the stimulus, and a record of what was achieved."""
+
+import gc
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from experiment.lab.stamps import intervals_ms, wait_until
+
+if TYPE_CHECKING:
+    from experiment.lab.window import AtFlip, LabWindow, Prepared
+
+
+@dataclass(frozen=True)
+class Onset:
+    """When a stimulus was shown, and how its fixation went; the names are those of `experiment.records.Response`."""
+
+    onset_ns: int
+    """The flip that showed the stimulus, by `time.monotonic_ns`."""
+    shown_at: datetime
+    """The same, UTC."""
+    fixation_ms: float
+    """From the flip that showed the fixation to the one that showed the stimulus; 0 without a fixation."""
+    fixation_frames: int
+    """The same in frames."""
+    fixation_frames_intended: int
+    frame_ms: float
+    """One frame: as measured if flips wait for the screen, else as it should be; see `Refresh.frame_ms`."""
+    frames_dropped: int
+    """Paced by frames: frames of the fixation beyond its flips. By the clock: frames that the stimulus came late."""
+    frame_intervals_ms: tuple[float, ...]
+    """Between all flips from that of the fixation to that of the stimulus, in ms."""
+    onset_source: Literal["flip"] = "flip"
+
+
+def present(
+    window: "LabWindow",
+    fixation: "Prepared | None",
+    stimulus: "Prepared",
+    fixation_ms: float,
+    on_fixation: Sequence["AtFlip"] = (),
+    on_onset: Sequence["AtFlip"] = (),
+) -> Onset:
+    """Show the fixation, then the stimulus; return as soon as the stimulus is on the screen.
+
+    Where flips wait for the screen, the fixation is there for the frames nearest to `fixation_ms`. A frame that is
+    missed counts as one of them, so that one miss does not make the fixation longer. Elsewhere the stimulus is drawn
+    beforehand and flipped when `fixation_ms` have passed by the clock.
+
+    Parameters
+    ----------
+    window
+        Where.
+    fixation, stimulus
+        Ready pictures; no fixation is shown if it is None or shorter than half a frame.
+    fixation_ms
+        How long the fixation is to be seen.
+    on_fixation, on_onset
+        Called in the moment of the flip that shows the fixation, or the stimulus, with the flip's `time.monotonic_ns`:
+        triggers, and `Inputs.reset`.
+    """
+    n_intended = round(fixation_ms / window.frame_ms) if fixation is not None else 0
+    stamps_ns: list[int] = []
+    with _no_garbage_collection():
+        if fixation is not None and n_intended > 0:
+            stamps_ns.append(_show(window, fixation, on_fixation))
+            if window.pacing == "frames":
+                # Half a frame of tolerance, as flips jitter.
+                while _lasted_ms(stamps_ns) < (n_intended - 1.5) * window.frame_ms:
+                    stamps_ns.append(window.show(fixation))
+                stamps_ns.append(_show(window, stimulus, on_onset))
+            else:
+                window.draw(stimulus)
+                wait_until(stamps_ns[0] + round((fixation_ms - window.flip_ms) * 1e6))
+                stamps_ns.append(_flip(window, on_onset))
+        else:
+            stamps_ns.append(_show(window, stimulus, on_onset))
+    return _achieved(window, stamps_ns, n_intended, fixation_ms)
+
+
+def _lasted_ms(stamps_ns: Sequence[int]) -> float:
+    """Return the time from the first to the last stamp, in ms."""
+    return (stamps_ns[-1] - stamps_ns[0]) / 1e6
+
+
+def _show(window: "LabWindow", prepared: "Prepared", at_flip: Sequence["AtFlip"]) -> int:
+    window.draw(prepared)
+    return _flip(window, at_flip)
+
+
+def _flip(window: "LabWindow", at_flip: Sequence["AtFlip"]) -> int:
+    for function in at_flip:
+        window.call_on_flip(function)
+    return window.flip()
+
+
+def _achieved(window: "LabWindow", stamps_ns: list[int], n_intended: int, fixation_ms: float) -> Onset:
+    frames_ms = intervals_ms(stamps_ns)
+    shown_ms = _lasted_ms(stamps_ns)
+    shown_frames = round(shown_ms / window.frame_ms)
+    if window.pacing == "frames":
+        dropped = shown_frames - len(frames_ms)
+    else:
+        dropped = round((shown_ms - fixation_ms) / window.frame_ms) if n_intended else 0
+    since_onset = timedelta(microseconds=(time.monotonic_ns() - stamps_ns[-1]) / 1000)
+    return Onset(
+        onset_ns=stamps_ns[-1],
+        shown_at=datetime.now(UTC) - since_onset,
+        fixation_ms=shown_ms,
+        fixation_frames=shown_frames,
+        fixation_frames_intended=n_intended,
+        frame_ms=window.frame_ms,
+        frames_dropped=max(0, dropped),
+        frame_intervals_ms=tuple(frames_ms),
+    )
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """A collection takes longer than a frame if much is in memory."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,109 @@
+"""The table that users of PsychoPy expect of a session: its columns, in seconds, with a byte-order mark for Excel."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from batteries.tasks import task_named
+from experiment.records import LabDevice
+from experiment.study import Study
+
+BEFORE_FACTORS = ("participant", "session", "date", "expName", "expVersion", "psychopyVersion", "frameRate", "group",
+                  "seed", "trials.thisN", "phase", "item_id", "task")  # fmt: skip
+AFTER_FACTORS = ("key_resp.keys", "key_resp.rt", "key_resp.corr", "key_resp.started", "missing", "input", "attempt",
+                 "visit", "fixation.duration", "fixation.frames", "fixation.framesDropped")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What every row of a session says."""
+
+    participant: str
+    """The laboratory's own code."""
+    occasion: int
+    group: int
+    seed: int
+    started_at: datetime
+    device: LabDevice
+
+    @property
+    def date(self) -> str:
+        """When the session began, on this machine's clock, as PsychoPy writes it."""
+        return self.started_at.astimezone().strftime("%Y-%m-%d_%Hh%M.%S")
+
+
+def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> bytes:
+    """Return a session's answered trials as a CSV file, encoded.
+
+    Parameters
+    ----------
+    study
+        Whose items they are.
+    heading
+        What every row says.
+    trials
+        Rows of the view `trials`; those without an answer are left out.
+
+    Notes
+    -----
+    `key_resp.rt` and `fixation.duration` are in seconds, `key_resp.started` (the onset) in seconds since the session
+    began. `key_resp.keys` is the answer: the number of the option, or the place on the board.
+    """
+    factors = sorted({name for item in study.battery.items for name in item.factors})
+    file = io.StringIO(newline="")
+    table = csv.DictWriter(file, [*BEFORE_FACTORS, *factors, *AFTER_FACTORS])
+    table.writeheader()
+    for trial in trials:
+        if trial["received_at"] is not None:
+            table.writerow(_row(study, heading, trial))
+    return file.getvalue().encode("utf-8-sig")
+
+
+def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> None:
+    """Write the file anew, never half of it."""
+    aside = path.with_name(f"{path.name}.new")
+    aside.write_bytes(psychopy_csv(study, heading, trials))
+    aside.replace(path)
+
+
+def _row(study: Study, heading: Heading, trial: Mapping[str, Any]) -> dict[str, Any]:
+    item = study.battery.by_id[trial["item_id"]]
+    response = json.loads(trial["response"])
+    is_correct = response is not None and task_named(item.task).score(item.content, item.key, response).correct
+    shown_at = trial["shown_at"]
+    return {
+        "participant": heading.participant,
+        "session": heading.occasion,
+        "date": heading.date,
+        "expName": study.name,
+        "expVersion": study.definition.version,
+        "psychopyVersion": heading.device.psychopy_version,
+        "frameRate": heading.device.frame_ms and round(1000 / heading.device.frame_ms, 3),
+        "group": heading.group,
+        "seed": heading.seed,
+        "trials.thisN": trial["trial_index"],
+        "phase": trial["phase"],
+        "item_id": item.item_id,
+        "task": item.task,
+        **item.factors,
+        "key_resp.keys": response,
+        "key_resp.rt": _seconds(trial["rt_ms"]),
+        "key_resp.corr": int(is_correct),
+        "key_resp.started": shown_at and (datetime.fromisoformat(shown_at) - heading.started_at).total_seconds(),
+        "missing": trial["missing"],
+        "input": trial["input"],
+        "attempt": trial["attempt"],
+        "visit": trial["visit"],
+        "fixation.duration": _seconds(trial["fixation_ms"]),
+        "fixation.frames": trial["fixation_frames"],
+        "fixation.framesDropped": trial["frames_dropped"],
+    }
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else round(milliseconds / 1000, 7)

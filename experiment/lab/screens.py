@@ -1,0 +1,74 @@
+"""The screens of this machine, and what their modes say of the refresh."""
+
+import sys
+from typing import Any
+
+import pyglet
+
+from batteries.errors import InputError
+
+MIN_HZ = 10
+"""Less is how operating systems say that they do not know."""
+
+
+def find_screen(number: int) -> Any:
+    """Return pyglet's screen of a number, from 0.
+
+    Raises
+    ------
+    InputError
+        If there is none; PsychoPy would take another one without a word.
+    """
+    screens = _x11_screens(number) if _is_x11() else list(pyglet.canvas.get_display().get_screens())
+    if number >= len(screens):
+        raise InputError(
+            f"There is no screen {number}: this machine has {len(screens)}, counted from 0; name another, or switch "
+            "the screen on and begin again."
+        )
+    return screens[number]
+
+
+def nominal_hz(screen: Any) -> float | None:
+    """Return the refresh rate that a screen's mode has, or None if nothing says it."""
+    hz = _hz_by_xrandr(screen) if _is_x11() else getattr(screen.get_mode(), "rate", None)
+    return float(hz) if hz and hz >= MIN_HZ else None
+
+
+def _is_x11() -> bool:
+    return sys.platform.startswith("linux")
+
+
+def _x11_screens(number: int) -> list[Any]:
+    """Return the screens up to a number, of X's own numbering or, as is usual today, all parts of X's one screen."""
+    from pyglet.canvas.xlib import NoSuchDisplayException  # noqa: PLC0415 - not on other systems
+
+    parts = list(pyglet.canvas.Display(x_screen=0).get_screens())
+    if number < len(parts):
+        return parts
+    try:
+        further = [pyglet.canvas.Display(x_screen=n).get_screens()[0] for n in range(1, number + 1)]
+    except NoSuchDisplayException:
+        return parts
+    return [parts[0], *further]
+
+
+def _hz_by_xrandr(screen: Any) -> float | None:
+    """Return the refresh rate of the output that shows a screen; pyglet's own figure is the pixel clock under X."""
+    from Xlib import display  # noqa: PLC0415 - not on other systems
+    from Xlib.ext import randr  # noqa: PLC0415
+
+    connection = display.Display()
+    try:
+        if not connection.has_extension("RANDR"):
+            return None
+        resources = randr.get_screen_resources(connection.screen().root)
+        modes = {mode.id: mode for mode in resources.modes}
+        for number in resources.crtcs:
+            crtc = randr.get_crtc_info(connection, number, resources.config_timestamp)
+            if (crtc.x, crtc.y, crtc.width, crtc.height) == (screen.x, screen.y, screen.width, screen.height):
+                mode = modes[crtc.mode]
+                n_pixels = mode.h_total * mode.v_total
+                return mode.dot_clock / n_pixels if n_pixels else None
+        return None
+    finally:
+        connection.close()

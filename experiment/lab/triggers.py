@@ -1,0 +1,254 @@
+"""Event codes for EEG, eye trackers and the like, sent in the moment of the flip that shows what they mark.
+
+Where they go is one text:
+
+- `serial:/dev/ttyUSB0` or `serial:COM3`: one byte to a serial port; further, parted by commas, `baud=115200` and
+  `pulse_ms=10`. `serial:loop://` sends to itself, to try it out.
+- `parallel:0x0378` (Windows) or `parallel:/dev/parport0` (Linux): the data pins of a parallel port; further
+  `pulse_ms=10`.
+- `lsl:Equipoise`: an outlet of LabStreamingLayer of that name, of type `Markers`, with one channel of integers.
+
+Serial and parallel ports hold a level, so a code is followed by 0 after `pulse_ms` (10 ms: two samples at 200 Hz, more
+at any faster rate), or by the next code if that comes sooner. `pulse_ms=0` sends no 0, for devices that end the pulse
+themselves.
+
+Codes are the sum of a phase and an event, from 11 to 33:
+
+| | fixation | stimulus | response |
+|---|---|---|---|
+| practice | 11 | 12 | 13 |
+| test | 21 | 22 | 23 |
+| attention check | 31 | 32 | 33 |
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol
+
+from batteries.errors import InputError
+from experiment.plan import Phase
+
+FORMS = "serial:/dev/ttyUSB0, serial:COM3,baud=115200, parallel:0x0378, parallel:/dev/parport0 or lsl:Equipoise"
+BAUD = 115_200
+PULSE_MS = 10.0
+MAX_PULSE_MS = 1000.0
+PHASE_CODES = {Phase.PRACTICE: 10, Phase.TEST: 20, Phase.ATTENTION_CHECK: 30}
+
+
+class Event(IntEnum):
+    """What a code marks in a trial."""
+
+    FIXATION = 1
+    STIMULUS = 2
+    RESPONSE = 3
+
+
+def code_of(phase: Phase, event: Event) -> int:
+    """Return the code of an event in a phase, from 1 to 255."""
+    return PHASE_CODES[phase] + event
+
+
+class Trigger(Protocol):
+    """Where event codes go."""
+
+    def send(self, code: int) -> None:
+        """Send a code from 1 to 255, now, and return at once.
+
+        Raises
+        ------
+        InputError
+            If the device does not take it any more, as when its cable is out.
+        """
+
+    def close(self) -> None:
+        """Let the device go."""
+
+
+@dataclass(frozen=True)
+class TriggerText:
+    """A text that says where codes go, taken apart."""
+
+    kind: str
+    address: str
+    baud: int = BAUD
+    pulse_ms: float = PULSE_MS
+
+
+def read_trigger(text: str) -> TriggerText:
+    """Take a text apart that says where codes go; see the module for its forms.
+
+    Raises
+    ------
+    InputError
+        If it has none of the forms.
+    """
+    kind, colon, rest = text.strip().partition(":")
+    address, *parts = [part.strip() for part in rest.split(",")]
+    if kind not in _OPENERS or not colon or not address:
+        raise InputError(f"The trigger {text!r} is none that we know; write it as {FORMS}.")
+    options = dict(part.partition("=")[::2] for part in parts)
+    unknown = options.keys() - _OPTIONS[kind]
+    if unknown or len(options) < len(parts):
+        allowed = " and ".join(f"{name}=..." for name in _OPTIONS[kind]) or "nothing"
+        raise InputError(
+            f"The trigger {text!r} says more than can be said of it: after the address {allowed} may follow."
+        )
+    return TriggerText(
+        kind,
+        address,
+        baud=int(_number(text, options, "baud", BAUD, most=10_000_000)),
+        pulse_ms=_number(text, options, "pulse_ms", PULSE_MS, most=MAX_PULSE_MS),
+    )
+
+
+def open_trigger(text: str) -> Trigger:
+    """Open what a text says event codes go to.
+
+    Raises
+    ------
+    InputError
+        If the text is wrong, or the library or the device is missing.
+    """
+    read = read_trigger(text)
+    return _OPENERS[read.kind](read)
+
+
+class LevelTrigger:
+    """Codes to a port that holds a level; it goes back to 0 after the pulse, or on to the next code."""
+
+    def __init__(
+        self, name: str, set_level: Callable[[int], object], close: Callable[[], object], pulse_ms: float
+    ) -> None:
+        self._name = name
+        self._set_level = set_level
+        self._close = close
+        self._pulse_s = pulse_ms / 1000
+        self._lock = threading.Lock()
+        self._n_sent = 0
+
+    def send(self, code: int) -> None:
+        _require_code(code)
+        with self._lock:
+            try:
+                self._set_level(code)
+            except OSError as error:
+                raise InputError(
+                    f"The trigger {self._name} takes no codes any more ({error}); look at its cable, then begin again: "
+                    "the session goes on where it was."
+                ) from None
+            self._n_sent += 1
+            n_sent = self._n_sent
+        if self._pulse_s:
+            ending = threading.Timer(self._pulse_s, self._end_pulse, (n_sent,))
+            ending.daemon = True
+            ending.start()
+
+    def close(self) -> None:
+        self._end_pulse(self._n_sent)
+        with self._lock:
+            self._n_sent += 1  # a pulse that has not ended finds the port closed
+            self._close()
+
+    def _end_pulse(self, n_sent: int) -> None:
+        with self._lock:
+            if n_sent == self._n_sent and self._pulse_s:
+                try:
+                    self._set_level(0)
+                except OSError:
+                    return  # the next code tells of it
+
+
+class LslTrigger:
+    """Codes as markers of LabStreamingLayer, which have a time of their own and need no pulse."""
+
+    def __init__(self, outlet: Any) -> None:
+        self._outlet = outlet
+
+    def send(self, code: int) -> None:
+        _require_code(code)
+        self._outlet.push_sample([code])
+
+    def close(self) -> None:
+        del self._outlet
+
+
+def _open_serial(read: TriggerText) -> Trigger:
+    try:
+        import serial  # noqa: PLC0415 - comes with PsychoPy
+    except ImportError:
+        raise _missing("pyserial") from None
+    try:
+        port = serial.serial_for_url(read.address, baudrate=read.baud, write_timeout=0.1)
+    except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors
+        raise InputError(
+            f"The serial port {read.address} cannot be opened ({error}); plug the device in, look up its port in the "
+            "system's device list, and see that you may use it (on Linux: be in the group dialout)."
+        ) from None
+    return LevelTrigger(f"serial:{read.address}", lambda level: port.write(bytes([level])), port.close, read.pulse_ms)
+
+
+def _open_parallel(read: TriggerText) -> Trigger:
+    try:
+        from psychopy.parallel import ParallelPort  # noqa: PLC0415 - only where there is such a port
+
+        port = ParallelPort(_parallel_address(read.address))
+        port.setData(0)
+    except Exception as error:  # each system's driver has errors of its own
+        raise InputError(
+            f"The parallel port {read.address} cannot be used ({type(error).__name__}: {error}); on Windows install "
+            "the inpout driver and take the address from the device manager, such as parallel:0x0378; on Linux install "
+            "pyparallel, load ppdev instead of lp, and name the device, such as parallel:/dev/parport0."
+        ) from None
+    return LevelTrigger(f"parallel:{read.address}", port.setData, lambda: None, read.pulse_ms)
+
+
+def _open_lsl(read: TriggerText) -> Trigger:
+    try:
+        import pylsl  # noqa: PLC0415 - installed by those who need it
+    except (ImportError, RuntimeError):  # the latter without its native library
+        raise _missing("pylsl") from None
+    stream = pylsl.StreamInfo(
+        name=read.address,
+        type="Markers",
+        channel_count=1,
+        nominal_srate=pylsl.IRREGULAR_RATE,
+        channel_format=pylsl.cf_int32,
+        source_id=f"equipoise-{read.address}",
+    )
+    return LslTrigger(pylsl.StreamOutlet(stream))
+
+
+_OPENERS: Mapping[str, Callable[[TriggerText], Trigger]] = {
+    "serial": _open_serial,
+    "parallel": _open_parallel,
+    "lsl": _open_lsl,
+}
+_OPTIONS: Mapping[str, tuple[str, ...]] = {"serial": ("baud", "pulse_ms"), "parallel": ("pulse_ms",), "lsl": ()}
+
+
+def _number(text: str, options: Mapping[str, str], name: str, default: float, most: float) -> float:
+    try:
+        number = float(options.get(name, default))
+    except ValueError:
+        number = -1
+    if not 0 <= number <= most or (name == "baud" and number < 1):
+        raise InputError(f"In the trigger {text!r}, {name} must be a number up to {most:g}.")
+    return number
+
+
+def _parallel_address(address: str) -> int | str:
+    try:
+        return int(address, 0)
+    except ValueError:
+        return address
+
+
+def _require_code(code: int) -> None:
+    if not 1 <= code <= 255:
+        raise ValueError(f"{code} is no event code: one byte, from 1 to 255")
+
+
+def _missing(package: str) -> InputError:
+    return InputError(f"The Python package {package} is missing or broken here; install it with: pip install {package}")

@@ -1,0 +1,48 @@
+"""Which backend reads the keyboard, and what a click means."""
+
+import sys
+
+import pytest
+
+from experiment.lab import keyboard_backends
+
+
+@pytest.fixture
+def linux_user(monkeypatch):
+    resource = pytest.importorskip("resource", reason="this system has no resource limits")
+
+    def be(user, priority):
+        monkeypatch.setattr(sys, "platform", "linux")
+        monkeypatch.setenv("DISPLAY", ":0")
+        monkeypatch.setattr(keyboard_backends.os, "geteuid", lambda: user)
+        monkeypatch.setattr(resource, "getrlimit", lambda which: (priority, priority))
+
+    return be
+
+
+@pytest.mark.parametrize(
+    ("user", "priority", "allowed"), [(0, 0, True), (1000, 0, False), (1000, 50, True), (1000, -1, True)]
+)
+def test_real_time_privileges_are_roots_or_given_by_a_limit(linux_user, user, priority, allowed):
+    linux_user(user, priority)
+    assert keyboard_backends.has_real_time_privileges() is allowed
+
+
+def test_without_them_psychtoolbox_is_not_even_loaded_as_it_may_crash(linux_user, monkeypatch):
+    linux_user(1000, 0)
+    monkeypatch.setitem(sys.modules, "psychtoolbox", None)
+    assert "privileges" in keyboard_backends.ptb_obstacle()
+    assert keyboard_backends.best_backend() == "event"
+
+
+def test_where_psychtoolbox_is_missing_the_windows_events_are_read(linux_user, monkeypatch):
+    linux_user(0, 0)
+    monkeypatch.setitem(sys.modules, "psychtoolbox", None)
+    assert "psychtoolbox cannot be used" in keyboard_backends.ptb_obstacle()
+    assert keyboard_backends.best_backend() == "event"
+
+
+def test_without_a_display_psychtoolbox_is_not_asked_as_it_crashes(linux_user, monkeypatch):
+    linux_user(0, 0)
+    monkeypatch.delenv("DISPLAY")
+    assert "display" in keyboard_backends.ptb_obstacle()

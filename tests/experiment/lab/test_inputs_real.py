@@ -1,0 +1,190 @@
+"""Real key presses and clicks, made by a second process, as a real window hears them."""
+
+import time
+from contextlib import closing
+
+import pytest
+
+from tests.experiment.lab.xvfb import HELD_S, Fingers
+
+
+@pytest.fixture(scope="module", params=["ptb", "event"])
+def heard(request, screen):
+    if request.param == "ptb":
+        request.getfixturevalue("psychtoolbox")
+    with screen.start("inputs", request.param) as program:
+        assert program.told() == {"backend": request.param}
+        yield Heard(program)
+
+
+class Heard:
+    """A window that says what it hears."""
+
+    def __init__(self, program):
+        self._program = program
+
+    def begin(self):
+        """Forget what was, count from a flip, and return when that was."""
+        self.clear()
+        return self.zero()
+
+    def clear(self):
+        self._program.ask(do="clear")
+        self._program.told()
+
+    def zero(self):
+        self._program.ask(do="begin")
+        return self._program.told()["at_ns"]
+
+    def ask(self, **command):
+        self._program.ask(**({"do": "wait", "until_ms": 5000} | command))
+
+    def press(self):
+        return self._program.told()
+
+
+def between(heard, fingers, key, held_s=HELD_S):
+    """Press a key while the window waits for any, and return what it heard and the error of its time, in ms."""
+    zero_ns = heard.begin()
+    heard.ask()
+    pressed_ns = fingers.press(key, held_s)
+    press = heard.press()
+    return press, press["rt_ms"] - (pressed_ns - zero_ns) / 1e6
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("1", "1"),
+        ("9", "9"),
+        ("KP_1", "num_1"),
+        ("a", "a"),
+        ("Return", "return"),
+        ("KP_Enter", "num_enter"),
+        ("space", "space"),
+        ("Left", "left"),
+        ("Escape", "escape"),
+        ("BackSpace", "backspace"),
+        ("F5", "f5"),
+    ],
+)
+def test_keys_have_the_names_that_psychopy_gives_them(heard, fingers, key, name):
+    press, error_ms = between(heard, fingers, key)
+    assert (press["name"], press["input"]) == (name, "key")
+    assert -50 < error_ms < 50, "the zero or the clock is another than that of the flip"
+
+
+def test_a_press_that_is_over_before_anybody_asks_is_not_lost(heard, fingers):
+    heard.begin()
+    fingers.press("3", held_s=0.002)
+    time.sleep(0.1)
+    heard.ask()
+    press = heard.press()
+    assert press["name"] == "3"
+
+
+def test_two_presses_in_a_row_are_two_answers_in_their_order(heard, fingers):
+    heard.begin()
+    for key in ("2", "1", "1"):
+        fingers.press(key, held_s=0.01)
+    names = []
+    for _ in range(3):
+        heard.ask()
+        names.append(heard.press()["name"])
+    heard.ask(until_ms=50)
+    assert heard.press() is None
+    assert names == ["2", "1", "1"]
+
+
+def test_what_was_pressed_before_the_onset_is_never_an_answer(heard, fingers):
+    heard.clear()
+    fingers.press("1")
+    heard.zero()
+    heard.ask(until_ms=100)
+    assert heard.press() is None
+
+
+def test_an_escape_before_the_onset_comes_through(heard, fingers):
+    heard.clear()
+    fingers.press("Escape")
+    heard.zero()
+    heard.ask(keys=["1"])
+    press = heard.press()
+    assert press["name"] == "escape"
+    assert press["rt_ms"] < 0
+
+
+def test_an_escape_outlives_the_clearing_before_a_trial(heard, fingers):
+    heard.begin()
+    fingers.press("1")
+    fingers.press("Escape")
+    heard.clear()
+    heard.ask()
+    assert heard.press()["name"] == "escape"
+
+
+def test_only_the_keys_asked_for_count_and_escape(heard, fingers):
+    heard.begin()
+    heard.ask(keys=["2", "num_2"])
+    fingers.press("1")
+    fingers.press("KP_2")
+    assert heard.press()["name"] == "num_2"
+    heard.ask(keys=[])
+    fingers.press("2")
+    fingers.press("Escape")
+    assert heard.press()["name"] == "escape"
+
+
+def test_waiting_ends_at_its_time(heard):
+    heard.begin()
+    heard.ask(until_ms=150)
+    began = time.monotonic()
+    assert heard.press() is None
+    assert time.monotonic() - began < 3
+
+
+def test_a_click_gives_the_name_of_the_region_and_counts_nowhere_else(heard, fingers):
+    regions = [["1", [100, 100, 200, 150]], ["next", [800, 700, 1024, 768]]]
+    zero_ns = heard.begin()
+    heard.ask(keys=[], regions=regions)
+    fingers.click(250, 120)
+    fingers.click(200, 120)
+    fingers.click(150, 120, button=3)
+    pressed_ns = fingers.click(199, 149)
+    press = heard.press()
+    assert (press["name"], press["input"]) == ("1", "mouse")
+    assert abs(press["rt_ms"] - (pressed_ns - zero_ns) / 1e6) < 50
+    heard.ask(regions=regions)
+    fingers.click(1023, 767)
+    assert heard.press()["name"] == "next"
+
+
+def test_what_is_typed_comes_as_text_and_what_edits_it_as_keys(heard, fingers):
+    heard.begin()
+    typed = []
+    for key in ("a", "4", "space", "BackSpace", "F5", "Left", "Return"):
+        fingers.press(key, held_s=0.02)
+    for _ in range(6):
+        heard.ask(do="type")
+        typed.append(heard.press())
+    assert [each["name"] for each in typed] == ["a", "4", " ", "backspace", "left", "return"]
+    assert [each["text"] for each in typed] == ["a", "4", " ", "", "", ""]
+
+
+def test_a_window_that_somebody_closes_asks_as_escape_does_and_stays_open(heard, fingers):
+    heard.begin()
+    heard.ask(do="close")
+    heard.ask(keys=["1"])
+    assert heard.press()["name"] == "escape"
+    press, _ = between(heard, fingers, "1")
+    assert press["name"] == "1"
+
+
+@pytest.mark.parametrize("backend", ["ptb", "event"])
+def test_letters_are_those_of_the_keyboards_own_layout(make_screen, psychtoolbox, backend):
+    with make_screen() as screen, closing(Fingers(screen.display)) as fingers:
+        fingers.swap("a", "q")  # as on a French keyboard
+        with screen.start("inputs", backend) as program:
+            program.told()
+            heard = Heard(program)
+            assert [between(heard, fingers, key)[0]["name"] for key in ("a", "q", "1")] == ["a", "q", "1"]

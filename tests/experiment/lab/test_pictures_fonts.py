@@ -1,0 +1,135 @@
+"""Letters: fonts that have them, and scripts that are joined or read from right to left."""
+
+import sys
+
+import pytest
+from PIL import Image, ImageDraw
+
+from batteries.errors import InputError
+from experiment.lab.pictures import fonts, paragraphs, shaping
+from experiment.lab.pictures.fonts import DEJAVU, font_for, missing_glyphs, texts_of
+from experiment.lab.pictures.shaping import base_direction, shaped
+from experiment.lab.pictures.sheet import Sheet
+from experiment.texts import ENGLISH, catalogue, languages
+
+NOBODY_HAS = "\U0003fffd"  # in a plane that is not assigned
+
+
+@pytest.mark.parametrize("language", languages())
+def test_our_own_words_need_no_other_font_than_the_one_that_comes_with_us(language):
+    assert missing_glyphs(catalogue(language).values()) == ()
+    assert font_for(catalogue(language).values()) == DEJAVU
+
+
+def test_the_usual_scripts_and_signs_of_psychology_are_there():
+    assert missing_glyphs(["Ελληνικά", "русский", "עברית", "العربية", "→ ← ≤ ≥ ≠ × ÷ ± … – “”„‚ ½ ² √ ∞ ✓ ♀ ♂"]) == ()
+
+
+def test_missing_characters_are_named_once_and_in_order():
+    assert missing_glyphs(["b" + NOBODY_HAS, NOBODY_HAS]) == (NOBODY_HAS,)
+
+
+def test_invisible_characters_are_not_missed():
+    assert missing_glyphs(["soft\u00adhyphen\u200b \u200e\u2066a\u2069\ttab\nline\ufeff"]) == ()
+
+
+def test_a_character_that_no_font_has_is_refused_by_name():
+    with pytest.raises(InputError, match=r"no font of this machine has .* \(U\+3FFFD\).* Install a font"):
+        font_for(["a", NOBODY_HAS])
+
+
+def test_a_font_that_is_installed_is_taken_where_ours_lacks_a_character(monkeypatch):
+    letters = fonts._glyphs(DEJAVU.mono)  # stands for a font with other letters than ours has
+    missing = min(set(letters))
+    monkeypatch.setattr(fonts, "_glyphs", lambda path: letters if path != DEJAVU.regular else letters - {missing})
+    found = font_for([missing, "a"])
+    assert found.regular != DEJAVU.regular
+    assert "mono" not in found.regular.stem.lower()
+
+
+def test_every_text_of_a_study_is_looked_through(sample_study):
+    texts = "\n".join(texts_of(sample_study))
+    definition = sample_study.definition
+    assert all(text in texts for text in sample_study.texts.values())
+    assert definition.title in texts and sample_study.words.say("agree") in texts
+    assert sample_study.battery.by_id["attention-1"].content["text"] in texts
+
+
+def test_a_style_that_lacks_a_letter_gives_way_to_the_regular_one():
+    assert DEJAVU.has("italic", "abc")
+    assert not DEJAVU.has("italic", "مرحبا")
+
+
+def test_simple_text_is_drawn_as_it_is():
+    assert shaped("café – 3 > 2", "ltr").text == "café – 3 > 2"
+    assert shaped("cafe\u0301", "ltr").text == "café"
+    assert shaped("soft\u00adhyphen", "ltr").text == "softhyphen"
+    assert shaped("abc", "ltr").direction is None
+
+
+@pytest.mark.parametrize(
+    ("text", "usual", "direction"),
+    [
+        ("What?", "ltr", "ltr"),
+        ("What?", "rtl", "ltr"),
+        ("ماذا؟", "rtl", "rtl"),
+        ("ماذا؟", "ltr", "rtl"),
+        ("PsychoPy برنامج", "rtl", "rtl"),
+        ("the word שלום", "ltr", "ltr"),
+        ("3, 4", "rtl", "rtl"),
+    ],
+)
+def test_a_text_has_the_direction_of_its_letters(text, usual, direction):
+    assert base_direction(text, usual) == direction
+
+
+@pytest.fixture
+def without_raqm(monkeypatch):
+    for module in (shaping, paragraphs):
+        monkeypatch.setattr(module, "raqm_is_usable", lambda: False)
+    shaped.cache_clear()
+    yield
+    shaped.cache_clear()
+
+
+def ink(piece, size_px=40):
+    image = Image.new("L", (600, 100))
+    font = DEJAVU.font("regular", size_px, shapes=piece.direction is not None)
+    ImageDraw.Draw(image).text((10, 60), piece.text, 255, font, anchor="ls", direction=piece.direction)
+    return image
+
+
+def test_without_raqm_text_from_right_to_left_needs_the_lab_extra(without_raqm, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arabic_reshaper", None)
+    with pytest.raises(InputError, match=r"install it: pip install 'equipoise\[lab\]'"):
+        shaped("مرحبا بكم", "rtl")
+
+
+def test_without_raqm_letters_that_cannot_be_drawn_right_are_refused(without_raqm):
+    with pytest.raises(InputError, match="install FriBiDi"):
+        shaped("हिन्दी", "ltr")
+
+
+def test_without_raqm_the_extra_draws_the_same_letters_in_the_same_order(without_raqm, lab_extra):
+    assert shaped("שלום abc 12", "rtl").text == "12 abc םולש" or shaped("שלום abc 12", "rtl").text == "abc 12 םולש"
+
+
+@pytest.mark.skipif(not shaping.raqm_is_usable(), reason="this machine has no FriBiDi")
+def test_arabic_letters_are_joined_and_begin_at_the_right():
+    joined, apart = ink(shaped("ببب", "rtl")), [ink(shaped(letter, "rtl")).getbbox() for letter in "ببب"]
+    left, _, right, _ = joined.getbbox()
+    assert right - left < sum(box[2] - box[0] for box in apart)
+    one, other = ink(shaped("אב", "rtl")), ink(shaped("בא", "rtl"))
+    assert one.tobytes() != other.tobytes()
+    alef = DEJAVU.font("regular", 40).getlength("א")
+    bet = DEJAVU.font("regular", 40).getlength("ב")
+    assert one.crop((0, 0, 10 + round(bet), 100)).getbbox() is not None and alef != bet
+    assert shaped("אב", "rtl").direction == "rtl"
+
+
+def test_a_sign_on_a_key_is_found_in_another_font_where_the_study_s_own_lacks_it(monkeypatch):
+    own = fonts.Typeface(DEJAVU.italic, DEJAVU.italic, DEJAVU.italic, DEJAVU.mono)
+    glyphs = fonts._glyphs
+    monkeypatch.setattr(fonts, "_glyphs", lambda path: glyphs(path) - ({"→"} if path == DEJAVU.italic else set()))
+    (line,) = paragraphs.paragraph(Sheet((1024, 768), own, ENGLISH), "→", 19, 100).lines
+    assert line.spans == (paragraphs.Span("→", "mono"),)

@@ -1,0 +1,107 @@
+"""What the machine check says of what it finds."""
+
+import pytest
+
+from experiment.lab import machine_check
+from experiment.lab.machine_check import (
+    Finding,
+    clock_finding,
+    frames_finding,
+    glyphs_finding,
+    keyboard_finding,
+    privileges_finding,
+    report,
+    screen_finding,
+    sound_finding,
+    synchronisation_finding,
+    verdict_of,
+)
+from experiment.lab.refresh import Refresh
+
+SYNCHRONISED = Refresh(60.0, 59.95, 0.1, is_synchronised=True, reason="flips come at regular intervals")
+AT_ONCE = Refresh(None, 1700.0, 0.1, is_synchronised=False, reason="flips come every 0.59 ms, as no screen does")
+FRAME_MS = SYNCHRONISED.frame_ms
+
+
+@pytest.mark.parametrize(
+    ("finding", "verdict"),
+    [
+        (screen_finding((1920, 1080), (1024, 768), full_screen=True), "good"),
+        (screen_finding((1024, 768), (1024, 768), full_screen=True), "good"),
+        (screen_finding((1024, 768), (1024, 768), full_screen=False), "warning"),
+        (screen_finding((1280, 720), (1024, 768), full_screen=True), "bad"),
+        (synchronisation_finding(SYNCHRONISED), "good"),
+        (synchronisation_finding(AT_ONCE), "bad"),
+        (frames_finding(SYNCHRONISED, [FRAME_MS] * 300), "good"),
+        (frames_finding(SYNCHRONISED, [FRAME_MS] * 298 + [2 * FRAME_MS]), "warning"),
+        (frames_finding(SYNCHRONISED, [FRAME_MS - 3, FRAME_MS + 3] * 150), "warning"),
+        (frames_finding(SYNCHRONISED, [FRAME_MS] * 260 + [2 * FRAME_MS] * 20), "bad"),
+        (frames_finding(AT_ONCE, [0.6] * 300), "warning"),
+        (keyboard_finding("ptb", None, 0.7), "good"),
+        (keyboard_finding("event", "psychtoolbox finds no keyboard", 0.05), "warning"),
+        (keyboard_finding("event", "psychtoolbox finds no keyboard", 8.0), "bad"),
+        (clock_finding([0.1, 0.2]), "good"),
+        (clock_finding([0.1, 15_600.0]), "bad"),
+        (glyphs_finding(()), "good"),
+        (glyphs_finding({"ش", "α"}), "bad"),
+        (sound_finding(2), "good"),
+        (sound_finding(0), "good"),
+        (sound_finding(None), "good"),
+    ],
+)
+def test_each_finding_has_a_verdict_and_what_is_not_good_has_advice(finding, verdict):
+    assert finding.verdict == verdict
+    assert finding.found
+    if verdict == "bad":
+        assert finding.advice.endswith(".")
+
+
+def test_characters_that_cannot_be_written_are_named():
+    assert "α ش" in glyphs_finding(["شα", "α"]).found
+
+
+@pytest.mark.parametrize(
+    ("platform", "backend_advice"),
+    [("linux", "limits.d"), ("darwin", "Input Monitoring"), ("win32", "pip install psychtoolbox")],
+)
+def test_the_keyboards_advice_is_for_the_system_at_hand(monkeypatch, platform, backend_advice):
+    monkeypatch.setattr(machine_check.sys, "platform", platform)
+    assert backend_advice in keyboard_finding("event", "no", 0.05).advice
+
+
+@pytest.mark.parametrize(("platform", "privileged", "verdict"), [
+    ("linux", True, "good"), ("linux", False, "warning"), ("darwin", False, "good"), ("win32", False, "good"),
+])  # fmt: skip
+def test_only_linux_asks_for_privileges(monkeypatch, platform, privileged, verdict):
+    monkeypatch.setattr(machine_check.sys, "platform", platform)
+    monkeypatch.setattr(machine_check, "has_real_time_privileges", lambda: privileged)
+    assert privileges_finding().verdict == verdict
+
+
+GOOD = Finding("Clock", "good", "fine")
+WARNING = Finding("Keyboard", "warning", "so so", "do this.")
+BAD = Finding("Refresh", "bad", "not at all", "do that.")
+
+
+@pytest.mark.parametrize(
+    ("findings", "verdict", "first_line"),
+    [
+        ([GOOD], "good", "This machine is fit for measuring."),
+        ([GOOD, WARNING], "warning", "This machine can be used; 1 thing could be better."),
+        ([GOOD, WARNING, BAD, BAD], "bad", "This machine is not fit for measuring yet: 2 things must be mended."),
+    ],
+)
+def test_the_worst_finding_is_the_verdict_and_stands_on_top(findings, verdict, first_line):
+    assert verdict_of(findings) == verdict
+    assert report(findings).splitlines()[0] == first_line
+
+
+def test_what_must_be_mended_comes_first_each_with_what_to_do():
+    lines = report([GOOD, WARNING, BAD]).splitlines()
+    assert lines[2:] == [
+        "bad      Refresh: not at all.",
+        "         What to do: do that.",
+        "warning  Keyboard: so so.",
+        "         What to do: do this.",
+        "good     Clock: fine.",
+    ]

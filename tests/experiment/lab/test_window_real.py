@@ -1,0 +1,87 @@
+"""A real window on a virtual screen."""
+
+import json
+
+import pytest
+
+from batteries.errors import InputError
+from experiment.lab import prerequisites
+from experiment.lab.prerequisites import require_psychopy
+
+
+@pytest.mark.parametrize("size_px", [(1024, 768), (1920, 1080), (3840, 2160)])
+def test_a_picture_is_on_the_screen_pixel_for_pixel(make_screen, size_px):
+    with make_screen(size_px) as screen, screen.start("pixels") as program:
+        assert program.told() == {"size_px": list(size_px), "same": [True] * 6, "n_textures": 2}
+
+
+def opened(screen, /, **options):
+    with screen.start("opening", json.dumps(options)) as program:
+        return program.told()
+
+
+def test_a_virtual_screen_is_not_taken_for_one_that_can_be_waited_for(screen):
+    outcome = opened(screen)
+    assert outcome["full_screen"]
+    assert not outcome["refresh"]["is_synchronised"]
+    assert outcome["refresh"]["reason"]
+
+
+def test_a_window_can_be_smaller_than_the_screen(screen):
+    outcome = opened(screen, size_px=[640, 480])
+    assert outcome["size_px"] == [640, 480]
+    assert not outcome["full_screen"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"monitor": "lab1"}, "PsychoPy knows no monitor 'lab1', only testMonitor; name one of these, or add"),
+        ({"size_px": [1024, 769]}, "A window of 1024 x 769 px does not fit on screen 0, which has 1024 x 768; ask"),
+        ({"screen": 1}, "There is no screen 1: this machine has 1, counted from 0; name another"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_a_sentence(screen, options, sentence):
+    assert opened(screen, **options)["error"].startswith(sentence)
+
+
+def test_a_monitor_that_psychopy_knows_is_used(screen):
+    assert opened(screen, monitor="testMonitor")["size_px"] == [1024, 768]
+
+
+@pytest.mark.parametrize("display", [None, ":987"])
+@pytest.mark.usefixtures("_virtual_screens_work")
+def test_without_a_display_there_is_a_sentence(monkeypatch, display):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    if display:
+        monkeypatch.setenv("DISPLAY", display)
+    with pytest.raises(InputError, match=r"There is no display here; log in at the machine itself"):
+        require_psychopy()
+
+
+def test_without_psychopy_there_is_a_sentence(monkeypatch):
+    monkeypatch.setattr(prerequisites, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"install it with: pip install 'equipoise\[lab\]'"):
+        require_psychopy()
+
+
+def test_a_presentation_tells_what_was_achieved(screen):
+    with screen.start("presentation") as program:
+        outcome = program.told()
+    with_fixation, without = outcome["onsets"]
+    names, stamps_ns = zip(*outcome["called"], strict=True)
+    assert names == ("fixation", "onset", "trigger")
+    assert stamps_ns[1] == stamps_ns[2] == with_fixation["onset_ns"]
+    assert with_fixation["fixation_ms"] == (stamps_ns[1] - stamps_ns[0]) / 1e6 >= 50 - 17
+    assert (without["fixation_ms"], without["frame_intervals_ms"]) == (0, [])
+    assert with_fixation["shown_at"] < without["shown_at"] <= outcome["now"]
+    assert {onset["onset_source"] for onset in (with_fixation, without)} == {"flip"}
+
+
+def test_the_machine_check_looks_at_everything(screen):
+    with screen.start("check") as program:
+        findings = {finding["what"]: finding for finding in program.told()}
+    assert set(findings) == {"Screen", "Refresh", "Frames", "Keyboard", "Clock", "Precedence", "Fonts", "Sound"}
+    assert findings["Screen"]["verdict"] == "good"
+    assert findings["Refresh"]["verdict"] == findings["Fonts"]["verdict"] == "bad"
+    assert all(finding["advice"] for finding in findings.values() if finding["verdict"] == "bad")

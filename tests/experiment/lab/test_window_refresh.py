@@ -1,0 +1,65 @@
+"""Whether flips wait for the screen, judged from intervals between them."""
+
+import random
+
+import pytest
+
+from experiment.lab.refresh import BUSY_SHARES, judge_refresh, n_dropped
+
+FRAME_MS = 1000 / 60
+
+
+def waiting(n=60, frame_ms=FRAME_MS, jitter_ms=0.2, dropped=()):
+    noise = random.Random(n)
+    return [frame_ms * (2 if k in dropped else 1) + noise.uniform(-jitter_ms, jitter_ms) for k in range(n)]
+
+
+def not_waiting(flip_ms, busy):
+    return [flip_ms * (1 + (BUSY_SHARES[k % len(BUSY_SHARES)] if busy else 0)) for k in range(60)]
+
+
+def test_flips_that_come_at_the_screens_rate_however_long_the_program_works_wait_for_it():
+    refresh = judge_refresh(waiting(), waiting(), nominal_hz=60)
+    assert refresh.is_synchronised
+    assert refresh.frame_ms == pytest.approx(FRAME_MS, abs=0.1)
+    assert refresh.measured_hz == pytest.approx(60, abs=0.3)
+    assert 0 < refresh.jitter_ms < 0.2
+
+
+def test_a_screen_that_does_not_tell_its_rate_can_be_waited_for_all_the_same():
+    assert judge_refresh(waiting(frame_ms=1000 / 144), waiting(frame_ms=1000 / 144), nominal_hz=None).is_synchronised
+
+
+def test_a_frame_dropped_now_and_then_does_not_change_the_verdict():
+    assert judge_refresh(waiting(dropped={7, 30}), waiting(dropped={12}), nominal_hz=60).is_synchronised
+
+
+@pytest.mark.parametrize(
+    ("plain_ms", "busy_ms", "nominal_hz", "reason"),
+    [
+        (not_waiting(0.6, busy=False), not_waiting(0.6, busy=True), None, "as no screen does"),
+        (waiting(frame_ms=60), waiting(frame_ms=60), None, "as no screen does"),
+        (not_waiting(5.0, busy=False), not_waiting(5.0, busy=True), None, "do not wait for the screen"),
+        (not_waiting(FRAME_MS, busy=False), not_waiting(FRAME_MS, busy=True), 60, "do not wait for the screen"),
+        (waiting(jitter_ms=5), waiting(jitter_ms=5), 60, "of the intervals between flips are one frame"),
+        (waiting(dropped=range(0, 60, 5)), waiting(), 60, "of the intervals between flips are one frame"),
+        (waiting(frame_ms=1000 / 50), waiting(frame_ms=1000 / 50), 60, "mode says 60.0 Hz"),
+    ],
+    ids=["at once", "too slow", "regular by chance", "regular at 60 Hz by chance", "jitter", "drops", "other rate"],
+)
+def test_other_flips_do_not_wait_for_it_and_it_is_said_why(plain_ms, busy_ms, nominal_hz, reason):
+    refresh = judge_refresh(plain_ms, busy_ms, nominal_hz)
+    assert not refresh.is_synchronised
+    assert reason in refresh.reason
+
+
+def test_where_flips_do_not_wait_a_frame_is_what_it_should_be_and_not_what_was_measured():
+    at_once = not_waiting(0.6, busy=False)
+    assert judge_refresh(at_once, at_once, nominal_hz=144).frame_ms == pytest.approx(1000 / 144)
+    assert judge_refresh(at_once, at_once, nominal_hz=None).frame_ms == pytest.approx(FRAME_MS)
+
+
+def test_dropped_frames_are_those_beyond_the_first_of_an_interval():
+    assert n_dropped([FRAME_MS, 1.4 * FRAME_MS, FRAME_MS], FRAME_MS) == 0
+    assert n_dropped([2 * FRAME_MS, FRAME_MS, 3.1 * FRAME_MS], FRAME_MS) == 3
+    assert n_dropped([1.6 * FRAME_MS], FRAME_MS) == 1
