@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from batteries.errors import InputError
 from batteries.items import Item
 from equipoise.cli_analysis import analyze, audit, power
+from equipoise.cli_lab import lab
 from equipoise.cli_stores import PANEL_ID, SESSION, STORE, STUDY, assignment, identities, links, store
 from equipoise.studies import copy_sample_study, sample_studies
 from experiment.preregistration import AnalysisPlan
@@ -287,7 +288,7 @@ def schema(what: str) -> None:
     click.echo(json.dumps(described[what].model_json_schema(), indent=2, ensure_ascii=False))
 
 
-for command_elsewhere in (store, assignment, identities, links, analyze, audit, power):
+for command_elsewhere in (store, assignment, identities, links, lab, analyze, audit, power):
     main.add_command(command_elsewhere)
 
 new.help = f"{new.help} There are: {', '.join(sample_studies())}."

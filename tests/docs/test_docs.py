@@ -77,8 +77,12 @@ def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
     command: click.Command = command_line
     rest = words[1:]
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
-        assert rest[0] in command.commands, f"there is no command {' '.join(words)}"
-        command = command.commands[rest.pop(0)]
+        try:
+            _, found, rest = command.resolve_command(command.make_context("", [], resilient_parsing=True), rest)
+        except click.UsageError:
+            raise AssertionError(f"there is no command {' '.join(words)}") from None
+        assert found is not None
+        command = found
     return command, rest
 
 

@@ -1,0 +1,231 @@
+"""Laboratory sessions on their way to another store: handed on while they are taken, or later, and never twice."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import TypeVar
+
+import httpx
+from pydantic import JsonValue
+
+from batteries.errors import InputError
+from equipoise.progress import progress_bar
+from experiment.lab.desk import Completion, Desk, Feedback, OpenSession
+from experiment.records import Response, Status
+from experiment.study import Study
+from server.store import Store
+from server.store.taken import TakenSession, taken_session, taken_sessions
+
+AT_ONCE = 50
+RETRY_S = 10.0
+PATIENCE_S = 20.0
+"""How long a session waits at its end for what is still on its way."""
+
+T = TypeVar("T")
+
+
+def hand_on(study: Study, taken: TakenSession, desk: Desk) -> int:
+    """Give a session that was taken elsewhere to a desk: what it has already is not given again.
+
+    Parameters
+    ----------
+    study
+        The study; the desk must serve the very same.
+    taken
+        The session.
+    desk
+        Where it goes.
+
+    Returns
+    -------
+    int
+        How many answers were new there.
+
+    Raises
+    ------
+    InputError
+        If the desk refuses.
+    httpx.HTTPError
+        If it cannot be reached; what it has by then it keeps.
+    """
+    there = desk.start(_start_of(study, taken))
+    if there.status == "withdrawn":
+        return 0
+    if there.status == "active" and taken.demographics is not None and there.demographics:
+        desk.answer_about_person(there.session, taken.demographics)
+    if taken.status is Status.WITHDRAWN:
+        desk.withdraw()
+        return 0
+    new = [response for response in taken.responses if response.trial_index >= there.next_trial_index]
+    for some in _portions(new, AT_ONCE):
+        desk.respond(there.session, some)
+    if taken.status is Status.COMPLETED and there.status == "active":
+        desk.complete(taken.completed_at)
+    return len(new)
+
+
+@dataclass(frozen=True)
+class HandedOn:
+    """What became of sessions that were handed on."""
+
+    n_sessions: int
+    """Those that are there now."""
+    n_new: int
+    """Answers that were new there."""
+    refused: tuple[str, ...]
+    """Why others are not, a sentence for each; they are kept where they are."""
+
+
+def hand_on_all(study: Study, store: Store, desk: Desk) -> HandedOn:
+    """Hand on all laboratory sessions of a store; one that is refused does not keep the others back."""
+    with store.snapshot() as db:
+        sessions = taken_sessions(db, study.digest)
+    n_new, refused = 0, []
+    with progress_bar("Handing on", len(sessions)) as advance:
+        for taken in sessions:
+            try:
+                n_new += hand_on(study, taken, desk)
+            except InputError as error:
+                refused.append(f"{taken.code}, session {taken.occasion}: {error}")
+            advance()
+    return HandedOn(len(sessions) - len(refused), n_new, tuple(refused))
+
+
+def _start_of(study: Study, taken: TakenSession) -> dict[str, JsonValue]:
+    return {
+        "start_id": taken.start_id,
+        "consent_digest": taken.consent_digest,
+        "study_digest": study.digest,
+        "participant": taken.code,
+        "occasion": taken.occasion,
+        "group": None,
+        "kind": taken.kind,
+        "device": taken.device.model_dump(mode="json") if taken.device else None,
+        "adopt": {
+            "session": taken.session,
+            "participant": taken.participant,
+            "group": taken.group,
+            "seed": taken.seed,
+            "started_at": taken.started_at.isoformat(),
+            "kind": taken.kind,
+            "own_code": taken.own_code,
+        },
+    }
+
+
+def _portions(values: Sequence[T], size: int) -> Iterator[list[T]]:
+    rest = iter(values)
+    while some := list(islice(rest, size)):
+        yield some
+
+
+class Relay(Desk):
+    """A desk on this machine that hands on to a server elsewhere what it has taken; the network keeps nobody waiting.
+
+    Group and order come from the server, so that its places are the ones that count. If it cannot be reached later, all
+    is kept here, and is handed on with the next visit or by `equipoise lab send`.
+
+    Parameters
+    ----------
+    study, store, here
+        The study, and the store and the desk on this machine.
+    there
+        The server's.
+    """
+
+    def __init__(self, study: Study, store: Store, here: Desk, there: Desk) -> None:
+        self._study = study
+        self._store = store
+        self._here = here
+        self._there = there
+        self._session: str | None = None
+        self._n_waiting = 0
+        self.problem: str | None = None
+        """Why something was not handed on, if so."""
+        self._news = threading.Event()
+        self._is_over = False
+        self._thread = threading.Thread(target=self._hand_on, name="equipoise-relay", daemon=True)
+
+    def find(self, participant: str, occasion: int) -> OpenSession | None:
+        here = self._here.find(participant, occasion)
+        if here is None:
+            there = self._reach(lambda: self._there.find(participant, occasion))
+            if there is not None and there.next_trial_index > 0:
+                raise InputError(
+                    f"--participant {participant}: this session was begun at another machine, and its answers are "
+                    f"there; go on at that one, or begin a further session with --session {occasion + 1}."
+                )
+        return here
+
+    def start(self, start: dict[str, JsonValue]) -> OpenSession:
+        if self._here.find(str(start["participant"]), int(str(start["occasion"]))) is None:
+            there = self._reach(lambda: self._there.start(start))
+            adopt: dict[str, JsonValue] = {
+                "session": there.session,
+                "participant": there.participant,
+                "group": there.group,
+                "seed": there.seed,
+                "started_at": there.started_at.isoformat(),
+                "kind": start["kind"],
+                "own_code": there.own_code,
+            }
+            start = start | {"adopt": adopt, "group": None}
+        session = self._here.start(start)
+        self._session = session.session
+        self._thread.start()
+        self._news.set()
+        return session
+
+    def answer_about_person(self, session: str, answers: dict[str, str | int | None]) -> None:
+        self._here.answer_about_person(session, answers)
+        self._news.set()
+
+    def respond(self, session: str, responses: list[Response]) -> list[Feedback | None]:
+        stored = self._here.respond(session, responses)
+        self._news.set()
+        return stored
+
+    def complete(self, completed_at: datetime | None = None) -> Completion:
+        completion = self._here.complete(completed_at)
+        self._news.set()
+        return completion
+
+    def withdraw(self) -> None:
+        self._here.withdraw()
+        self._news.set()
+
+    def finish(self) -> int:
+        """Wait a while for what is on its way; return how many answers the server does not have yet."""
+        self._is_over = True
+        self._news.set()
+        if self._thread.is_alive():
+            self._thread.join(PATIENCE_S)
+        return self._n_waiting
+
+    def _hand_on(self) -> None:
+        n_there = 0
+        while True:
+            self._news.wait(RETRY_S)
+            self._news.clear()
+            is_over = self._is_over  # asked before what is there is read, so that nothing comes after the last look
+            with self._store.snapshot() as db:
+                taken = taken_session(db, self._session or "")
+            try:
+                hand_on(self._study, taken, self._there)
+                n_there = len(taken.responses)
+            except (httpx.HTTPError, InputError) as error:
+                self.problem = str(error)
+            self._n_waiting = len(taken.responses) - n_there
+            if is_over:
+                return
+
+    def _reach(self, request: Callable[[], T]) -> T:
+        try:
+            return request()
+        except httpx.HTTPError as error:
+            raise InputError(
+                f"the server cannot be reached ({error}); nothing was begun. Mend the connection, or leave --server "
+                "out and hand the session on later with `equipoise lab send`."
+            ) from None

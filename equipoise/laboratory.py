@@ -1,0 +1,209 @@
+"""A study in the laboratory: the server's application in this process, its store, and the files labs expect."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from batteries.errors import InputError
+from equipoise.handing_on import HandedOn, Relay, hand_on_all
+from equipoise.stores import store_of
+from experiment.lab.desk import Desk, OpenSession
+from experiment.lab.machine_check import check_machine, report, verdict_of
+from experiment.lab.notes import Notes
+from experiment.lab.pictures.fonts import font_for, missing_glyphs, texts_of
+from experiment.lab.prerequisites import require_psychopy
+from experiment.lab.psychopy_csv import Heading, write_psychopy_csv
+from experiment.lab.session import LabSession, Outcome, Visitor, check_tasks
+from experiment.records import LabDevice
+from experiment.study import Study
+from server.app import create_app
+from server.secret_files import read_secrets
+from server.serving import secrets_folder
+from server.settings import read_settings
+from server.store import Store
+from server.store.taken import trials_of
+
+TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a variable
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The machine's part: what the session is shown on, and where event codes go."""
+
+    monitor: str | None
+    """A monitor of PsychoPy's Monitor Center."""
+    screen: int
+    """Number of the screen, from 0."""
+    size_px: tuple[int, int] | None
+    """Size of a window; None for the full screen."""
+    trigger: str | None
+    """Where event codes go, such as `serial:/dev/ttyUSB0`; see `experiment.lab.triggers`."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """How a visit went."""
+
+    outcome: Outcome
+    session: str | None
+    """The session's name; None if none was begun."""
+    table: Path | None
+    """PsychoPy's table."""
+    n_waiting: int
+    """Answers that the server does not have yet."""
+
+
+def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None, server: str | None) -> Visit:
+    """Run one visit of a participant in a window of PsychoPy.
+
+    Parameters
+    ----------
+    study
+        The study.
+    visitor
+        Who comes.
+    setup
+        The machine's part.
+    location
+        The store on this machine; by default the study's own.
+    server
+        Address of a server to which all is handed on as it comes; None to keep it here.
+
+    Raises
+    ------
+    InputError
+        If PsychoPy is not installed, or the session cannot be begun.
+    """
+    check_tasks(study)
+    require_psychopy()
+    from experiment.lab.stage import opened_stage  # noqa: PLC0415 - PsychoPy takes seconds to load
+
+    opening = opened_stage(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
+    with local_desk(study, location) as (desk, store), opening as (stage, sheet):
+        files = _Files(study, store, visitor, stage.device)
+        relay = Relay(study, store, desk, remote_desk(server)) if server else None
+        session = LabSession(study, relay or desk, stage, sheet, visitor, files.notes_of, files.write_table)
+        outcome = session.run()
+        n_waiting = relay.finish() if relay else 0
+    return Visit(outcome, files.session, files.table, n_waiting)
+
+
+def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:
+    """Look whether this machine is fit for a laboratory.
+
+    Parameters
+    ----------
+    study
+        Whose letters the fonts must have; None to leave that out.
+    setup
+        The machine's part.
+
+    Returns
+    -------
+    tuple of str and bool
+        What was found, for a technician, and whether the machine can be used.
+    """
+    require_psychopy()
+    from experiment.lab.inputs import Inputs  # noqa: PLC0415 - PsychoPy takes seconds to load
+    from experiment.lab.window import LabWindow  # noqa: PLC0415
+
+    with LabWindow(setup.size_px, screen=setup.screen, monitor=setup.monitor) as window:
+        findings = check_machine(window, Inputs(window), _missing_glyphs(study) if study else ())
+    return report(findings), verdict_of(findings) != "bad"
+
+
+def _missing_glyphs(study: Study) -> tuple[str, ...]:
+    try:
+        font_for(texts_of(study))
+    except InputError:
+        return missing_glyphs(texts_of(study))
+    return ()
+
+
+def send_sessions(study: Study, location: str | None, server: str | None, into: str | None) -> HandedOn:
+    """Hand the laboratory sessions of a store on, to a server or to another store.
+
+    Raises
+    ------
+    InputError
+        If the server or the store cannot be reached.
+    """
+    with store_of(study, location, must_exist=True) as store:
+        store.register_study(study)
+        if server is not None:
+            try:
+                return hand_on_all(study, store, remote_desk(server))
+            except httpx.HTTPError as error:
+                raise InputError(
+                    f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
+                    "safe here: try again later."
+                ) from None
+        with local_desk(study, into) as (desk, _):
+            return hand_on_all(study, store, desk)
+
+
+@contextmanager
+def local_desk(study: Study, location: str | None) -> Iterator[tuple[Desk, Store]]:
+    """Lend the server's application in this process, and its store."""
+    settings = read_settings(store=location)
+    with store_of(study, location) as store:
+        secrets = read_secrets(secrets_folder(study, settings))
+        app = create_app(study, store, secrets, settings)
+        with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://laboratory") as client:
+            yield Desk(client, secrets.researcher_token), store
+
+
+def remote_desk(server: str) -> Desk:
+    """Return the desk of a server elsewhere.
+
+    Raises
+    ------
+    InputError
+        If the researcher's token is not known.
+    """
+    token = os.environ.get(TOKEN_VARIABLE)
+    if not token:
+        raise InputError(
+            f"--server {server}: this server takes laboratory sessions from whoever knows its researcher's token; set "
+            f"the environment variable {TOKEN_VARIABLE} to what is in the file `researcher-token` on the server."
+        )
+    return Desk(httpx.Client(base_url=server, timeout=20), token)
+
+
+class _Files:
+    """A participant's files in `data/lab` of the study: PsychoPy's table, the frames, and what was begun."""
+
+    def __init__(self, study: Study, store: Store, visitor: Visitor, device: LabDevice) -> None:
+        self._study = study
+        self._store = store
+        self._visitor = visitor
+        self._device = device
+        self._folder = study.folder / "data" / "lab"
+        self.session: str | None = None
+        self.table: Path | None = None
+
+    def notes_of(self, session: OpenSession) -> Notes:
+        """Return the notes of a session."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        base = self._base(session)
+        return Notes(self._folder / f"{base}_begun.jsonl", self._folder / f"{base}_frames.csv")
+
+    def write_table(self, session: OpenSession) -> None:
+        """Write PsychoPy's table anew, from what is in the store."""
+        self.session = session.session
+        self.table = self._folder / f"{self._base(session)}.csv"
+        heading = self._heading(session)
+        write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
+
+    def _heading(self, session: OpenSession) -> Heading:
+        who = self._visitor
+        return Heading(who.participant, who.occasion, session.group, session.seed, session.started_at, self._device)
+
+    def _base(self, session: OpenSession) -> str:
+        participant = re.sub(r"[^A-Za-z0-9._-]+", "-", self._visitor.participant)
+        return f"{participant}_{self._visitor.occasion}_{self._heading(session).date}"

@@ -1,0 +1,499 @@
+"""Whole sessions of the laboratory over the server's own application and a real store; only the window is not there."""
+
+import uuid
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+import pandas as pd
+import pytest
+
+from analysis.data import read_trials
+from batteries.errors import InputError
+from equipoise.handing_on import Relay
+from equipoise.laboratory import local_desk, send_sessions
+from equipoise.results import analyze_study
+from experiment.lab.notes import Notes
+from experiment.lab.presentation import Onset
+from experiment.lab.session import LabSession, Outcome, Visitor, check_tasks, sheet_for
+from experiment.loading import load_study
+from experiment.plan import plan_session
+from experiment.records import Kind, LabDevice
+from server.store.taken import trials_of
+
+SIZE_PX = (1024, 768)
+DEVICE = LabDevice(
+    width_px=1024, height_px=768, full_screen=True, screen=0, nominal_hz=60, measured_hz=59.9, frame_ms=16.7,
+    is_synchronised=True, pacing="frames", keyboard="ptb", psychopy_version="2026.2", python_version="3.11",
+    platform="test", text_font="DejaVuSans",
+)  # fmt: skip
+ESCAPE = "escape"
+
+
+def press(name, rt_ms=1200.0):
+    return SimpleNamespace(name=name, rt_ms=rt_ms, input="key")
+
+
+def careful(stage):
+    """Press whatever goes on: agree, go on, and on a trial the first possible answer."""
+    names = {region.name for region in stage.picture.regions}
+    for name, key in (("agree", "1"), ("next", "right"), ("stay", "1")):
+        if name in names:
+            return press(key)
+    if "absorbed" in names:
+        return press("return" if "Your answer" in stage.seen[-1] else "a")
+    return press("1")
+
+
+@dataclass
+class FakeStage:
+    """A stage without a window: `person` says what is pressed on each screen; None lets the time pass."""
+
+    person: Callable = careful
+    device: LabDevice = DEVICE
+    picture: object = None
+    seen: list = field(default_factory=list)
+    trials: list = field(default_factory=list)
+    codes: list = field(default_factory=list)
+    keys: tuple = ()
+    until_ms: float | None = None
+
+    def show(self, picture):
+        self.picture = picture
+        self.seen.append(" ".join(written.text for written in picture.written))
+
+    redraw = show
+
+    def press(self, picture, keys, until_ms=None):
+        assert picture is self.picture, "presses are waited for on what is on the screen"
+        self.keys, self.until_ms = tuple(keys), until_ms
+        return self.person(self)
+
+    def typing(self, picture):
+        assert picture is self.picture
+        return self.person(self)
+
+    def fixate(self, fixation, stimulus, fixation_ms, phase):
+        self.show(stimulus)
+        self.trials.append(phase.value)
+        return Onset(
+            onset_ns=1, shown_at=datetime.now(UTC), fixation_ms=200.4, fixation_frames=12,
+            fixation_frames_intended=12, frame_ms=16.7, frames_dropped=0, frame_intervals_ms=(16.7,) * 12,
+        )  # fmt: skip
+
+    def mark_response(self, phase):
+        self.codes.append(phase.value)
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """Return a function that takes a visit, on the store of the study's folder or another one."""
+
+    def visit(study, person=careful, participant="P01", occasion=1, group=None, kind=Kind.HUMAN, wrap=None, store=None):
+        stage = FakeStage(person)
+        folder = study.folder / "data" / "lab"
+
+        def notes_of(session):
+            folder.mkdir(parents=True, exist_ok=True)
+            return Notes(folder / f"{session.session}.jsonl", folder / f"{session.session}.csv")
+
+        stored = []
+        with local_desk(study, store) as (desk, opened):
+            session = LabSession(
+                study, wrap(desk, opened) if wrap else desk, stage, sheet_for(study, SIZE_PX),
+                Visitor(participant, occasion, group, kind), notes_of, stored.append,
+            )  # fmt: skip
+            outcome = session.run()
+        return SimpleNamespace(outcome=outcome, stage=stage, session=stored[-1] if stored else None)
+
+    return visit
+
+
+@pytest.fixture
+def small(study_folder, edit):
+    """A study of a few questions with practice, and one attention check."""
+    edit(study_folder / "study.yaml", "groups: 10", "groups: 58")
+    edit(study_folder / "study.yaml", "attention_check_spacing: 5", "attention_check_spacing: 1")
+    edit(study_folder / "study.yaml", "max_run: {of: [outcome], length: 4}", "max_run: {of: [outcome], length: 5}")
+    return study_folder
+
+
+def rows(study, session):
+    with local_desk(study, None) as (_, store):
+        return trials_of(store, session.session)
+
+
+@pytest.mark.parametrize("name", ["blackbox-predict", "intuition-single"])
+def test_a_session_of_each_task_is_the_plan_of_its_group_and_seed(lab, tmp_path, name):
+    from equipoise.studies import copy_sample_study
+
+    copy_sample_study(name, tmp_path / "study")
+    study = load_study(tmp_path / "study")
+    visit = lab(study, group=3)
+    assert visit.outcome is Outcome.COMPLETED
+    trials = rows(study, visit.session)
+    plan = plan_session(study, 3, visit.session.seed)
+    assert [(t["trial_index"], t["phase"], t["item_id"]) for t in trials] == [
+        (trial.trial_index, trial.phase.value, trial.item_id) for trial in plan.trials
+    ]
+    assert visit.stage.trials == [trial.phase.value for trial in plan.trials]
+    assert visit.stage.codes == visit.stage.trials
+    for trial in trials:
+        assert (trial["source"], trial["group"], trial["status"], trial["onset_source"]) == (
+            "lab",
+            3,
+            "completed",
+            "flip",
+        )
+        assert trial["rt_ms"] == 1200 and trial["fixation_ms"] == 200.4 and trial["attempt"] == 1
+    scored = read_trials(study.store_path)
+    assert scored["correct"].notna().all()
+
+
+def test_the_same_group_and_seed_give_the_same_trials_in_laboratory_and_web(lab, small, tmp_path):
+    study = load_study(small)
+    lab(study)
+    web = str(tmp_path / "web.db")
+    with local_desk(study, web) as (desk, _):
+        take_on_the_web(desk._client)
+    in_lab, on_web = (read_trials(path).sort_values("trial_index") for path in (study.store_path, Path(web)))
+    same = ["group", "seed", "trial_index", "phase", "item_id", "task", "content", "key"]
+    assert in_lab[same].values.tolist() == on_web[same].values.tolist()
+    assert set(in_lab["seed"]) == {1}
+
+
+def test_without_consent_nothing_is_stored(lab, small):
+    study = load_study(small)
+    visit = lab(study, lambda stage: press("2" if "agree" in {r.name for r in stage.picture.regions} else "right"))
+    assert visit.outcome is Outcome.DECLINED and visit.session is None
+    assert "Nothing was stored" in visit.stage.seen[-1]
+    with local_desk(study, None) as (_, store):
+        assert store.trials() == [] and store.identities(study) == []
+
+
+def leaving_at(n_trials, menu):
+    """Be careful, but press escape on a trial, and then what the menus get."""
+    menu = list(menu)
+
+    def person(stage):
+        names = {region.name for region in stage.picture.regions}
+        if len(stage.trials) == n_trials and menu:
+            return press(menu.pop(0)) if "stay" in names else press(ESCAPE)
+        return careful(stage)
+
+    return person
+
+
+def test_who_stops_for_now_goes_on_with_the_same_trial_and_nothing_comes_twice(lab, small):
+    study = load_study(small)
+    first = lab(study, leaving_at(3, ["2"]))
+    assert first.outcome is Outcome.LEFT
+    answered = [t for t in rows(study, first.session) if t["received_at"]]
+    assert len(answered) == 2
+    second = lab(study)
+    assert second.outcome is Outcome.COMPLETED and second.session.session == first.session.session
+    assert "Welcome back" in second.stage.seen[0]
+    trials = rows(study, second.session)
+    assert [t["attempt"] for t in trials] == [2 if t["trial_index"] == 2 else 1 for t in trials]
+    assert [t["visit"] for t in trials] == [1 if t["trial_index"] < 2 else 2 for t in trials]
+    with pytest.raises(InputError, match=r"P01.*completed.*--session 2"):
+        lab(study)
+
+
+def test_who_thinks_of_leaving_and_stays_sees_the_trial_again(lab, small):
+    study = load_study(small)
+    visit = lab(study, leaving_at(2, ["1"]))
+    assert visit.outcome is Outcome.COMPLETED
+    assert [t["attempt"] for t in rows(study, visit.session)][:3] == [1, 2, 1]
+
+
+def test_who_leaves_and_wants_the_answers_deleted_is_asked_once_more(lab, small):
+    study = load_study(small)
+    stays = lab(study, leaving_at(3, ["3", "1"]), participant="P01")
+    assert stays.outcome is Outcome.COMPLETED
+    leaves = lab(study, leaving_at(3, ["3", "2"]), participant="P02")
+    assert leaves.outcome is Outcome.WITHDRAWN
+    assert all(t["received_at"] is None and t["status"] == "withdrawn" for t in rows(study, leaves.session))
+
+
+def test_a_further_occasion_is_another_session_of_the_same_participant(lab, small):
+    study = load_study(small)
+    first, second = lab(study, occasion=1), lab(study, occasion=2)
+    assert first.session.session != second.session.session
+    assert first.session.participant == second.session.participant
+
+
+def test_a_deadline_passes_a_question_unanswered_but_never_practice(lab, small, edit):
+    edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  deadline_ms: 5000")
+    study = load_study(small)
+
+    def slow(stage):
+        if stage.until_ms is not None:
+            assert stage.until_ms == 5000
+            return None
+        return careful(stage)
+
+    trials = rows(study, lab(study, slow).session)
+    assert [t["missing"] for t in trials] == [None if t["phase"] == "practice" else "deadline" for t in trials]
+    assert all(t["response"] == "null" and t["rt_ms"] is None for t in trials if t["phase"] != "practice")
+
+
+def test_answers_within_the_time_for_reading_are_not_taken_and_counted(lab, small, edit):
+    edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  reading_ms: 3000")
+    study = load_study(small)
+    early = []
+
+    def hasty(stage):
+        if stage.until_ms == 3000:
+            early.append(len(stage.trials))
+            return press("a") if early.count(len(stage.trials)) < 3 else None
+        return careful(stage)
+
+    trials = rows(study, lab(study, hasty).session)
+    assert {t["signals"] for t in trials} == {'{"too_early":2}'}
+
+
+def test_practice_that_is_not_passed_ends_the_study_where_it_says_so(lab, small, edit):
+    edit(
+        small / "study.yaml",
+        "practice: [practice-1]",
+        "practice: [practice-1]\npractice_criterion: {correct: 1, rounds: 2, otherwise: end}",
+    )
+    study = load_study(small)
+    visit = lab(study)
+    assert visit.outcome is Outcome.ENDED
+    assert visit.stage.trials == ["practice", "practice"]
+    assert any("Practise once more" in seen for seen in visit.stage.seen)
+    assert "too few right answers" in visit.stage.seen[-1]
+
+
+def test_breaks_come_after_so_many_questions(lab, small, edit):
+    edit(small / "study.yaml", "debrief: debrief.md", "debrief: debrief.md\n  breaks: {every: 2}")
+    study = load_study(small)
+    visit = lab(study)
+    n_questions = visit.stage.trials.count("test") + visit.stage.trials.count("attention_check")
+    assert sum("Time for a break" in seen for seen in visit.stage.seen) == (n_questions - 1) // 2
+
+
+def test_an_interrupted_trial_is_passed_over_where_the_study_says_so(lab, small, edit):
+    edit(small / "study.yaml", "timing:", "resume: {interrupted_trial: skip}\n\ntiming:")
+    study = load_study(small)
+
+    class Killed(BaseException):
+        pass
+
+    def killed(stage):
+        if len(stage.trials) == 3:
+            raise Killed
+        return careful(stage)
+
+    with pytest.raises(Killed):
+        lab(study, killed)
+    visit = lab(study)
+    assert visit.outcome is Outcome.COMPLETED
+    trials = rows(study, visit.session)
+    assert [t["missing"] for t in trials][:4] == [None, None, "interrupted", None]
+    assert any("passed over" in seen for seen in visit.stage.seen)
+
+
+def test_questions_about_the_person_may_be_answered_or_left_out(lab, small, edit):
+    edit(small / "study.yaml", "debrief: debrief.md", "debrief: debrief.md\n  demographics: about.yaml")
+    (small / "about.yaml").write_text(
+        "questions:\n- {name: age, ask: How old are you?, answer: number, low: 18, high: 99}\n"
+        "- {name: hand, ask: Which hand?, answer: choice, options: [left, right]}\n"
+        "- {name: remark, ask: Anything else?, answer: text}\n"
+    )
+    study = load_study(small)
+    typed = ["1", "2", "return", "backspace", "backspace", "4", "2", "return", "2", "return", "return"]
+
+    def person(stage):
+        return press(typed.pop(0)) if typed and "About you" in stage.seen[-1] else careful(stage)
+
+    visit = lab(study, person)
+    with local_desk(study, None) as (_, store):
+        (session,) = store.sessions(study)
+    said = {name: session[f"demographics_{name}"] for name in ("age", "hand", "remark")}
+    assert said == {"age": 42, "hand": "right", "remark": None}
+    assert visit.outcome is Outcome.COMPLETED
+
+
+def test_a_rehearsal_is_no_persons_data(lab, small):
+    study = load_study(small)
+    lab(study, kind=Kind.SIMULATED)
+    assert set(read_trials(study.store_path)["kind"]) == {"simulated"}
+    with local_desk(study, None) as (_, store):
+        assert store.identities(study) == []
+
+
+def test_items_that_only_a_browser_can_show_are_refused(small):
+    study = load_study(small)
+    study.battery.items[0].__dict__["task"] = "jspsych"
+    with pytest.raises(InputError, match=r"study\.yaml: the item .* only a browser can show"):
+        check_tasks(study)
+
+
+def sent(study, into):
+    """Hand everything on that is in the study's store; return how many sessions and new answers there are."""
+    handed_on = send_sessions(study, None, None, into)
+    assert handed_on.refused == ()
+    return handed_on.n_sessions, handed_on.n_new
+
+
+def other_store(tmp_path):
+    return str(tmp_path / "elsewhere.db")
+
+
+def test_sessions_are_handed_on_to_another_store_whole_and_never_twice(lab, small, tmp_path):
+    study = load_study(small)
+    done = lab(study, participant="P01", group=5)
+    lab(study, leaving_at(4, ["2"]), participant="P02")
+    lab(study, leaving_at(4, ["3", "2"]), participant="P03")
+    lab(study, kind=Kind.SIMULATED)
+    into = other_store(tmp_path)
+    n_trials = len(rows(study, done.session))
+    assert sent(study, into) == (3, n_trials + 3)
+    assert sent(study, into) == (3, 0)
+    with local_desk(study, into) as (_, store):
+        there = trials_of(store, done.session.session)
+        sessions = {row["session"]: row["status"] for row in store.sessions(study)}
+    here = rows(study, done.session)
+    same = set(here[0]) - {"received_at"}
+    assert [{name: row[name] for name in same} for row in there] == [{name: row[name] for name in same} for row in here]
+    assert sorted(sessions.values()) == ["active", "completed", "withdrawn"]
+    gone_on = lab(study, participant="P02")
+    assert sent(study, into) == (3, len(rows(study, gone_on.session)) - 3)
+    with local_desk(study, into) as (_, store):
+        assert {row["status"] for row in store.sessions(study)} == {"completed", "withdrawn"}
+
+
+def test_two_laboratories_without_a_connection_come_together_in_one_store(lab, small, tmp_path):
+    study = load_study(small)
+    stores = [str(tmp_path / f"lab-{name}.db") for name in "ab"]
+    for store, participant in zip(stores, ("A01", "B01"), strict=True):
+        lab(study, participant=participant, store=store)
+    for store in stores:
+        send_sessions(study, store, None, None)
+    trials = read_trials(study.store_path)
+    assert trials["participant"].nunique() == trials["session"].nunique() == 2
+    assert (trials["status"] == "completed").all()
+
+
+class Broken(httpx.BaseTransport):
+    """A network that is cut after so many requests."""
+
+    def __init__(self, transport, n_requests):
+        self.transport, self.n_left = transport, n_requests
+
+    def handle_request(self, request):
+        self.n_left -= 1
+        if self.n_left < 0:
+            raise httpx.ConnectError("the cable is out")
+        return self.transport.handle_request(request)
+
+
+@contextmanager
+def server_elsewhere(study, location, n_requests=10**9):
+    """Lend a desk of another server, whose network is cut after so many requests."""
+    with local_desk(study, location) as (desk, store):
+        desk._client._transport = Broken(desk._client._transport, n_requests)
+        yield desk, store
+
+
+def test_with_a_server_the_place_is_the_servers_and_all_is_there_at_the_end(lab, small, tmp_path):
+    study = load_study(small)
+    into = other_store(tmp_path)
+    for participant in ("W01", "W02"):
+        lab(study, participant=participant, store=into)
+    relays = []
+    with server_elsewhere(study, into) as (there, elsewhere):
+
+        def wrap(desk, store):
+            relays.append(Relay(study, store, desk, there))
+            return relays[-1]
+
+        visit = lab(study, wrap=wrap)
+        assert relays[-1].finish() == 0
+        assert (visit.session.group, visit.session.seed) == (1, 3), "two were begun at the server, and failed the check"
+        assert [t["response"] for t in trials_of(elsewhere, visit.session.session)] == [
+            t["response"] for t in rows(study, visit.session)
+        ]
+        assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
+
+
+def test_when_the_network_is_cut_the_session_goes_on_and_is_handed_on_later(lab, small, tmp_path, monkeypatch):
+    study = load_study(small)
+    into = other_store(tmp_path)
+    relays = []
+    with server_elsewhere(study, into, n_requests=6) as (there, elsewhere):
+
+        def wrap(desk, store):
+            relays.append(Relay(study, store, desk, there))
+            return relays[-1]
+
+        visit = lab(study, wrap=wrap)
+        assert visit.outcome is Outcome.COMPLETED
+        n_waiting = relays[-1].finish()
+        assert 0 < n_waiting <= len(rows(study, visit.session))
+    assert sent(study, into)[1] == n_waiting
+    with local_desk(study, into) as (_, elsewhere):
+        assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
+
+
+def test_a_server_that_cannot_be_reached_begins_nothing(lab, small, tmp_path):
+    study = load_study(small)
+    with (
+        server_elsewhere(study, other_store(tmp_path), n_requests=0) as (there, _),
+        pytest.raises(InputError, match=r"cannot be reached .* nothing was begun"),
+    ):
+        lab(study, wrap=lambda desk, store: Relay(study, store, desk, there))
+    with local_desk(study, None) as (_, store):
+        assert store.sessions(study) == []
+
+
+def test_people_in_the_laboratory_and_on_the_web_stand_in_one_analysis(lab, small, tmp_path, edit):
+    for rule in ("attention_check, max_failed: 0", "median_rt, min_ms: 2000"):
+        edit(small / "study.yaml", f"    - {{rule: {rule}}}\n", "")
+    study = load_study(small)
+    lab(study, group=1)
+    with local_desk(study, None) as (desk, _):
+        take_on_the_web(desk._client)
+    trials = read_trials(study.store_path)
+    assert set(trials["source"]) == {"lab", "web"}
+    in_lab, on_web = (trials[trials["source"] == source].sort_values("trial_index") for source in ("lab", "web"))
+    assert set(in_lab["group"]) == {1} and set(on_web["group"]) == {2}, "they share the places of the groups"
+    analyze_study(study, tmp_path / "results")
+    people = pd.read_csv(tmp_path / "results" / "tables" / "participants.csv")
+    assert sorted(people["source"]) == ["lab", "web"]
+
+
+def take_on_the_web(client):
+    """Answer a whole session as a browser would."""
+    consent_digest = client.get("/api/study").json()["consent_digest"]
+    start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": "human"}
+    answers = {"blackbox_predict": "absorbed", "multiple_choice": 1}
+    session = client.post("/api/session", json=start).raise_for_status().json()
+    for trial in session["trials"]:
+        answer = {
+            "response_id": str(uuid.uuid4()),
+            "trial_index": trial["trial_index"],
+            "response": answers[trial["task"]],
+        }
+        reply = client.post("/api/responses", json={"session": session["session"], "responses": [answer]})
+        assert reply.is_success, reply.text
+    client.post("/api/complete", json={}).raise_for_status()
+
+
+def test_a_session_that_is_refused_does_not_keep_the_others_back(lab, small, tmp_path):
+    study = load_study(small)
+    into = other_store(tmp_path)
+    lab(study, leaving_at(3, ["3", "2"]), participant="P01", store=into)
+    for participant in ("P01", "P02"):
+        lab(study, participant=participant)
+    handed_on = send_sessions(study, None, None, into)
+    assert handed_on.n_sessions == 1 and len(handed_on.refused) == 1
+    assert handed_on.refused[0].startswith("P01, session 1: ")
+    assert send_sessions(study, None, None, into).n_new == 0
