@@ -8,7 +8,6 @@ import pytest
 from experiment.lab.keyboard_backends import has_real_time_privileges
 from tests.experiment.lab.xvfb import Fingers, missing, virtual_screen
 
-
 NEEDS_EXTRA = {"lab_extra", "_virtual_screens_work"}
 """Fixtures without which a test runs everywhere; `make test` runs those with them in an environment of their own."""
 
