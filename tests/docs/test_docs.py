@@ -26,6 +26,7 @@ from experiment.models.baselines import BASELINES, run_baseline
 from experiment.records import Response
 from experiment.study import Study
 from server.app import create_app
+from server.laboratory import laboratory
 from server.operations import operations
 from server.participants import Answers, Start, participants
 from server.secret_files import Secrets
@@ -290,8 +291,8 @@ def test_every_file_and_column_of_an_analysis_is_documented(store_with_runs: Stu
 
 def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     app = Flask("server", static_folder=None)
-    app.register_blueprint(participants)
-    app.register_blueprint(operations)
+    for blueprint in (participants, laboratory, operations):
+        app.register_blueprint(blueprint)
     page = DOCS / "reference" / "http-api.md"
     served = {
         f"{method} {rule.rule}"
