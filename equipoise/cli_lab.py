@@ -77,9 +77,9 @@ def run(
     click.echo(_told(visit.outcome, participant))
     if visit.table is not None:
         click.echo(f"PsychoPy's table is {visit.table}.")
-    if visit.n_waiting:
+    if visit.waiting_for is not None:
         click.echo(
-            f"{visit.n_waiting} answers are not at the server yet; they are safe here. Hand them on with: "
+            f"Not all of it is at the server yet ({visit.waiting_for}); it is safe here. Hand it on with: "
             f"equipoise lab send {study} --server {server}"
         )
 
@@ -126,7 +126,7 @@ def send(study: Path, store: str | None, server: str | None, into: str | None) -
     if (server is None) == (into is None):
         raise InputError("name where the sessions go, with --server or with --into.")
     handed_on = send_sessions(load_study(study), store, server, into)
-    click.echo(f"{handed_on.n_sessions:,} laboratory sessions are there; {handed_on.n_new:,} answers were new.")
+    click.echo(f"Laboratory sessions there: {handed_on.n_sessions:,}; answers that were new: {handed_on.n_new:,}.")
     for sentence in handed_on.refused:
         click.echo(f"Not taken, and kept here: {sentence}", err=True)
     sys.exit(bool(handed_on.refused))

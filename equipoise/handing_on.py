@@ -141,12 +141,11 @@ class Relay(Desk):
         self._here = here
         self._there = there
         self._session: str | None = None
-        self._n_waiting = 0
+        self._there_now: TakenSession | None = None
         self.problem: str | None = None
-        """Why something was not handed on, if so."""
+        """Why something could not be handed on, the last time."""
         self._news = threading.Event()
         self._is_over = False
-        self._thread = threading.Thread(target=self._hand_on, name="equipoise-relay", daemon=True)
 
     def find(self, participant: str, occasion: int) -> OpenSession | None:
         here = self._here.find(participant, occasion)
@@ -174,6 +173,7 @@ class Relay(Desk):
             start = start | {"adopt": adopt, "group": None}
         session = self._here.start(start)
         self._session = session.session
+        self._thread = threading.Thread(target=self._hand_on, args=[self._session], name="equipoise-relay", daemon=True)
         self._thread.start()
         self._news.set()
         return session
@@ -196,30 +196,32 @@ class Relay(Desk):
         self._here.withdraw()
         self._news.set()
 
-    def finish(self) -> int:
-        """Wait a while for what is on its way; return how many answers the server does not have yet."""
+    def finish(self) -> bool:
+        """Wait a while for what is on its way; return whether the server has all that is here."""
         self._is_over = True
         self._news.set()
-        if self._thread.is_alive():
-            self._thread.join(PATIENCE_S)
-        return self._n_waiting
+        if self._session is None:
+            return True
+        self._thread.join(PATIENCE_S)
+        return self._there_now == self._taken(self._session)
 
-    def _hand_on(self) -> None:
-        n_there = 0
+    def _hand_on(self, session: str) -> None:
         while True:
             self._news.wait(RETRY_S)
             self._news.clear()
-            is_over = self._is_over  # asked before what is there is read, so that nothing comes after the last look
-            with self._store.snapshot() as db:
-                taken = taken_session(db, self._session or "")
+            is_over = self._is_over  # asked before what is here is read, so that nothing comes after the last look
+            taken = self._taken(session)
             try:
                 hand_on(self._study, taken, self._there)
-                n_there = len(taken.responses)
+                self._there_now = taken
             except (httpx.HTTPError, InputError) as error:
                 self.problem = str(error)
-            self._n_waiting = len(taken.responses) - n_there
             if is_over:
                 return
+
+    def _taken(self, session: str) -> TakenSession:
+        with self._store.snapshot() as db:
+            return taken_session(db, session)
 
     def _reach(self, request: Callable[[], T]) -> T:
         try:

@@ -19,7 +19,7 @@ from experiment.lab.pictures.fonts import font_for, missing_glyphs, texts_of
 from experiment.lab.prerequisites import require_psychopy
 from experiment.lab.psychopy_csv import Heading, write_psychopy_csv
 from experiment.lab.session import LabSession, Outcome, Visitor, check_tasks
-from experiment.records import LabDevice
+from experiment.records import Kind, LabDevice
 from experiment.study import Study
 from server.app import create_app
 from server.secret_files import read_secrets
@@ -54,8 +54,8 @@ class Visit:
     """The session's name; None if none was begun."""
     table: Path | None
     """PsychoPy's table."""
-    n_waiting: int
-    """Answers that the server does not have yet."""
+    waiting_for: str | None
+    """Why the server does not have everything yet; None if it has, or there is none."""
 
 
 def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None, server: str | None) -> Visit:
@@ -80,6 +80,8 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
         If PsychoPy is not installed, or the session cannot be begun.
     """
     check_tasks(study)
+    if server is not None and visitor.kind is Kind.SIMULATED:
+        raise InputError("--rehearsal: a rehearsal stays on this machine; leave --server out.")
     require_psychopy()
     from experiment.lab.stage import opened_stage  # noqa: PLC0415 - PsychoPy takes seconds to load
 
@@ -89,8 +91,9 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
         relay = Relay(study, store, desk, remote_desk(server)) if server else None
         session = LabSession(study, relay or desk, stage, sheet, visitor, files.notes_of, files.write_table)
         outcome = session.run()
-        n_waiting = relay.finish() if relay else 0
-    return Visit(outcome, files.session, files.table, n_waiting)
+        has_all = relay is None or relay.finish()
+    waiting_for = None if relay is None or has_all else relay.problem or "it took too long"
+    return Visit(outcome, files.session, files.table, waiting_for)
 
 
 def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:

@@ -11,9 +11,11 @@ from types import SimpleNamespace
 import httpx
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from analysis.data import read_trials
 from batteries.errors import InputError
+from equipoise.cli import main
 from equipoise.handing_on import Relay
 from equipoise.laboratory import local_desk, send_sessions
 from equipoise.results import analyze_study
@@ -416,7 +418,7 @@ def test_with_a_server_the_place_is_the_servers_and_all_is_there_at_the_end(lab,
             return relays[-1]
 
         visit = lab(study, wrap=wrap)
-        assert relays[-1].finish() == 0
+        assert relays[-1].finish()
         assert (visit.session.group, visit.session.seed) == (1, 3), "two were begun at the server, and failed the check"
         assert [t["response"] for t in trials_of(elsewhere, visit.session.session)] == [
             t["response"] for t in rows(study, visit.session)
@@ -436,9 +438,10 @@ def test_when_the_network_is_cut_the_session_goes_on_and_is_handed_on_later(lab,
 
         visit = lab(study, wrap=wrap)
         assert visit.outcome is Outcome.COMPLETED
-        n_waiting = relays[-1].finish()
-        assert 0 < n_waiting <= len(rows(study, visit.session))
-    assert sent(study, into)[1] == n_waiting
+        assert not relays[-1].finish()
+        assert relays[-1].problem == "the cable is out"
+        n_waiting = sum(t["received_at"] is None for t in trials_of(elsewhere, visit.session.session))
+    assert n_waiting > 0 and sent(study, into)[1] == n_waiting
     with local_desk(study, into) as (_, elsewhere):
         assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
 
@@ -497,3 +500,41 @@ def test_a_session_that_is_refused_does_not_keep_the_others_back(lab, small, tmp
     assert handed_on.n_sessions == 1 and len(handed_on.refused) == 1
     assert handed_on.refused[0].startswith("P01, session 1: ")
     assert send_sessions(study, None, None, into).n_new == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["--participant", "P01", "--rehearsal", "--server", "http://127.0.0.1:9"],
+            "a rehearsal stays on this machine",
+        ),
+        (["--participant", "P01", "--group", "0"], "Invalid value for '--group'"),
+        ([], "Missing option '--participant'"),
+    ],
+)
+def test_a_session_that_cannot_be_asked_for_is_refused_in_a_sentence(small, arguments, sentence):
+    result = CliRunner().invoke(main, ["lab", str(small), *arguments])
+    assert result.exit_code == 2 and sentence in result.stderr
+    assert not (small / "data").exists()
+
+
+def test_handing_on_needs_one_place_to_go_to(lab, small, tmp_path):
+    for arguments in ([], ["--server", "http://127.0.0.1:9", "--into", "other.db"]):
+        result = CliRunner().invoke(main, ["lab", "send", str(small), *arguments])
+        assert result.exit_code == 2 and "with --server or with --into" in result.stderr
+    study = load_study(small)
+    lab(study)
+    into = other_store(tmp_path)
+    result = CliRunner().invoke(main, ["lab", "send", str(small), "--into", into])
+    assert result.exit_code == 0
+    assert result.stdout == f"Laboratory sessions there: 1; answers that were new: {len(read_trials(Path(into)))}.\n"
+
+
+def test_a_server_that_is_not_there_or_whose_token_is_not_known_is_told_of(lab, small, monkeypatch):
+    lab(load_study(small))
+    send = ["lab", "send", str(small), "--server", "http://127.0.0.1:9"]
+    monkeypatch.delenv("EQUIPOISE_RESEARCHER_TOKEN", raising=False)
+    assert "set the environment variable EQUIPOISE_RESEARCHER_TOKEN" in CliRunner().invoke(main, send).stderr
+    monkeypatch.setenv("EQUIPOISE_RESEARCHER_TOKEN", "token")
+    assert "cannot be reached" in CliRunner().invoke(main, send).stderr
