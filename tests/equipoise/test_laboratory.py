@@ -20,6 +20,7 @@ from equipoise.handing_on import Relay
 from equipoise.laboratory import local_desk, send_sessions
 from equipoise.results import analyze_study
 from experiment.lab.notes import Notes
+from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.presentation import Onset
 from experiment.lab.session import LabSession, Outcome, Visitor, check_tasks, sheet_for
 from experiment.loading import load_study
@@ -106,7 +107,7 @@ def lab(tmp_path):
         stored = []
         with local_desk(study, store) as (desk, opened):
             session = LabSession(
-                study, wrap(desk, opened) if wrap else desk, stage, sheet_for(study, SIZE_PX),
+                study, wrap(desk, opened) if wrap else desk, stage, Sheet.of(study, SIZE_PX),
                 Visitor(participant, occasion, group, kind), notes_of, stored.append,
             )  # fmt: skip
             outcome = session.run()
@@ -538,3 +539,7 @@ def test_a_server_that_is_not_there_or_whose_token_is_not_known_is_told_of(lab, 
     assert "set the environment variable EQUIPOISE_RESEARCHER_TOKEN" in CliRunner().invoke(main, send).stderr
     monkeypatch.setenv("EQUIPOISE_RESEARCHER_TOKEN", "token")
     assert "cannot be reached" in CliRunner().invoke(main, send).stderr
+
+
+def test_items_of_a_study_are_not_written_in_letters_of_several_sizes(small):
+    assert sheet_for(load_study(small), SIZE_PX).item_px is not None
