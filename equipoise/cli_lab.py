@@ -36,7 +36,7 @@ def lab() -> None:
     """
 
 
-@lab.command("run", epilog="Example: equipoise lab my-study --participant P01 --group 3")
+@lab.command("run", epilog="Example: equipoise lab run my-study --participant P01 --group 3")
 @STUDY
 @STORE
 @click.option("--participant", required=True, help="Your own code for the participant, such as P01.")
