@@ -1,10 +1,9 @@
 """Laboratory sessions on their way to another store: handed on while they are taken, or later, and never twice."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import TypeVar
 
 import httpx
@@ -59,8 +58,8 @@ def hand_on(study: Study, taken: TakenSession, desk: Desk) -> int:
         desk.withdraw()
         return 0
     new = [response for response in taken.responses if response.trial_index >= there.next_trial_index]
-    for some in _portions(new, AT_ONCE):
-        desk.respond(there.session, some)
+    for first in range(0, len(new), AT_ONCE):
+        desk.respond(there.session, new[first : first + AT_ONCE])
     if taken.status is Status.COMPLETED and there.status == "active":
         desk.complete(taken.completed_at)
     return len(new)
@@ -113,12 +112,6 @@ def _start_of(study: Study, taken: TakenSession) -> dict[str, JsonValue]:
             "own_code": taken.own_code,
         },
     }
-
-
-def _portions(values: Sequence[T], size: int) -> Iterator[list[T]]:
-    rest = iter(values)
-    while some := list(islice(rest, size)):
-        yield some
 
 
 class Relay(Desk):

@@ -50,10 +50,8 @@ class Visit:
     """How a visit went."""
 
     outcome: Outcome
-    session: str | None
-    """The session's name; None if none was begun."""
     table: Path | None
-    """PsychoPy's table."""
+    """PsychoPy's table, if there is one."""
     waiting_for: str | None
     """Why the server does not have everything yet; None if it has, or there is none."""
 
@@ -87,13 +85,15 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
 
     opening = opened_stage(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
     with local_desk(study, location) as (desk, store), opening as (stage, sheet):
-        files = _Files(study, store, visitor, stage.device)
+        files = LabFiles(study, store, visitor, stage.device)
         relay = Relay(study, store, desk, remote_desk(server)) if server else None
-        session = LabSession(study, relay or desk, stage, sheet, visitor, files.notes_of, files.write_table)
+        session = LabSession(
+            study, relay or desk, stage, sheet, visitor, files.notes_of, files.write_table, files.delete
+        )
         outcome = session.run()
         has_all = relay is None or relay.finish()
     waiting_for = None if relay is None or has_all else relay.problem or "it took too long"
-    return Visit(outcome, files.session, files.table, waiting_for)
+    return Visit(outcome, files.table, waiting_for)
 
 
 def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:
@@ -178,7 +178,7 @@ def remote_desk(server: str) -> Desk:
     return Desk(httpx.Client(base_url=server, timeout=20), token)
 
 
-class _Files:
+class LabFiles:
     """A participant's files in `data/lab` of the study: PsychoPy's table, the frames, and what was begun."""
 
     def __init__(self, study: Study, store: Store, visitor: Visitor, device: LabDevice) -> None:
@@ -187,7 +187,6 @@ class _Files:
         self._visitor = visitor
         self._device = device
         self._folder = study.folder / "data" / "lab"
-        self.session: str | None = None
         self.table: Path | None = None
 
     def notes_of(self, session: OpenSession) -> Notes:
@@ -198,10 +197,15 @@ class _Files:
 
     def write_table(self, session: OpenSession) -> None:
         """Write PsychoPy's table anew, from what is in the store."""
-        self.session = session.session
         self.table = self._folder / f"{self._base(session)}.csv"
         heading = self._heading(session)
         write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
+
+    def delete(self, session: OpenSession) -> None:
+        """Delete all files of a session, whose answers were withdrawn."""
+        for path in self._folder.glob(f"{self._base(session)}*"):
+            path.unlink()
+        self.table = None
 
     def _heading(self, session: OpenSession) -> Heading:
         who = self._visitor

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 FRAMES_HEADER = ("visit", "trial_index", "attempt", "frame", "interval_ms")
@@ -25,12 +26,13 @@ class Notes:
         self._n_begun: dict[int, int] = {}
         if begun.exists():
             for line in begun.read_text(encoding="utf-8").splitlines():
-                self._count(json.loads(line)["trial_index"])
+                with suppress(ValueError):  # an empty line, or one of which a power cut left only the begin
+                    self._count(json.loads(line)["trial_index"])
 
     def begin(self, trial_index: int) -> int:
         """Note that a trial begins; return which attempt at it this is."""
         with self._begun_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"trial_index": trial_index}) + "\n")
+            file.write("\n" + json.dumps({"trial_index": trial_index}))
         return self._count(trial_index)
 
     def n_begun(self, trial_index: int) -> int:

@@ -113,6 +113,8 @@ class LabSession:
         Where attempts and frames of a session are noted.
     on_stored
         Called whenever something was stored, with the session.
+    on_withdrawn
+        Called when the session's answers were deleted, so that what else holds them goes too.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class LabSession:
         visitor: Visitor,
         notes_of: Callable[[OpenSession], Notes],
         on_stored: Callable[[OpenSession], None],
+        on_withdrawn: Callable[[OpenSession], None],
     ) -> None:
         self._study = study
         self._desk = desk
@@ -134,6 +137,7 @@ class LabSession:
         self._visitor = visitor
         self._notes_of = notes_of
         self._on_stored = on_stored
+        self._on_withdrawn = on_withdrawn
         self._say = study.words.say
         self._session: OpenSession | None = None
         self._is_over = False
@@ -324,6 +328,8 @@ class LabSession:
             raise _Stops(Outcome.LEFT)
         if chosen == "delete" and self._is_sure():
             self._desk.withdraw()
+            if self._session is not None:
+                self._on_withdrawn(self._session)
             raise _Stops(Outcome.WITHDRAWN)
 
     def _is_sure(self) -> bool:

@@ -17,9 +17,8 @@ from analysis.data import read_trials
 from batteries.errors import InputError
 from equipoise.cli import main
 from equipoise.handing_on import Relay
-from equipoise.laboratory import local_desk, send_sessions
+from equipoise.laboratory import LabFiles, local_desk, send_sessions
 from equipoise.results import analyze_study
-from experiment.lab.notes import Notes
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.presentation import Onset
 from experiment.lab.session import LabSession, Outcome, Visitor, check_tasks, sheet_for
@@ -98,20 +97,21 @@ def lab(tmp_path):
 
     def visit(study, person=careful, participant="P01", occasion=1, group=None, kind=Kind.HUMAN, wrap=None, store=None):
         stage = FakeStage(person)
-        folder = study.folder / "data" / "lab"
-
-        def notes_of(session):
-            folder.mkdir(parents=True, exist_ok=True)
-            return Notes(folder / f"{session.session}.jsonl", folder / f"{session.session}.csv")
-
         stored = []
         with local_desk(study, store) as (desk, opened):
+            visitor = Visitor(participant, occasion, group, kind)
+            files = LabFiles(study, opened, visitor, DEVICE)
+
+            def on_stored(session):
+                stored.append(session)
+                files.write_table(session)
+
             session = LabSession(
-                study, wrap(desk, opened) if wrap else desk, stage, Sheet.of(study, SIZE_PX),
-                Visitor(participant, occasion, group, kind), notes_of, stored.append,
+                study, wrap(desk, opened) if wrap else desk, stage, Sheet.of(study, SIZE_PX), visitor,
+                files.notes_of, on_stored, files.delete,
             )  # fmt: skip
             outcome = session.run()
-        return SimpleNamespace(outcome=outcome, stage=stage, session=stored[-1] if stored else None)
+        return SimpleNamespace(outcome=outcome, stage=stage, session=stored[-1] if stored else None, table=files.table)
 
     return visit
 
@@ -221,6 +221,9 @@ def test_who_leaves_and_wants_the_answers_deleted_is_asked_once_more(lab, small)
     leaves = lab(study, leaving_at(3, ["3", "2"]), participant="P02")
     assert leaves.outcome is Outcome.WITHDRAWN
     assert all(t["received_at"] is None and t["status"] == "withdrawn" for t in rows(study, leaves.session))
+    kept = {path.name.partition("_")[0] for path in (study.folder / "data" / "lab").iterdir()}
+    assert kept == {"P01"}, "no file holds what was to be deleted"
+    assert leaves.table is None
 
 
 def test_a_further_occasion_is_another_session_of_the_same_participant(lab, small):
