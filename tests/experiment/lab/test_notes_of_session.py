@@ -6,7 +6,7 @@ def test_attempts_are_counted_over_visits_and_a_torn_line_stops_nobody(tmp_path)
     first = Notes(begun, frames)
     assert [first.begin(0), first.begin(1), first.begin(1)] == [1, 1, 2]
     with begun.open("a") as file:
-        file.write('{"trial_in')
+        file.write('\n{"trial_in')
     second = Notes(begun, frames)
     assert (second.n_begun(0), second.n_begun(1), second.n_begun(2)) == (1, 2, 0)
     assert second.begin(1) == 3
