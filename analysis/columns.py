@@ -9,20 +9,20 @@ TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "
         "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",
         "model_version", "run", "prompt_digest", "input", "missing")  # fmt: skip
 WHOLE = ("group", "seed", "trial_index", "fixation_frames", "fixation_frames_intended", "frames_dropped", "focus_lost",
-         "attempt", "visit")  # fmt: skip
+         "attempt", "visit", "occasion")  # fmt: skip
 DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature")
 YES_NO = ("valid", "imported_correct")
 JSON = ("factors", "content", "key", "response", "signals", "jspsych")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
-                 "jspsych")  # fmt: skip
+                 "jspsych", "occasion")  # fmt: skip
 """Columns that stores and exports of an earlier Equipoise lack; they are read as missing."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",
                "trial_index", "phase", "item_id", "task", "factors", "content", "key")  # fmt: skip
 
-BEFORE_FACTORS = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "group",
-                  "seed", "started_at", "completed_at", "trial_index", "phase", "item_id", "task")  # fmt: skip
+BEFORE_FACTORS = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "occasion",
+                  "group", "seed", "started_at", "completed_at", "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
 """What a browser told of a trial beside its answer, each a whole number; missing where no browser answered."""

@@ -15,7 +15,8 @@ Every recruited participant and every planned test trial is in exactly one row o
   was not completed is left out as a participant would be.
 - A person with several sessions is one participant. Trials of a session that was withdrawn or not completed leave at
   that step; the person does too unless another session was completed. Two completed sessions are an error, unless the
-  plan has the rule `duplicates`.
+  plan has the rule `duplicates`, or the experimenter meant them: sessions of different occasions in the laboratory
+  all stay, and a note says so.
 
 The rules themselves are in `analysis.exclusion_steps`.
 """
@@ -62,7 +63,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
     Raises
     ------
     InputError
-        If a person completed the study twice.
+        If a person completed the study twice, and not on different occasions in the laboratory.
     RuntimeError
         If the books do not balance, which would be a bug of ours.
     """
@@ -80,12 +81,12 @@ def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
 
 def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Books", list[str]]:
     books = _Books(trials, _steps(plan))
+    notes = []
     if not any(rule.rule == "duplicates" for rule in plan.exclusions):
-        _refuse_two_completed_sessions(trials, books.table)
+        notes += _told_several_sessions(trials, books.table)
     table = books.table
     books.leave("withdrawn", table["status"] == "withdrawn")
     books.leave("not_completed", table["status"] == "active")
-    notes = []
     for rule in plan.exclusions:
         taken = take(rule, table, books.left())
         books.leave(rule.rule, taken.trials)
@@ -116,7 +117,8 @@ class _Books:
         """Kind and name of each participant, or run; `who` in the table counts them from 0."""
         self.table = pd.DataFrame(
             {"kind": kind, "who": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
-             "completed_at": trials["completed_at"], "answered": trials["response"].notna(),
+             "occasion": trials["occasion"], "completed_at": trials["completed_at"],
+             "answered": trials["response"].notna(),
              "correct": trials["correct"].fillna(False).astype(bool), "rt_ms": trials["rt_ms"],
              "focus_lost": trials["focus_lost"], "implausibly_fast": trials["implausibly_fast"],
              "same_response_run": trials["same_response_run"]}
@@ -247,13 +249,25 @@ def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
     return described.reset_index(drop=True)
 
 
-def _refuse_two_completed_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> None:
+def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+    """Return a note of the participants who completed several occasions; refuse one who completed the same twice."""
     of_people = (table["kind"] != "model") & (table["status"] == "completed")
-    sessions = table.loc[of_people, ["who", "session"]].drop_duplicates()
-    twice = sessions["who"][sessions["who"].duplicated()]
-    if not twice.empty:
-        names = " and ".join(sorted(sessions["session"][sessions["who"] == twice.iloc[0]]))
+    sessions = table.loc[of_people, ["who", "session", "occasion"]].drop_duplicates("session")
+    several = sessions[sessions["who"].duplicated(keep=False)]
+    # Without a number of the occasion nobody can tell whether a further session was meant.
+    unmeant = several[several.duplicated(["who", "occasion"], keep=False) | several["occasion"].isna()]
+    if not unmeant.empty:
+        whose = several[several["who"] == unmeant["who"].iloc[0]]
         raise InputError(
-            f"participant `{trials['participant'].loc[twice.index[0]]}` completed the study more than once "
-            f"(sessions {names}); decide which session counts; the exclusion rule `duplicates` keeps the first."
+            f"participant `{trials['participant'].loc[whose.index[0]]}` completed the study more than once (sessions "
+            f"{' and '.join(sorted(whose['session']))}); decide which session counts; the exclusion rule `duplicates` "
+            "keeps the first."
         )
+    n = several["who"].nunique()
+    if n == 0:
+        return []
+    who = "1 participant" if n == 1 else f"{n} participants"
+    return [
+        f"{who} completed the study on several occasions; all their sessions count, and the column `occasion` tells "
+        "them apart."
+    ]

@@ -25,8 +25,8 @@ LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}
 
 OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
-              "started_at", "completed_at", "model", "model_version", "temperature", "run",
-              "prompt_digest")  # fmt: skip
+              "started_at", "completed_at", "model", "model_version", "temperature", "run", "prompt_digest",
+              "occasion")  # fmt: skip
 """What a store says of a session, and so the same of each of its trials."""
 OF_ITEM = ("task", "factors", "content", "key")
 """What a store says of an item of a battery, the same of each of its trials."""

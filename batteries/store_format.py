@@ -6,6 +6,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m003_visits_signals_demographics",
     "m004_timing_of_every_answer",
     "m005_occasions",
+    "m006_occasion_of_a_trial",
 )
 """Names of the schema's versions: the server applies them, the analysis refuses what it does not know."""
 
@@ -45,6 +46,7 @@ RESERVED_FACTOR_NAMES = frozenset(
         "missing",
         "signals",
         "jspsych",
+        "occasion",
         "signal_hidden",
         "signal_away_ms",
         "signal_fullscreen_left",

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from server.settings import read_settings
 from server.store import Store
 from server.store.taken import trials_of
 
+THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a variable
 
 
@@ -84,9 +85,12 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
     from experiment.lab.stage import opened_stage  # noqa: PLC0415 - PsychoPy takes seconds to load
 
     opening = opened_stage(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
-    with local_desk(study, location) as (desk, store), opening as (stage, sheet):
+    with ExitStack() as stack:
+        there = stack.enter_context(remote_desk(server)) if server else None
+        desk, store = stack.enter_context(local_desk(study, location))
+        stage, sheet = stack.enter_context(opening)
         files = LabFiles(study, store, visitor, stage.device)
-        relay = Relay(study, store, desk, remote_desk(server)) if server else None
+        relay = Relay(study, store, desk, there) if there else None
         session = LabSession(
             study, relay or desk, stage, sheet, visitor, files.notes_of, files.write_table, files.delete
         )
@@ -139,13 +143,14 @@ def send_sessions(study: Study, location: str | None, server: str | None, into: 
     with store_of(study, location, must_exist=True) as store:
         store.register_study(study)
         if server is not None:
-            try:
-                return hand_on_all(study, store, remote_desk(server))
-            except httpx.HTTPError as error:
-                raise InputError(
-                    f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
-                    "safe here: try again later."
-                ) from None
+            with remote_desk(server) as there:
+                try:
+                    return hand_on_all(study, store, there)
+                except httpx.HTTPError as error:
+                    raise InputError(
+                        f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
+                        "safe here: try again later."
+                    ) from None
         with local_desk(study, into) as (desk, _):
             return hand_on_all(study, store, desk)
 
@@ -161,21 +166,34 @@ def local_desk(study: Study, location: str | None) -> Iterator[tuple[Desk, Store
             yield Desk(client, secrets.researcher_token), store
 
 
-def remote_desk(server: str) -> Desk:
-    """Return the desk of a server elsewhere.
+@contextmanager
+def remote_desk(server: str) -> Iterator[Desk]:
+    """Lend the desk of a server elsewhere.
 
     Raises
     ------
     InputError
-        If the researcher's token is not known.
+        If the address is none that a token may be sent to, or the researcher's token is not known.
     """
+    try:
+        address = httpx.URL(server)
+    except httpx.InvalidURL:
+        address = httpx.URL()
+    if not address.host or address.scheme not in {"http", "https"}:
+        raise InputError(f"--server {server}: this is no address of a server; write https:// and its name.")
+    if address.scheme == "http" and address.host not in THIS_MACHINE:
+        raise InputError(
+            f"--server {server}: without encryption anybody on the way could read the researcher's token and the "
+            "answers; use its https:// address, or a tunnel to it from this machine and http://localhost."
+        )
     token = os.environ.get(TOKEN_VARIABLE)
     if not token:
         raise InputError(
             f"--server {server}: this server takes laboratory sessions from whoever knows its researcher's token; set "
             f"the environment variable {TOKEN_VARIABLE} to what is in the file `researcher-token` on the server."
         )
-    return Desk(httpx.Client(base_url=server, timeout=20), token)
+    with httpx.Client(base_url=address, timeout=20) as client:
+        yield Desk(client, token)
 
 
 class LabFiles:

@@ -7,7 +7,7 @@ in SQLite.
 
 from server.store.view import TRIALS
 
-VERSION = "m005_occasions"
+VERSION = "m006_occasion_of_a_trial"
 """Of SQLite's migrations, the one that these tables are equal to."""
 
 STATEMENTS = (

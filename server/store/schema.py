@@ -220,4 +220,11 @@ def m005_occasions(db: Database) -> None:
     db.table("sessions").create_index(["study_digest", "group", "seed"])
 
 
+@migrations()
+def m006_occasion_of_a_trial(db: Database) -> None:
+    """In the view, which of a participant's sessions a trial is of: the analysis tells them apart."""
+    db.execute("DROP VIEW trials")
+    db.create_view("trials", TRIALS)
+
+
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

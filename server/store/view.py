@@ -17,7 +17,8 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
        runs.run AS run, runs.prompt_digest AS prompt_digest,
        responses.valid AS valid, responses.imported_correct AS imported_correct,
        responses.visit AS visit, responses.input AS input, responses.missing AS missing,
-       responses.signals AS signals, responses.jspsych AS jspsych
+       responses.signals AS signals, responses.jspsych AS jspsych,
+       sessions.occasion AS occasion
   FROM planned_trials
   JOIN sessions USING (session)
   JOIN studies USING (study_digest)

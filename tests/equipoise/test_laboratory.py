@@ -17,7 +17,7 @@ from analysis.data import read_trials
 from batteries.errors import InputError
 from equipoise.cli import main
 from equipoise.handing_on import Relay
-from equipoise.laboratory import LabFiles, local_desk, send_sessions
+from equipoise.laboratory import LabFiles, local_desk, remote_desk, send_sessions
 from equipoise.results import analyze_study
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.presentation import Onset
@@ -231,6 +231,27 @@ def test_a_further_occasion_is_another_session_of_the_same_participant(lab, smal
     first, second = lab(study, occasion=1), lab(study, occasion=2)
     assert first.session.session != second.session.session
     assert first.session.participant == second.session.participant
+
+
+def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, small, tmp_path, edit):
+    for rule in ("attention_check, max_failed: 0", "median_rt, min_ms: 2000"):
+        edit(small / "study.yaml", f"    - {{rule: {rule}}}\n", "")
+    edit(
+        small / "study.yaml",
+        "analysis:\n",
+        "analysis:\n  tables: {retest: {by: [occasion], of: [correct]}}\n",
+    )
+    study = load_study(small)
+    for participant in ("P01", "P02", "P03"):
+        for occasion in (1, 2):
+            lab(study, participant=participant, occasion=occasion)
+    analyze_study(study, tmp_path / "results")
+    results = tmp_path / "results"
+    assert "3 participants completed the study on several occasions" in (results / "report.html").read_text()
+    retest = pd.read_csv(results / "tables" / "retest.csv")
+    assert retest["occasion"].tolist() == [1, 2] and retest["n"].nunique() == 1
+    flow = pd.read_csv(results / "tables" / "exclusions.csv").query("step == 'included'")
+    assert flow["n_participants"].tolist() == [3]
 
 
 def test_a_deadline_passes_a_question_unanswered_but_never_practice(lab, small, edit):
@@ -542,6 +563,23 @@ def test_a_server_that_is_not_there_or_whose_token_is_not_known_is_told_of(lab, 
     assert "set the environment variable EQUIPOISE_RESEARCHER_TOKEN" in CliRunner().invoke(main, send).stderr
     monkeypatch.setenv("EQUIPOISE_RESEARCHER_TOKEN", "token")
     assert "cannot be reached" in CliRunner().invoke(main, send).stderr
+
+
+@pytest.mark.parametrize(
+    ("server", "sentence"),
+    [
+        ("http://study.example.org", "anybody on the way could read the researcher's token"),
+        ("http://192.168.1.5:8000", "anybody on the way could read the researcher's token"),
+        ("study.example.org", "no address of a server; write https://"),
+        ("ftp://localhost", "no address of a server; write https://"),
+        ("http://", "no address of a server; write https://"),
+        ("http://localhost:port", "no address of a server; write https://"),
+    ],
+)
+def test_the_researchers_token_goes_nowhere_unencrypted(monkeypatch, server, sentence):
+    monkeypatch.setenv("EQUIPOISE_RESEARCHER_TOKEN", "token")
+    with pytest.raises(InputError, match=sentence), remote_desk(server):
+        pass
 
 
 def test_items_of_a_study_are_not_written_in_letters_of_several_sizes(small):

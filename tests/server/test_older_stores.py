@@ -26,6 +26,7 @@ LATER = (*TIMING_COLUMNS, *RESPONSE_COLUMNS[N_FIRST_COLUMNS:])
 COLUMNS = tuple(column for column in RESPONSE_COLUMNS if column not in LATER)
 VISITS = KNOWN_MIGRATIONS[2]
 OCCASIONS = KNOWN_MIGRATIONS[4]
+VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", TRIALS)
 
 
 def take_back_to_m004(db: Database, migrations: str) -> None:
@@ -38,7 +39,7 @@ def take_back_to_m004(db: Database, migrations: str) -> None:
     db.execute(f"DELETE FROM {migrations} WHERE name >= '{OCCASIONS}'")
     if not is_sqlite:  # it notes only the newest
         db.execute(f"INSERT INTO {migrations} (name, applied_at) VALUES ('{KNOWN_MIGRATIONS[3]}', '')")
-    db.execute(f"CREATE VIEW trials AS {TRIALS}")
+    db.execute(f"CREATE VIEW trials AS {VIEW_OF_M004}")
 
 
 def take_back(db: Database, migrations: str) -> None:
@@ -51,7 +52,7 @@ def take_back(db: Database, migrations: str) -> None:
     db.execute("DROP TABLE visits")
     db.execute(f"DELETE FROM {migrations} WHERE name >= '{VISITS}'")
     since = rf",\s*responses\.({'|'.join(LATER)}) AS \w+"
-    db.execute(f"CREATE VIEW trials AS {re.sub(since, '', TRIALS)}")
+    db.execute(f"CREATE VIEW trials AS {re.sub(since, '', VIEW_OF_M004)}")
     for (session,) in db.execute("SELECT session FROM sessions").fetchall():
         checksum = beginning(db, session, FIRST_FIXED)
         for row in answers(db, session):
