@@ -12,7 +12,7 @@ from batteries.errors import InputError
 from batteries.items import Item
 from equipoise.cli_analysis import analyze, audit, power
 from equipoise.cli_lab import lab
-from equipoise.cli_stores import PANEL_ID, SESSION, STORE, STUDY, assignment, identities, links, store
+from equipoise.cli_stores import PANEL_ID, PARTICIPANT, SESSION, STORE, STUDY, assignment, identities, links, store
 from equipoise.studies import copy_sample_study, sample_studies
 from experiment.preregistration import AnalysisPlan
 from experiment.study import StudyDefinition
@@ -219,13 +219,25 @@ def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> 
 @click.option("--code", help="The participant's own code, which they got at the end.")
 @SESSION
 @PANEL_ID
-def withdraw(study: Path, store: str | None, code: str | None, session: str | None, panel_id: str | None) -> None:
-    """Delete the answers of a participant who asks for it, by their own code, the session's name or the panel's id."""
+@PARTICIPANT
+def withdraw(
+    study: Path,
+    store: str | None,
+    code: str | None,
+    session: str | None,
+    panel_id: str | None,
+    participant: str | None,
+) -> None:
+    """Delete the answers of a participant who asks for it, and what a laboratory's files hold of them.
+
+    The participant is named by their own code, the session's name, the panel's id or the laboratory's code.
+    """
+    from equipoise.stores import Named
     from equipoise.withdrawal import withdraw as withdraw_answers
     from experiment.loading import load_study
 
-    withdraw_answers(load_study(study), code, session, panel_id, store)
-    click.echo("The answers of this session are deleted; the session counts as withdrawn.")
+    withdraw_answers(load_study(study), code, Named(session, panel_id, participant), store)
+    click.echo("The answers of this participant are deleted; what they began counts as withdrawn.")
 
 
 @main.group()

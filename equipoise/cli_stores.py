@@ -17,6 +17,7 @@ STORE = click.option(
 )
 SESSION = click.option("--session", help="The session's name.")
 PANEL_ID = click.option("--panel-id", help="The person's id at the panel, or a personal link's token.")
+PARTICIPANT = click.option("--participant", help="The laboratory's own code for the person, such as P01.")
 
 
 @click.group()
@@ -140,19 +141,22 @@ def reopen(study: Path, store: str | None, group: int) -> None:
 @STORE
 @SESSION
 @PANEL_ID
+@PARTICIPANT
 @click.option(
     "--reason",
     required=True,
     type=click.Choice(["return", "exclusion"]),
     help="return: the panel says that the person gave the submission back; exclusion: you exclude this session.",
 )
-def release(study: Path, store: str | None, session: str | None, panel_id: str | None, reason: str) -> None:
+def release(
+    study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
+) -> None:
     """Release somebody's place, completed or not, so that another person is recruited for it. Answers stay."""
-    from equipoise.stores import release_place
+    from equipoise.stores import Named, release_place
     from experiment.loading import load_study
     from server.store import Release
 
-    found = release_place(load_study(study), Release(reason), session, panel_id, store)
+    found = release_place(load_study(study), Release(reason), Named(session, panel_id, participant), store)
     click.echo(f"The place of session {found.session} is released; somebody else will be recruited for it.")
 
 
@@ -170,7 +174,7 @@ def log(study: Path, store: str | None, output: Path) -> None:
 
 @click.group()
 def identities() -> None:
-    """Panel ids, which are personal data: export or delete them. They are in no other export."""
+    """Panel ids and a laboratory's codes, which are personal data: export or delete them. No other export has them."""
 
 
 @identities.command("export", epilog="Example: equipoise identities export my-study -o panel-ids.csv")
@@ -178,7 +182,7 @@ def identities() -> None:
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def export(study: Path, store: str | None, output: Path) -> None:
-    """Write the panel ids with sessions, pseudonyms and completion codes, as needed to pay people."""
+    """Write panel ids and codes with sessions, pseudonyms and completion codes, as needed to pay people."""
     from equipoise.stores import write_identities
     from experiment.loading import load_study
 
@@ -190,17 +194,25 @@ def export(study: Path, store: str | None, output: Path) -> None:
 @STORE
 @SESSION
 @PANEL_ID
-@click.option("--everybody", is_flag=True, help="Delete all panel ids of this study, as when all have been paid.")
-def delete(study: Path, store: str | None, session: str | None, panel_id: str | None, everybody: bool) -> None:
-    """Delete panel ids; the answers stay, and nobody can tell any more whose they are.
+@PARTICIPANT
+@click.option("--everybody", is_flag=True, help="Delete all of this study, as when all have been paid.")
+def delete(
+    study: Path,
+    store: str | None,
+    session: str | None,
+    panel_id: str | None,
+    participant: str | None,
+    everybody: bool,
+) -> None:
+    """Delete panel ids and codes; the answers stay, and nobody can tell from the store any more whose they are.
 
-    Somebody whose id is deleted could take part once more.
+    Somebody whose id is deleted could take part once more. Files in `data/lab` keep the laboratory's codes.
     """
-    from equipoise.stores import delete_identities
+    from equipoise.stores import Named, delete_identities
     from experiment.loading import load_study
 
-    n = delete_identities(load_study(study), session, panel_id, everybody, store)
-    click.echo(f"Deleted {n:,} panel ids.")
+    n = delete_identities(load_study(study), Named(session, panel_id, participant), everybody, store)
+    click.echo(f"Deleted ids and codes: {n:,}.")
 
 
 @click.command(epilog="Example: equipoise links my-study -n 30 --address https://study.example.org -o links.csv")

@@ -1,7 +1,6 @@
 """A study in the laboratory: the server's application in this process, its store, and the files labs expect."""
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,22 +10,20 @@ import httpx
 
 from batteries.errors import InputError
 from equipoise.handing_on import HandedOn, Relay, hand_on_all
+from equipoise.lab_files import LabFiles, delete_withdrawn
 from equipoise.stores import store_of
-from experiment.lab.desk import Desk, OpenSession
+from experiment.lab.desk import Desk
 from experiment.lab.machine_check import check_machine, report, verdict_of
-from experiment.lab.notes import Notes
 from experiment.lab.pictures.fonts import font_for, missing_glyphs, texts_of
 from experiment.lab.prerequisites import require_psychopy
-from experiment.lab.psychopy_csv import Heading, write_psychopy_csv
 from experiment.lab.session import LabSession, Outcome, Visitor, check_tasks
-from experiment.records import Kind, LabDevice
+from experiment.records import Kind
 from experiment.study import Study
 from server.app import create_app
 from server.secret_files import read_secrets
 from server.serving import secrets_folder
 from server.settings import read_settings
 from server.store import Store
-from server.store.taken import trials_of
 
 THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a variable
@@ -89,6 +86,7 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
         there = stack.enter_context(remote_desk(server)) if server else None
         desk, store = stack.enter_context(local_desk(study, location))
         stage, sheet = stack.enter_context(opening)
+        delete_withdrawn(study, store)
         files = LabFiles(study, store, visitor, stage.device)
         relay = Relay(study, store, desk, there) if there else None
         session = LabSession(
@@ -142,6 +140,7 @@ def send_sessions(study: Study, location: str | None, server: str | None, into: 
     """
     with store_of(study, location, must_exist=True) as store:
         store.register_study(study)
+        delete_withdrawn(study, store)
         if server is not None:
             with remote_desk(server) as there:
                 try:
@@ -194,41 +193,3 @@ def remote_desk(server: str) -> Iterator[Desk]:
         )
     with httpx.Client(base_url=address, timeout=20) as client:
         yield Desk(client, token)
-
-
-class LabFiles:
-    """A participant's files in `data/lab` of the study: PsychoPy's table, the frames, and what was begun."""
-
-    def __init__(self, study: Study, store: Store, visitor: Visitor, device: LabDevice) -> None:
-        self._study = study
-        self._store = store
-        self._visitor = visitor
-        self._device = device
-        self._folder = study.folder / "data" / "lab"
-        self.table: Path | None = None
-
-    def notes_of(self, session: OpenSession) -> Notes:
-        """Return the notes of a session."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        base = self._base(session)
-        return Notes(self._folder / f"{base}_begun.jsonl", self._folder / f"{base}_frames.csv")
-
-    def write_table(self, session: OpenSession) -> None:
-        """Write PsychoPy's table anew, from what is in the store."""
-        self.table = self._folder / f"{self._base(session)}.csv"
-        heading = self._heading(session)
-        write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
-
-    def delete(self, session: OpenSession) -> None:
-        """Delete all files of a session, whose answers were withdrawn."""
-        for path in self._folder.glob(f"{self._base(session)}*"):
-            path.unlink()
-        self.table = None
-
-    def _heading(self, session: OpenSession) -> Heading:
-        who = self._visitor
-        return Heading(who.participant, who.occasion, session.group, session.seed, session.started_at, self._device)
-
-    def _base(self, session: OpenSession) -> str:
-        participant = re.sub(r"[^A-Za-z0-9._-]+", "-", self._visitor.participant)
-        return f"{participant}_{self._visitor.occasion}_{self._heading(session).date}"

@@ -7,6 +7,7 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,6 +26,18 @@ from server.store.identities import IDENTITY_COLUMNS
 from server.store.opened import is_address, opened_store
 from server.store.sessions import LISTED as SESSION_COLUMNS
 from server.store.verifying import Verified, verify
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a session is named by: one of these."""
+
+    session: str | None = None
+    """Its name in the store."""
+    panel_id: str | None = None
+    """The person's id at the panel, or a personal link's token."""
+    participant: str | None = None
+    """The laboratory's own code for the person."""
 
 
 @contextmanager
@@ -117,10 +130,8 @@ def open_group(study: Study, group: int, is_open: bool, location: str | None = N
             raise InputError(f"--group {group}: there is no such group; the groups are 1 to {n_groups}.") from None
 
 
-def release_place(
-    study: Study, reason: Release, session: str | None, panel_id: str | None, location: str | None = None
-) -> SessionFound:
-    """Release the place of a session, or of whom a panel calls by an id, so that somebody else is recruited.
+def release_place(study: Study, reason: Release, named: Named, location: str | None = None) -> SessionFound:
+    """Release the place of a session, so that somebody else is recruited.
 
     Raises
     ------
@@ -128,32 +139,39 @@ def release_place(
         If there is no such session, or its place was released before.
     """
     with store_of(study, location, must_exist=True) as store:
-        found = find_session(store, study, session, panel_id)
+        found = find_session(store, study, named)
         if not store.release_place(found.session, reason):
             raise InputError(f"the place of session {found.session} was released before; nothing was changed.")
     return found
 
 
-def find_session(store: Store, study: Study, session: str | None, panel_id: str | None) -> SessionFound:
-    """Return the session of this name, or the latest of whom a panel calls by this id.
+def find_session(store: Store, study: Study, named: Named) -> SessionFound:
+    """Return the session that is named; of a person with several, the latest.
 
     Raises
     ------
     InputError
-        If not one of the two is given, or there is no such session.
+        If not just one name is given, or there is no such session.
     """
-    if (session is None) == (panel_id is None):
-        raise InputError("name the session either by --session or by --panel-id.")
-    if session is not None:
-        found = store.session_named(study, session)
+    if [named.session, named.panel_id, named.participant].count(None) != 2:
+        raise InputError("name the session by one of --session, --panel-id and --participant.")
+    if named.session is not None:
+        found = store.session_named(study, named.session)
         if found is None:
-            raise InputError(f"--session {session}: this study has no such session; mend the name.")
+            raise InputError(f"--session {named.session}: this study has no such session; mend the name.")
         return found
-    # Of a personal link the part before the signature is the id.
-    by_link = study.definition.recruitment.entry == "link"
-    sessions = store.sessions_of(study, (panel_id or "").partition(".")[0] if by_link else panel_id or "")
+    if named.participant is not None:
+        sessions = store.sessions_of(study, "lab", named.participant)
+        option = f"--participant {named.participant}: nobody with this code"
+    else:
+        panel_id = named.panel_id or ""
+        # Of a personal link the part before the signature is the id.
+        sessions = store.sessions_of(study, "panel", panel_id) or store.sessions_of(
+            study, "link", panel_id.partition(".")[0]
+        )
+        option = f"--panel-id {panel_id}: nobody with this id"
     if not sessions:
-        raise InputError(f"--panel-id {panel_id}: nobody with this id has begun this study; mend the id.")
+        raise InputError(f"{option} has begun this study; mend it.")
     return sessions[-1]
 
 
@@ -190,16 +208,14 @@ def write_identities(study: Study, path: Path, location: str | None = None) -> i
     return len(people)
 
 
-def delete_identities(
-    study: Study, session: str | None, panel_id: str | None, everybody: bool, location: str | None = None
-) -> int:
-    """Delete panel ids, one person's or everybody's, and leave the answers; return how many."""
-    if everybody and (session is not None or panel_id is not None):
-        raise InputError("--everybody deletes all panel ids; leave it out to delete one person's.")
+def delete_identities(study: Study, named: Named, everybody: bool, location: str | None = None) -> int:
+    """Delete ids and codes, one person's or everybody's, and leave the answers; return how many."""
+    if everybody and named != Named():
+        raise InputError("--everybody deletes all ids and codes; leave it out to delete one person's.")
     with store_of(study, location, must_exist=True) as store:
         if everybody:
             return store.delete_identities(study)
-        return store.delete_identities(study, find_session(store, study, session, panel_id).participant)
+        return store.delete_identities(study, find_session(store, study, named).participant)
 
 
 def write_links(study: Study, n_links: int, address: str, path: Path) -> None:

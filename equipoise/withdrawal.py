@@ -1,18 +1,13 @@
 """Withdrawing by the researcher's hand, for a participant who asks for it and cannot do it by themselves."""
 
 from batteries.errors import InputError
-from equipoise.stores import find_session, store_of
+from equipoise.lab_files import delete_withdrawn
+from equipoise.stores import Named, find_session, store_of
 from experiment.study import Study
 
 
-def withdraw(
-    study: Study,
-    code: str | None = None,
-    session: str | None = None,
-    panel_id: str | None = None,
-    location: str | None = None,
-) -> None:
-    """Delete the answers of one participant.
+def withdraw(study: Study, code: str | None, named: Named, location: str | None = None) -> None:
+    """Delete the answers of one participant, in all their sessions, and the laboratory's files of them.
 
     Parameters
     ----------
@@ -20,23 +15,23 @@ def withdraw(
         The study.
     code
         The participant's own code.
-    session, panel_id
-        The session's name, or the panel's id of the person, in place of the code.
+    named
+        What else names one of their sessions, in place of the code.
     location
         The store; by default what the settings say.
 
     Raises
     ------
     InputError
-        If none or several of code, session and panel id are given, or nobody is known by it.
+        If the participant is named by none or several of these, or nobody is known by it.
     """
-    if [code, session, panel_id].count(None) != 2:
-        raise InputError("name the participant by one of --code, --session and --panel-id.")
+    if [code, named.session, named.panel_id, named.participant].count(None) != 3:
+        raise InputError("name the participant by one of --code, --session, --panel-id and --participant.")
     with store_of(study, location, must_exist=True) as store:
         if code is None:
-            store.withdraw_session(find_session(store, study, session, panel_id).session)
-            return
-        sessions = store.sessions_with_code(study, "".join(code.split()).upper())
+            sessions = [find_session(store, study, named).session]
+        else:
+            sessions = store.sessions_with_code(study, "".join(code.split()).upper())
         if not sessions:
             raise InputError(
                 f"no session of this study has {code} as its own code, so nothing was deleted; check the "
@@ -44,3 +39,4 @@ def withdraw(
             )
         for one in sessions:
             store.withdraw_session(one)
+        delete_withdrawn(study, store)

@@ -311,7 +311,7 @@ def _why_closed() -> str | None:
         who = entry.identity()
         if who is None:
             return study.words.say(NoEntry.text)
-        if store.sessions_of(study, who.external_id):
+        if store.sessions_of(study, who.source, who.external_id):
             return None
     full = store.why_full(study)
     return study.words.say(full.text, **full.values) if full else None

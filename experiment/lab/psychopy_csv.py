@@ -31,10 +31,10 @@ class Heading:
     started_at: datetime
     device: LabDevice
 
-    @property
-    def date(self) -> str:
-        """When the session began, on this machine's clock, as PsychoPy writes it."""
-        return self.started_at.astimezone().strftime("%Y-%m-%d_%Hh%M.%S")
+
+def date_of(started_at: datetime) -> str:
+    """Return when a session began, on this machine's clock, as PsychoPy writes it."""
+    return started_at.astimezone().strftime("%Y-%m-%d_%Hh%M.%S")
 
 
 def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> bytes:
@@ -79,7 +79,7 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any]) -> dict[str, 
     return {
         "participant": heading.participant,
         "session": heading.occasion,
-        "date": heading.date,
+        "date": date_of(heading.started_at),
         "expName": study.name,
         "expVersion": study.definition.version,
         "psychopyVersion": heading.device.psychopy_version,

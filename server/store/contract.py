@@ -432,8 +432,8 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def sessions_of(self, study: Study, external_id: str) -> list[SessionFound]:
-        """Return the sessions in this study of whom a panel, a personal link or a laboratory calls by this id."""
+    def sessions_of(self, study: Study, source: str, external_id: str) -> list[SessionFound]:
+        """Return the sessions in this study of whom a source (see `Identity`) calls by this id, the oldest first."""
 
     @abstractmethod
     def session_named(self, study: Study, session: str) -> SessionFound | None:

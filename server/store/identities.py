@@ -42,12 +42,12 @@ def session_of(db: Database, study: str, identity: Identity, occasion: int | Non
     return next((session for session, of in rows.fetchall() if occasion in {None, of}), None)
 
 
-def sessions_of(db: Database, study: str, external_id: str) -> list[SessionFound]:
+def sessions_of(db: Database, study: str, source: str, external_id: str) -> list[SessionFound]:
     """See `Store.sessions_of`."""
     rows = db.execute(
         "SELECT session, participant, status, place FROM identities JOIN sessions USING (participant) "
-        "WHERE study = ? AND external_id = ? ORDER BY started_at",
-        (study, external_id),
+        "WHERE study = ? AND identities.source = ? AND external_id = ? ORDER BY started_at",
+        (study, source, external_id),
     )
     return [SessionFound(*row) for row in rows]
 

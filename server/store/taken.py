@@ -59,6 +59,17 @@ def taken_session(db: Database, session: str) -> TakenSession:
     return _taken(db, db.execute(f"{_SELECT} AND session = ?", (session,)).fetchone())
 
 
+def withdrawn_in_laboratory(db: Database, study: str) -> list[tuple[str | None, int, datetime]]:
+    """Return of each withdrawn session the laboratory's code, if it is still known, the occasion, and its begin."""
+    rows = db.execute(
+        "SELECT external_id, occasion, started_at FROM sessions JOIN studies USING (study_digest) "
+        "LEFT JOIN identities ON identities.participant = sessions.participant AND identities.source = 'lab' "
+        "WHERE studies.study = ? AND sessions.source = 'lab' AND status = 'withdrawn'",
+        (study,),
+    )
+    return [(code, occasion or 1, datetime.fromisoformat(started_at)) for code, occasion, started_at in rows.fetchall()]
+
+
 def _taken(db: Database, row: Sequence[Any]) -> TakenSession:
     session, participant, code, occasion, kind, group, seed, status, *rest = row
     started_at, completed_at, consent_digest, start_id, own_code, demographics = rest

@@ -516,7 +516,9 @@ def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty:
 def test_one_persons_id_is_deleted_and_nothing_else(kept: Kept) -> None:
     with kept.opened() as store:
         before = (store.trials(), rows(store, "SELECT * FROM sessions"), rows(store, "SELECT * FROM events"))
-    assert done("identities", "delete", kept.folder, "--panel-id", "anna", *kept.option) == "Deleted 1 panel ids.\n"
+    assert (
+        done("identities", "delete", kept.folder, "--panel-id", "anna", *kept.option) == "Deleted ids and codes: 1.\n"
+    )
     done("identities", "delete", kept.folder, "--session", kept.sessions["bert"], *kept.option)
     with kept.opened() as store:
         assert {name for (name,) in rows(store, "SELECT external_id FROM identities")} == {"carl", FORMULA}
@@ -526,8 +528,8 @@ def test_one_persons_id_is_deleted_and_nothing_else(kept: Kept) -> None:
 def test_all_ids_of_this_study_are_deleted_and_of_no_other(kept: Kept, tmp_path: Path) -> None:
     other = another_study(kept, tmp_path)
     answer(other, "anna", n_answers=1)
-    assert done("identities", "delete", kept.folder, "--everybody", *kept.option) == "Deleted 4 panel ids.\n"
-    assert done("identities", "delete", kept.folder, "--everybody", *kept.option) == "Deleted 0 panel ids.\n"
+    assert done("identities", "delete", kept.folder, "--everybody", *kept.option) == "Deleted ids and codes: 4.\n"
+    assert done("identities", "delete", kept.folder, "--everybody", *kept.option) == "Deleted ids and codes: 0.\n"
     with kept.opened() as store:
         assert rows(store, "SELECT study, external_id FROM identities") == [("another-study", "anna")]
 
@@ -786,7 +788,7 @@ def test_letters_of_another_encoding_are_a_sentence_and_no_traceback(kept: Kept,
 def test_a_withdrawal_by_code_deletes_one_persons_answers(kept: Kept) -> None:
     answer(kept, "dora", n_answers=100, then="complete")
     printed = done("withdraw", kept.folder, "--code", f" {kept.codes['anna'].lower()} ", *kept.option)
-    assert printed == "The answers of this session are deleted; the session counts as withdrawn.\n"
+    assert printed == "The answers of this participant are deleted; what they began counts as withdrawn.\n"
     with kept.opened() as store:
         left = {session for (session,) in rows(store, "SELECT DISTINCT session FROM responses")}
         status = dict(rows(store, "SELECT session, status FROM sessions"))

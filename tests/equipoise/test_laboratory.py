@@ -17,7 +17,8 @@ from analysis.data import read_trials
 from batteries.errors import InputError
 from equipoise.cli import main
 from equipoise.handing_on import Relay
-from equipoise.laboratory import LabFiles, local_desk, remote_desk, send_sessions
+from equipoise.lab_files import LabFiles, delete_withdrawn
+from equipoise.laboratory import local_desk, remote_desk, send_sessions
 from equipoise.results import analyze_study
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.presentation import Onset
@@ -231,6 +232,42 @@ def test_a_further_occasion_is_another_session_of_the_same_participant(lab, smal
     first, second = lab(study, occasion=1), lab(study, occasion=2)
     assert first.session.session != second.session.session
     assert first.session.participant == second.session.participant
+
+
+def test_who_withdraws_later_is_deleted_from_store_and_files_by_the_laboratorys_code(lab, small):
+    study = load_study(small)
+    for occasion in (1, 2):
+        lab(study, occasion=occasion)
+    stays = lab(study, participant="P1")
+    result = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
+    assert result.exit_code == 0, result.stderr
+    trials = read_trials(study.store_path)
+    assert set(trials[trials["session"] != stays.session.session]["status"]) == {"withdrawn"}
+    assert set(trials[trials["response"].notna()]["session"]) == {stays.session.session}
+    kept = {path.name.partition("_")[0] for path in (small / "data" / "lab").iterdir()}
+    assert kept == {"P1"}
+
+
+def test_files_of_who_withdrew_elsewhere_go_with_the_next_visit(lab, small):
+    study = load_study(small)
+    leaves = lab(study, participant="P01", kind=Kind.SIMULATED)
+    stays = lab(study, participant="P02")
+    with local_desk(study, None) as (_, store):
+        store.withdraw_session(leaves.session.session)
+        delete_withdrawn(study, store)
+    assert stays.table.exists() and not leaves.table.exists()
+
+
+def test_a_laboratorys_code_names_nobody_elsewhere(lab, small):
+    lab(load_study(small), leaving_at(3, ["2"]))
+    for arguments in (["withdraw"], ["assignment", "release", "--reason", "return"], ["identities", "delete"]):
+        refused = CliRunner().invoke(main, [*arguments, str(small), "--panel-id", "P01"])
+        assert refused.exit_code == 2 and "nobody with this id has begun this study" in refused.stderr
+    released = ["assignment", "release", str(small), "--participant", "P01", "--reason", "return"]
+    assert CliRunner().invoke(main, released).exit_code == 0
+    deleted = CliRunner().invoke(main, ["identities", "delete", str(small), "--participant", "P01"])
+    assert deleted.stdout == "Deleted ids and codes: 1.\n"
+    assert "nobody with this code" in CliRunner().invoke(main, released).stderr
 
 
 def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, small, tmp_path, edit):

@@ -245,7 +245,7 @@ def test_a_code_is_among_the_identities_and_nowhere_else(lab: Laboratory) -> Non
     for table in ("trials", "sessions", "participants", "events", "responses", "visits"):
         assert "the-code" not in str(rows(lab.store, f"SELECT * FROM {table}")), table
     assert "the-code" not in repr(lab.store.sessions(lab.study))
-    found = lab.store.sessions_of(lab.study, "the-code-of-somebody")
+    found = lab.store.sessions_of(lab.study, "lab", "the-code-of-somebody")
     assert {one.participant for one in found} == {stored.session.participant.participant}
     assert lab.store.external_id(stored.plan.session) == "the-code-of-somebody"
 

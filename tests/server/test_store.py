@@ -903,18 +903,17 @@ def test_the_same_id_elsewhere_is_somebody_else(store: Store, small_study: Study
         Person(store, elsewhere, identity=panel("anna")),
     ]
     assert len({person.session for person in people}) == 3
-    assert {found.session for found in store.sessions_of(small_study, "anna")} == {
-        person.session for person in people[:2]
-    }
+    for source, person in zip(("panel", "link"), people[:2], strict=True):
+        assert [found.session for found in store.sessions_of(small_study, source, "anna")] == [person.session]
 
 
 def test_who_a_panel_means_is_found_by_their_id(store: Store, small_study: Study) -> None:
     anna = Person(store, small_study, identity=panel("anna", STUDY_ID="s1", SESSION_ID="x")).complete()
     berta = Person(store, small_study, identity=panel("berta"))
-    (found,) = store.sessions_of(small_study, "anna")
+    (found,) = store.sessions_of(small_study, "panel", "anna")
     assert (found.session, found.status, found.place) == (anna.session, "completed", "confirmed")
     assert found == store.session_named(small_study, anna.session)
-    assert store.sessions_of(small_study, "nobody") == []
+    assert store.sessions_of(small_study, "panel", "nobody") == []
     assert store.session_named(small_study, "nobody") is None
     first, second = store.identities(small_study)
     assert first | {"created_at": ""} == {

@@ -445,7 +445,7 @@ def test_a_person_of_a_panel_begins_again_in_another_browser(study_of: StudyOf, 
     assert (second.session.participant, second.session.group) == (first.session.participant, first.session.group)
     assert second.n_answered == 0
     assert any_store.find_session(token) is None
-    assert [one.session for one in any_store.sessions_of(person.study, "anna")][-1] == second.session.session
+    assert [one.session for one in any_store.sessions_of(person.study, "panel", "anna")][-1] == second.session.session
     assert problems(any_store) == []
 
 
@@ -497,7 +497,7 @@ def test_two_browsers_of_a_panels_person_at_once_begin_again_once(study_of: Stud
         Person(any_store, study, identity=identity)
         with closing(another(any_store)) as other:
             at_once(*[partial(Person, one, study, Kind.HUMAN, identity) for one in (any_store, other) * 2])
-        found = any_store.sessions_of(study, identity.external_id)
+        found = any_store.sessions_of(study, identity.source, identity.external_id)
         assert [one.place for one in found].count("reserved") == 1
         assert problems(any_store) == []
 
