@@ -26,6 +26,8 @@ BEFORE_FACTORS = ("study", "study_version", "battery", "session", "participant",
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
 """What a browser told of a trial beside its answer, each a whole number; missing where no browser answered."""
+LAB_SIGNALS = ("signal_too_early",)
+"""Those of them that a laboratory tells of too."""
 PATTERNS = ("implausibly_fast", "same_response_run")
 """What the answers themselves tell of how they came about; see `analysis.patterns`."""
 JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")

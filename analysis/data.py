@@ -18,6 +18,7 @@ from analysis.columns import (
     BEFORE_FACTORS,
     DECIMAL,
     FIXED_COLUMNS,
+    LAB_SIGNALS,
     NEVER_EMPTY,
     PATTERNS,
     SIGNALS,
@@ -301,13 +302,16 @@ def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]
 
 
 def _signals(cells: _Cells, table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
-    """Return a column a signal: zero where a browser answered and told of none, missing where none answered."""
-    from_browser = (table["source"] == "web") & table["received_at"].notna() & (table["missing"] != "interrupted")
+    """Return a column a signal: zero where it would have been told of, missing where nothing tells of it."""
+    is_told = table["received_at"].notna() & (table["missing"] != "interrupted")
+    from_browser, from_lab = (is_told & (table["source"] == source) for source in ("web", "lab"))
     told = [signals or {} for signals in cells.converted(_json_object, "a JSON object", where)]
     columns = {}
     for column in SIGNALS:
         counts = [signals.get(column.removeprefix("signal_"), 0) for signals in told]
-        columns[column] = cells.spread(counts, "Int64", empty=0).where(from_browser)
+        columns[column] = cells.spread(counts, "Int64", empty=0).where(
+            from_browser | from_lab if column in LAB_SIGNALS else from_browser
+        )
     return columns
 
 

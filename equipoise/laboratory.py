@@ -13,10 +13,10 @@ from equipoise.handing_on import HandedOn, Relay, hand_on_all
 from equipoise.lab_files import LabFiles, delete_withdrawn
 from equipoise.stores import store_of
 from experiment.lab.desk import Desk
-from experiment.lab.machine_check import check_machine, report, verdict_of
+from experiment.lab.machine_check import LEAST_SIZE_PX, check_machine, report, verdict_of
 from experiment.lab.pictures.fonts import font_for, missing_glyphs, texts_of
 from experiment.lab.prerequisites import require_psychopy
-from experiment.lab.session import LabSession, Outcome, Visitor, check_tasks
+from experiment.lab.session import LabSession, Outcome, Visitor, check_device, check_tasks
 from experiment.records import Kind
 from experiment.study import Study
 from server.app import create_app
@@ -86,6 +86,7 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
         there = stack.enter_context(remote_desk(server)) if server else None
         desk, store = stack.enter_context(local_desk(study, location))
         stage, sheet = stack.enter_context(opening)
+        check_device(study, stage.device)
         delete_withdrawn(study, store)
         files = LabFiles(study, store, visitor, stage.device)
         relay = Relay(study, store, desk, there) if there else None
@@ -118,8 +119,17 @@ def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:
     from experiment.lab.window import LabWindow  # noqa: PLC0415
 
     with LabWindow(setup.size_px, screen=setup.screen, monitor=setup.monitor) as window:
-        findings = check_machine(window, Inputs(window), _missing_glyphs(study) if study else ())
+        inputs = Inputs(window)
+        if study is None:
+            findings = check_machine(window, inputs)
+        else:
+            findings = check_machine(window, inputs, _missing_glyphs(study), _least_size_px(study))
     return report(findings), verdict_of(findings) != "bad"
+
+
+def _least_size_px(study: Study) -> tuple[int, int]:
+    needs = study.definition.device
+    return max(LEAST_SIZE_PX[0], needs.width_px or 0), max(LEAST_SIZE_PX[1], needs.height_px or 0)
 
 
 def _missing_glyphs(study: Study) -> tuple[str, ...]:

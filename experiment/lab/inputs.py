@@ -82,14 +82,18 @@ class Inputs:
         self._zero_ns = time.monotonic_ns()
         self._heard: list[_Stamped] = []
         self._typed: list[_Stamped] = []
+        self.n_focus_lost = 0
+        """How often the window has lost the focus since `clear`."""
         self.backend: Backend = backend or best_backend()
         self._read_keys = _PtbKeys() if self.backend == "ptb" else _event_keys
         window.listen(on_mouse_press=self._clicked, on_text=self._has_typed, on_close=self._closed)
+        window.listen(on_deactivate=self._lost_focus)
 
     def clear(self) -> None:
-        """Forget what was pressed until now, save for an escape."""
+        """Forget what was pressed until now, save for an escape, and how often the focus was lost."""
         self._listen()
         self._heard = [each for each in self._heard if each.name == ESCAPE]
+        self.n_focus_lost = 0
 
     def reset(self, at_ns: int) -> None:
         """Count times from a moment of `time.monotonic_ns`; of what was pressed before only an escape is taken."""
@@ -98,6 +102,16 @@ class Inputs:
     def reset_on_flip(self, window: "LabWindow") -> None:
         """Count times from the window's next flip."""
         window.call_on_flip(self.reset)
+
+    def take_early(self, keys: Collection[str], regions: Sequence[Region] = ()) -> int:
+        """Forget what was pressed between `clear` and the zero, and return how much of it would have counted."""
+        self._listen()
+        early = [each for each in self._heard if self._since_zero_ms(each.at_ns) < 0 and each.name != ESCAPE]
+        self._heard = [each for each in self._heard if each not in early]
+        return sum(
+            each.name in keys if each.place_px is None else region_at(each.place_px, regions) is not None
+            for each in early
+        )
 
     def poll_ms(self, n_polls: int) -> float:
         """Return how much time is between two looks at the keyboard, the mean of so many; what was pressed is lost."""
@@ -196,6 +210,9 @@ class Inputs:
     def _has_typed(self, text: str) -> None:
         if text.isprintable():
             self._typed.append(_Stamped(time.monotonic_ns(), text, "key", text))
+
+    def _lost_focus(self) -> None:
+        self.n_focus_lost += 1
 
     def _closed(self) -> bool:
         """Take the window's closing as an escape: it asks, saves and leaves."""

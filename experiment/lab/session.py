@@ -22,8 +22,11 @@ from experiment.lab.pictures.trial import with_even_letters
 from experiment.lab.reading import Reader
 from experiment.lab.trials import Escaped, ShownTrial, Stage, take_trial
 from experiment.plan import Phase, Trial, plan_session
-from experiment.records import Kind, Response
+from experiment.records import Kind, LabDevice, Response
 from experiment.study import Study
+
+REFRESH_TOLERANCE = 0.02
+"""As in a browser: 59.94 Hz is sold as 60."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,29 @@ def check_tasks(study: Study) -> None:
             check_task(item.item_id, item.task)
     except InputError as error:
         raise InputError(f"{study.folder / 'study.yaml'}: {error}") from None
+
+
+def check_device(study: Study, here: LabDevice) -> None:
+    """Refuse a machine that lacks what the study asks of every device.
+
+    Raises
+    ------
+    InputError
+        If its window is too small or its screen too slow.
+    """
+    needs, where = study.definition.device, f"{study.folder / 'study.yaml'}, device"
+    width_px, height_px = needs.width_px or here.width_px, needs.height_px or here.height_px
+    if here.width_px < width_px or here.height_px < height_px:
+        raise InputError(
+            f"{where}: the study needs a window of at least {width_px} x {height_px} pixels, and this one has "
+            f"{here.width_px} x {here.height_px}; run it on a larger screen."
+        )
+    hz = here.measured_hz if here.is_synchronised else here.nominal_hz
+    if needs.refresh_hz and hz and hz < needs.refresh_hz * (1 - REFRESH_TOLERANCE):
+        raise InputError(
+            f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this one has {hz:.1f}; set a faster mode "
+            "of the screen, or take another."
+        )
 
 
 def sheet_for(study: Study, size_px: tuple[int, int]) -> Sheet:
@@ -311,17 +337,16 @@ class LabSession:
         """Ask whether to stop, and how; return if the participant stays."""
         if self._is_over:
             raise _Stops(Outcome.COMPLETED)
-        stay = Action("stay", self._say("leave_stay"), "1")
-        if self._session is None:
-            actions = [stay, Action("decline", self._say("decline"), "2")]
-        else:
-            actions = [
-                stay,
-                Action("leave", self._say("lab_leave"), "2"),
-                Action("delete", self._say("leave_confirm"), "3"),
-            ]
+        done = {"stay": "leave_stay"}
+        done |= {"leave": "lab_leave", "delete": "leave_confirm"} if self._session else {"decline": "decline"}
+        contact = self._study.definition.timeline.contact
+        done |= {"contact": "contact"} if contact else {}
+        actions = [Action(name, self._say(label), str(number)) for number, (name, label) in enumerate(done.items(), 1)]
         words = "lab_stop" if self._session else "lab_declined"
         chosen = self._reader.choose(self._say("leave_title"), [self._say(words)], actions)
+        if chosen == "contact" and contact:
+            self._reader.read({contact: self._study.texts[contact]}, self._say("close"))
+            self._escaped()
         if chosen == "decline":
             raise _Stops(Outcome.DECLINED)
         if chosen == "leave":

@@ -66,6 +66,13 @@ class PsychoPyStage:
             on_onset.append(lambda _: trigger.send(codes[Event.STIMULUS]))
         return present(self._window, self._fixation[1], prepared, fixation_ms, on_fixation, on_onset)
 
+    def take_early(self, picture: Picture, keys: Collection[str]) -> int:
+        return self._inputs.take_early(keys, picture.regions)
+
+    @property
+    def n_focus_lost(self) -> int:
+        return self._inputs.n_focus_lost
+
     def mark_response(self, phase: Phase) -> None:
         if self._trigger is not None:
             self._trigger.send(code_of(phase, Event.RESPONSE))

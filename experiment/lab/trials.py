@@ -43,6 +43,13 @@ class Stage(Protocol):
     def fixate(self, fixation: Picture, stimulus: Picture, fixation_ms: int, phase: Phase) -> "Onset":
         """Show the fixation and then the stimulus, whose onset is time zero; nothing pressed before is taken after."""
 
+    def take_early(self, picture: Picture, keys: Collection[str]) -> int:
+        """Forget what was pressed during the fixation; return how many of these presses would have been answers."""
+
+    @property
+    def n_focus_lost(self) -> int:
+        """How often another window has taken the focus since the fixation."""
+
     def mark_response(self, phase: Phase) -> None:
         """Send the code of a response."""
 
@@ -101,7 +108,7 @@ def take_trial(stage: Stage, sheet: Sheet, fixation: Picture, shown: ShownTrial,
     first = shown.picture(sheet, Showing(is_reading=True)) if timing.reading_ms else asking
     onset = stage.fixate(fixation, first, timing.fixation_ms, shown.trial.phase)
     notes.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
-    n_too_early = 0
+    n_too_early = stage.take_early(first, keys)
     if timing.reading_ms:
         while _press(stage, first, keys, timing.reading_ms) is not None:
             n_too_early += 1
@@ -133,6 +140,7 @@ def take_trial(stage: Stage, sheet: Sheet, fixation: Picture, shown: ShownTrial,
         shown_at=onset.shown_at,
         onset_source=onset.onset_source,
         frames_dropped=onset.frames_dropped,
+        focus_lost=stage.n_focus_lost,
         signals=Signals(too_early=n_too_early) if n_too_early else None,
     )
 

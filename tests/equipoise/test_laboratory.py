@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from equipoise.laboratory import local_desk, remote_desk, send_sessions
 from equipoise.results import analyze_study
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.presentation import Onset
-from experiment.lab.session import LabSession, Outcome, Visitor, check_tasks, sheet_for
+from experiment.lab.session import LabSession, Outcome, Visitor, check_device, check_tasks, sheet_for
 from experiment.loading import load_study
 from experiment.plan import plan_session
 from experiment.records import Kind, LabDevice
@@ -64,6 +64,11 @@ class FakeStage:
     codes: list = field(default_factory=list)
     keys: tuple = ()
     until_ms: float | None = None
+    early: int = 0
+    n_focus_lost: int = 0
+
+    def take_early(self, picture, keys):
+        return self.early
 
     def show(self, picture):
         self.picture = picture
@@ -227,6 +232,43 @@ def test_who_leaves_and_wants_the_answers_deleted_is_asked_once_more(lab, small)
     assert leaves.table is None
 
 
+def test_who_to_turn_to_can_be_read_at_any_moment(lab, small):
+    (small / "contact.md").write_text("Write to Ada, ada@example.org.")
+    study = load_study(small)
+    read = []
+
+    def person(stage):
+        names = {region.name for region in stage.picture.regions}
+        if "Write to Ada" in stage.seen[-1]:
+            read.append(len(stage.trials))
+            return press("right")
+        if {"stay", "contact"} <= names:
+            return press("4") if len(read) == 0 else press("1")
+        return press(ESCAPE) if len(stage.trials) == 2 and not read else careful(stage)
+
+    assert lab(study, person).outcome is Outcome.COMPLETED
+    assert read == [2]
+
+
+@pytest.mark.parametrize(
+    ("needs", "here", "sentence"),
+    [
+        ("width_px: 1025", {}, "a window of at least 1025 x 768 pixels"),
+        ("height_px: 900", {}, "and this one has 1024 x 768; run it on a larger screen"),
+        ("refresh_hz: 100", {}, "a screen of 100 Hz, and this one has 59.9"),
+        ("refresh_hz: 100", {"is_synchronised": False, "measured_hz": 900.0}, "and this one has 60.0"),
+        ("width_px: 1024\n  height_px: 768\n  refresh_hz: 60", {}, None),
+        ("refresh_hz: 100", {"is_synchronised": False, "nominal_hz": None}, None),
+    ],
+)
+def test_a_machine_must_have_what_the_study_asks_of_every_device(small, edit, needs, here, sentence):
+    edit(small / "study.yaml", "\ndevice:\n", f"\ndevice:\n  {needs}\n")
+    study = load_study(small)
+    device = DEVICE.model_copy(update=here)
+    with pytest.raises(InputError, match=f"study.yaml, device: .*{sentence}") if sentence else nullcontext():
+        check_device(study, device)
+
+
 def test_a_further_occasion_is_another_session_of_the_same_participant(lab, small):
     study = load_study(small)
     first, second = lab(study, occasion=1), lab(study, occasion=2)
@@ -319,6 +361,21 @@ def test_answers_within_the_time_for_reading_are_not_taken_and_counted(lab, smal
 
     trials = rows(study, lab(study, hasty).session)
     assert {t["signals"] for t in trials} == {'{"too_early":2}'}
+
+
+def test_presses_during_the_fixation_and_losses_of_the_focus_are_in_the_data(lab, small):
+    study = load_study(small)
+
+    def hasty(stage):
+        stage.early = 3 if len(stage.trials) == 1 else 0  # looked at when the next one begins
+        stage.n_focus_lost = int(len(stage.trials) == 2)
+        return careful(stage)
+
+    lab(study, hasty)
+    trials = read_trials(study.store_path).sort_values("trial_index")
+    assert trials["signal_too_early"].tolist() == [0, 3, *[0] * (len(trials) - 2)]
+    assert trials["focus_lost"].tolist() == [0, 1, *[0] * (len(trials) - 2)]
+    assert trials["signal_pasted"].isna().all()
 
 
 def test_practice_that_is_not_passed_ends_the_study_where_it_says_so(lab, small, edit):

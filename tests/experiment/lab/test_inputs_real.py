@@ -104,6 +104,37 @@ def test_what_was_pressed_before_the_onset_is_never_an_answer(heard, fingers):
     assert heard.press() is None
 
 
+def test_what_would_have_been_an_answer_before_the_onset_is_counted_and_forgotten(heard, fingers):
+    heard.clear()
+    for key in ("1", "2", "5", "Escape"):
+        fingers.press(key)
+    heard.zero()
+    fingers.press("1")
+    heard.ask(do="early", keys=["1", "2"])
+    assert heard.press() == {"n": 2}, "no answer is `5`, and the last `1` came after the onset"
+    heard.ask(keys=["1", "2"])
+    assert heard.press()["name"] == "escape"
+    heard.ask(keys=["1", "2"])
+    press = heard.press()
+    assert press["name"] == "1"
+    assert press["rt_ms"] > 0
+
+
+def test_a_loss_of_the_focus_is_counted_until_the_next_trial(heard, fingers):
+    heard.begin()
+    for n_lost in (0, 1, 2):
+        heard.ask(do="focus")
+        assert heard.press() == {"n": n_lost}
+        with fingers.elsewhere():
+            pass
+    heard.clear()
+    heard.ask(do="focus")
+    assert heard.press() == {"n": 0}
+    fingers.press("1")
+    heard.ask()
+    assert heard.press()["name"] == "1", "the keyboard is back"
+
+
 def test_an_escape_before_the_onset_comes_through(heard, fingers):
     heard.clear()
     fingers.press("Escape")

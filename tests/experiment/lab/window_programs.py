@@ -164,6 +164,11 @@ def inputs(backend):
                 case "wait":
                     press = heard.wait(command.get("keys"), command.get("until_ms"), regions)
                     tell(press and asdict(press))
+                case "early":
+                    tell({"n": heard.take_early(command["keys"], regions)})
+                case "focus":
+                    window.dispatch_events()
+                    tell({"n": heard.n_focus_lost})
                 case "close":
                     window._handle.dispatch_event("on_close")
                 case "type":

@@ -143,6 +143,20 @@ class Fingers:
         self._display.sync()
         return self._tap(self._X.ButtonPress, self._X.ButtonRelease, button, HELD_S)
 
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """Give the keyboard to another window, and then back to where it was."""
+        before = self._display.get_input_focus().focus
+        window = self._display.screen().root.create_window(0, 0, 10, 10, 0, self._X.CopyFromParent)
+        window.map()
+        self._display.sync()
+        window.set_input_focus(self._X.RevertToPointerRoot, self._X.CurrentTime)
+        self._display.sync()
+        yield
+        self._display.set_input_focus(before, self._X.RevertToPointerRoot, self._X.CurrentTime)
+        window.destroy()
+        self._display.sync()
+
     def _tap(self, down: int, up: int, detail: int, held_s: float) -> int:
         at_ns = time.monotonic_ns()
         self._xtest.fake_input(self._display, down, detail)
