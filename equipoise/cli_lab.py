@@ -118,7 +118,10 @@ def check(study: Path | None, monitor: str | None, screen: int, size_px: tuple[i
 @click.option("--server", metavar="URL", help="Server that gets the sessions.")
 @click.option("--into", metavar="STORE", help="Store that gets them: a file or postgresql://...")
 def send(study: Path, store: str | None, server: str | None, into: str | None) -> None:
-    """Hand the laboratory sessions of a store on to a server, or to another store; nothing comes there twice."""
+    """Hand the laboratory sessions of a store on to a server, or to another store; nothing comes there twice.
+
+    What participants have withdrawn there is deleted here too.
+    """
     from batteries.errors import InputError
     from equipoise.laboratory import send_sessions
     from experiment.loading import load_study
@@ -127,6 +130,8 @@ def send(study: Path, store: str | None, server: str | None, into: str | None) -
         raise InputError("name where the sessions go, with --server or with --into.")
     handed_on = send_sessions(load_study(study), store, server, into)
     click.echo(f"Laboratory sessions there: {handed_on.n_sessions:,}; answers that were new: {handed_on.n_new:,}.")
+    if handed_on.n_withdrawn:
+        click.echo(f"Withdrawn there, and so deleted here too: {handed_on.n_withdrawn:,}.")
     for sentence in handed_on.refused:
         click.echo(f"Not taken, and kept here: {sentence}", err=True)
     sys.exit(bool(handed_on.refused))

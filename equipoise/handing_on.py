@@ -25,6 +25,10 @@ PATIENCE_S = 20.0
 T = TypeVar("T")
 
 
+class WithdrawnThereError(Exception):
+    """The participant has had the answers deleted where they were to be handed on to."""
+
+
 def hand_on(study: Study, taken: TakenSession, desk: Desk) -> int:
     """Give a session that was taken elsewhere to a desk: what it has already is not given again.
 
@@ -44,6 +48,8 @@ def hand_on(study: Study, taken: TakenSession, desk: Desk) -> int:
 
     Raises
     ------
+    WithdrawnThereError
+        If the participant has withdrawn there, but not here.
     InputError
         If the desk refuses.
     httpx.HTTPError
@@ -51,7 +57,9 @@ def hand_on(study: Study, taken: TakenSession, desk: Desk) -> int:
     """
     there = desk.start(_start_of(study, taken))
     if there.status == "withdrawn":
-        return 0
+        if taken.status is Status.WITHDRAWN:
+            return 0
+        raise WithdrawnThereError
     if there.status == "active" and taken.demographics is not None and there.demographics:
         desk.answer_about_person(there.session, taken.demographics)
     if taken.status is Status.WITHDRAWN:
@@ -73,23 +81,31 @@ class HandedOn:
     """Those that are there now."""
     n_new: int
     """Answers that were new there."""
+    n_withdrawn: int
+    """Sessions that were withdrawn there, and whose answers are deleted here now."""
     refused: tuple[str, ...]
     """Why others are not, a sentence for each; they are kept where they are."""
 
 
 def hand_on_all(study: Study, store: Store, desk: Desk) -> HandedOn:
-    """Hand on all laboratory sessions of a store; one that is refused does not keep the others back."""
+    """Hand on all laboratory sessions of a store; one that is refused does not keep the others back.
+
+    What a participant has withdrawn there is deleted here too.
+    """
     with store.snapshot() as db:
         sessions = taken_sessions(db, study.digest)
-    n_new, refused = 0, []
+    n_new, n_withdrawn, refused = 0, 0, []
     with progress_bar("Handing on", len(sessions)) as advance:
         for taken in sessions:
             try:
                 n_new += hand_on(study, taken, desk)
+            except WithdrawnThereError:
+                store.withdraw_session(taken.session)
+                n_withdrawn += 1
             except InputError as error:
                 refused.append(f"{taken.code}, session {taken.occasion}: {error}")
             advance()
-    return HandedOn(len(sessions) - len(refused), n_new, tuple(refused))
+    return HandedOn(len(sessions) - len(refused), n_new, n_withdrawn, tuple(refused))
 
 
 def _start_of(study: Study, taken: TakenSession) -> dict[str, JsonValue]:
@@ -209,6 +225,8 @@ class Relay(Desk):
                 self._there_now = taken
             except (httpx.HTTPError, InputError) as error:
                 self.problem = str(error)
+            except WithdrawnThereError:
+                self.problem = "it was withdrawn there"
             if is_over:
                 return
 

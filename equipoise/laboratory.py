@@ -148,20 +148,18 @@ def send_sessions(study: Study, location: str | None, server: str | None, into: 
     InputError
         If the server or the store cannot be reached.
     """
-    with store_of(study, location, must_exist=True) as store:
+    with store_of(study, location, must_exist=True) as store, ExitStack() as stack:
         store.register_study(study)
-        delete_withdrawn(study, store)
-        if server is not None:
-            with remote_desk(server) as there:
-                try:
-                    return hand_on_all(study, store, there)
-                except httpx.HTTPError as error:
-                    raise InputError(
-                        f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
-                        "safe here: try again later."
-                    ) from None
-        with local_desk(study, into) as (desk, _):
-            return hand_on_all(study, store, desk)
+        there = stack.enter_context(remote_desk(server)) if server else stack.enter_context(local_desk(study, into))[0]
+        try:
+            return hand_on_all(study, store, there)
+        except httpx.HTTPError as error:
+            raise InputError(
+                f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
+                "safe here: try again later."
+            ) from None
+        finally:
+            delete_withdrawn(study, store)
 
 
 @contextmanager

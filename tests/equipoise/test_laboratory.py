@@ -300,6 +300,21 @@ def test_files_of_who_withdrew_elsewhere_go_with_the_next_visit(lab, small):
     assert stays.table.exists() and not leaves.table.exists()
 
 
+def test_what_was_withdrawn_where_it_was_handed_on_to_is_deleted_here_too(lab, small, tmp_path):
+    study = load_study(small)
+    leaves, stays = lab(study, participant="P01"), lab(study, participant="P02")
+    into = other_store(tmp_path)
+    sent(study, into)
+    with local_desk(study, into) as (_, store):
+        store.withdraw_session(leaves.session.session)
+    result = CliRunner().invoke(main, ["lab", "send", str(small), "--into", into])
+    assert "Withdrawn there, and so deleted here too: 1." in result.stdout
+    trials = read_trials(study.store_path)
+    assert set(trials[trials["response"].notna()]["session"]) == {stays.session.session}
+    assert stays.table.exists() and not leaves.table.exists()
+    assert "Withdrawn" not in CliRunner().invoke(main, ["lab", "send", str(small), "--into", into]).stdout
+
+
 def test_a_laboratorys_code_names_nobody_elsewhere(lab, small):
     lab(load_study(small), leaving_at(3, ["2"]))
     for arguments in (["withdraw"], ["assignment", "release", "--reason", "return"], ["identities", "delete"]):
