@@ -20,11 +20,11 @@ from server.secret_files import read_secrets
 from server.serving import secrets_folder, store_location
 from server.settings import read_settings
 from server.store import Conflict, Release, Store, StoreUnavailable
-from server.store.contract import SessionFound
 from server.store.copying import back_up, copy_store
 from server.store.identities import IDENTITY_COLUMNS
 from server.store.opened import is_address, opened_store
 from server.store.sessions import LISTED as SESSION_COLUMNS
+from server.store.values import SessionFound
 from server.store.verifying import Verified, verify
 
 

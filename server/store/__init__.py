@@ -1,12 +1,14 @@
 """The store: what was asked and answered, and nothing that is acknowledged is ever lost.
 
-`contract` says what a store promises, `opened` opens one; `sqlite` is the embedded one, `postgres` the one for many
-servers. Both keep the contract by the same statements (`sql_store`): `sessions`, `answers`, `runs`, `assignment` with
-its `log`, `identities`, `registry`, `adoption` of what was taken elsewhere; `checksums` chains what is kept, so that
-`verifying` can tell whether all is there.
+`contract` says what a store promises, `values` what goes into one and comes out, `opened` opens one; `sqlite` is the
+embedded one, `postgres` the one for many servers. Both keep the contract by the same statements (`sql_store`):
+`sessions`, `answers`, `runs`, `assignment` with its `log`, `identities`, `registry`, `adoption` of what was taken
+elsewhere; `checksums` chains what is kept, so that `verifying` can tell whether all is there.
 """
 
-from server.store.contract import (
+from server.store.contract import Store
+from server.store.sqlite import SqliteStore
+from server.store.values import (
     NOTHING_PASSED_OVER,
     AddedRun,
     Adopted,
@@ -18,13 +20,11 @@ from server.store.contract import (
     Release,
     SessionPlan,
     SessionStart,
-    Store,
     StoredSession,
     StoreUnavailable,
     StudyFull,
     Visit,
 )
-from server.store.sqlite import SqliteStore
 
 __all__ = [
     "NOTHING_PASSED_OVER",

@@ -6,10 +6,10 @@ from experiment.records import Participant, Source
 from experiment.study import Study
 from server.store import assignment, identities, sessions
 from server.store.beginning import begin, insert_participant
-from server.store.contract import Adopted, Conflict, Place, Release, SessionStart
 from server.store.database import Database
 from server.store.log import lock_log
 from server.store.times import now
+from server.store.values import Adopted, Conflict, Place, Release, SessionStart
 
 
 def adopt(db: Database, study: Study, start: SessionStart) -> bool:

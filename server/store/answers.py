@@ -7,10 +7,10 @@ from typing import Any
 
 from experiment.records import Response, Status
 from server.store.checksums import RESPONSE_COLUMNS, link_answer
-from server.store.contract import ENDED_FOR, NOTHING_PASSED_OVER, Conflict, NotYourSession, Refusal
 from server.store.database import Database, marks
 from server.store.registry import as_json
 from server.store.times import as_text, now
+from server.store.values import ENDED_FOR, NOTHING_PASSED_OVER, Conflict, NotYourSession, Refusal
 
 COLUMNS = (*RESPONSE_COLUMNS, "checksum")
 MAX_ROWS_AT_ONCE = 1_000

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from experiment.records import Kind, Source, Status
 from experiment.recruitment import Recruitment
-from server.store.contract import REGAINED_AFTER, Adopted, Conflict, Place, Release, StudyFull
 from server.store.database import Database
 from server.store.log import Log
 from server.store.times import minutes_ago, now
+from server.store.values import REGAINED_AFTER, Adopted, Conflict, Place, Release, StudyFull
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from experiment.records import Participant, Session, Status
 from experiment.study import Study
 from server.store import identities
 from server.store.checksums import FIXED, SESSIONS, beginning_of_session
-from server.store.contract import SessionStart, Visit
 from server.store.database import Database, insert_sql
 from server.store.registry import as_json
 from server.store.times import as_text, now
+from server.store.values import SessionStart, Visit
 
 
 def insert_participant(db: Database, study: Study, participant: str, start: SessionStart) -> None:

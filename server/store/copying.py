@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from batteries.errors import InputError
-from server.store.contract import Store, StoreUnavailable
+from server.store.contract import Store
 from server.store.database import Database
 from server.store.sqlite import SqliteStore
 from server.store.tables import TABLES
+from server.store.values import StoreUnavailable
 from server.store.verifying import Verified, verify
 
 ROWS_AT_ONCE = 5_000

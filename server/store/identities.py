@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from server.store.contract import Identity, SessionFound
 from server.store.database import Database
 from server.store.times import now
+from server.store.values import Identity, SessionFound
 
 IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "own_code", "created_at")
 

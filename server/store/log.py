@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.store.checksums import link
-from server.store.contract import Event
 from server.store.database import Database
 from server.store.times import now
+from server.store.values import Event
 
 
 @dataclass

@@ -22,11 +22,11 @@ from batteries.store_format import KNOWN_MIGRATIONS
 from server.store import postgres_schema
 from server.store.answers import Answers
 from server.store.batch import do_batch
-from server.store.contract import StoreUnavailable
 from server.store.database import Database, Rows
 from server.store.sql_store import SqlStore
 from server.store.tables import TABLES
 from server.store.times import now
+from server.store.values import StoreUnavailable
 from server.store.writer import GroupCommit
 
 Result = TypeVar("Result")

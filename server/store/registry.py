@@ -9,10 +9,10 @@ from experiment.records import Kind
 from experiment.study import Study, StudyDefinition
 from server.store import assignment
 from server.store.checksums import link
-from server.store.contract import GroupProgress, RegisteredDefinition
 from server.store.database import Database
 from server.store.log import lock_log
 from server.store.times import now
+from server.store.values import GroupProgress, RegisteredDefinition
 
 
 def as_json(value: Any) -> str:

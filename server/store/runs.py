@@ -8,11 +8,11 @@ from experiment.study import Study
 from server.store import answers
 from server.store.beginning import insert
 from server.store.checksums import link_answer
-from server.store.contract import AddedRun, Conflict
 from server.store.database import Database, insert_sql
 from server.store.log import Log
 from server.store.registry import as_json
 from server.store.times import now
+from server.store.values import AddedRun, Conflict
 
 
 def add(log: Log, study: Study, run: Run) -> AddedRun:

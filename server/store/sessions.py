@@ -12,7 +12,11 @@ from experiment.study import Study, StudyDefinition
 from server.store import assignment, identities
 from server.store.assignment import HeldPlace
 from server.store.beginning import begin, beginning, insert_participant, note_visit
-from server.store.contract import (
+from server.store.database import Database
+from server.store.log import Log, lock_log
+from server.store.registry import as_json
+from server.store.times import as_text, now
+from server.store.values import (
     ENDED_FOR,
     REGAINED_AFTER,
     Conflict,
@@ -24,10 +28,6 @@ from server.store.contract import (
     StudyFull,
     Visit,
 )
-from server.store.database import Database
-from server.store.log import Log, lock_log
-from server.store.registry import as_json
-from server.store.times import as_text, now
 
 
 def start(db: Database, study: Study, start: SessionStart) -> bool:

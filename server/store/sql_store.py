@@ -14,7 +14,10 @@ from experiment.plan import Phase
 from experiment.records import Participant, Response, Run, Session
 from experiment.study import Study, StudyDefinition
 from server.store import adoption, answers, assignment, identities, registry, runs, sessions
-from server.store.contract import (
+from server.store.contract import Store
+from server.store.database import Database
+from server.store.log import lock_log, read_log
+from server.store.values import (
     NOTHING_PASSED_OVER,
     AddedRun,
     Event,
@@ -27,14 +30,11 @@ from server.store.contract import (
     SessionFound,
     SessionPlan,
     SessionStart,
-    Store,
     StoredSession,
     StoredTrial,
     StudyFull,
     Visit,
 )
-from server.store.database import Database
-from server.store.log import lock_log, read_log
 
 Result = TypeVar("Result")
 

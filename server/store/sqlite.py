@@ -14,10 +14,10 @@ from batteries.errors import InputError
 from server.store import registry
 from server.store.answers import Answers
 from server.store.batch import do_batch
-from server.store.contract import StoreUnavailable
 from server.store.database import Database, SqliteDatabase
 from server.store.opening import FileIdentity, connect, identity_of, migrate, refuse_strange
 from server.store.sql_store import SqlStore
+from server.store.values import StoreUnavailable
 from server.store.writer import GroupCommit
 
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from server.store.contract import StoreUnavailable
+from server.store.values import StoreUnavailable
 
 Work = TypeVar("Work")
 

@@ -18,7 +18,7 @@ from server.attention import has_passed_checks
 from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
-from server.store.contract import SessionPlan, StoredTrial
+from server.store.values import SessionPlan, StoredTrial
 from tests.server.conftest import Participant
 from tests.server.stores import recruiting, rows
 
