@@ -104,7 +104,12 @@ class LabDevice(BaseModel):
         default=None, gt=0, le=10_000, description="Refresh rate that the screen's mode names, in Hz; None if unknown."
     )
     measured_hz: float | None = Field(default=None, gt=0, le=10_000, description="Refresh rate as measured, in Hz.")
-    frame_ms: float | None = Field(default=None, gt=0, le=10_000, description="Frame interval, as measured, in ms.")
+    frame_ms: float | None = Field(
+        default=None,
+        gt=0,
+        le=10_000,
+        description="Frame interval, in ms: as measured, or where flips do not wait for the screen, by its mode.",
+    )
     is_synchronised: bool = Field(description="Whether flips wait for the screen.")
     pacing: Literal["frames", "clock"] = Field(
         description="Whether the fixation is timed by counting frames, or by the clock where flips do not wait."
@@ -178,7 +183,11 @@ class Response(BaseModel):
         default=None, ge=0, le=1_000_000, description="Fixation as it should have been shown, in frames."
     )
     frame_ms: float | None = Field(
-        default=None, gt=0, le=10_000, description="The display's frame interval, as measured, in ms."
+        default=None,
+        gt=0,
+        le=10_000,
+        description="The display's frame interval, in ms: as measured, or in a laboratory whose flips do not wait for "
+        "the screen, by its mode.",
     )
     shown_at: Moment | None = Field(default=None, description="Stimulus onset by the client's clock, UTC.")
     onset_source: Literal["presented", "painted", "flip"] | None = Field(
@@ -191,7 +200,10 @@ class Response(BaseModel):
         default=None, ge=0, le=1_000_000, description="Frames missed during the fixation."
     )
     focus_lost: int | None = Field(
-        default=None, ge=0, le=1_000_000, description="Times the page lost focus during the trial."
+        default=None,
+        ge=0,
+        le=1_000_000,
+        description="Times the page, or a laboratory's window, lost the focus during the trial.",
     )
     signals: Signals | None = Field(default=None, description="What else happened during the trial; None if nothing.")
     jspsych: JsPsychData | None = Field(default=None, description="What jsPsych itself notes of the trial.")
