@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 from batteries.errors import InputError
 from batteries.tasks.task import Feedback, Score, Task
 
+FULL_STOPS = (".", "。", "।")
+
 
 class MultipleChoiceContent(BaseModel):
     """What is shown."""
@@ -51,6 +53,7 @@ class MultipleChoice(Task):
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
         self.check_response(content, key)
         assert isinstance(key, int)
-        right = content["options"][key - 1].removesuffix(".")  # the sentence around it has its own stop
+        option = content["options"][key - 1]
+        right = option[:-1] if option.endswith(FULL_STOPS) else option  # the sentence around it has its own stop
         correct = self.score(content, key, response).correct
         return Feedback(correct, "choice_right" if correct else "choice_wrong", {"answer": right}, key)

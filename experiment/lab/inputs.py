@@ -108,8 +108,9 @@ class Inputs:
         self._listen()
         early = [each for each in self._heard if self._since_zero_ms(each.at_ns) < 0 and each.name != ESCAPE]
         self._heard = [each for each in self._heard if each not in early]
+        answers = [region for region in regions if region.name != ESCAPE]
         return sum(
-            each.name in keys if each.place_px is None else region_at(each.place_px, regions) is not None
+            each.name in keys if each.place_px is None else region_at(each.place_px, answers) is not None
             for each in early
         )
 

@@ -40,9 +40,12 @@ class Reader:
         """Return the action that goes on."""
         return Action("next", label, self._onward_sign)
 
-    def read(self, texts: Mapping[str, str], last: str | None = None) -> None:
-        """Show Markdown texts, by their names, until they are read; `last` is what goes on from the last page."""
-        self._through(texts, [self.onward(last or self._say("next"))])
+    def read(self, texts: Mapping[str, str], last: str | None = None, *others: Action) -> str:
+        """Show Markdown texts, by their names, until they are read; return what was done on the last page.
+
+        `last` is what goes on from there, named `next`; `others` can be done there too.
+        """
+        return self._through(texts, [self.onward(last or self._say("next")), *others])
 
     def consents(self, texts: Mapping[str, str]) -> bool:
         """Show texts of which the last asks for consent; return whether it is given."""
@@ -93,7 +96,9 @@ class Reader:
             if press.name == ESCAPE:
                 self._on_escape()
             else:
-                filling = after_press(question, filling, press.name)
+                # To turn a page is a step on in the direction of reading.
+                turning = {self._onward_key: "right", self._back_key: "left"} if press.input == "key" else {}
+                filling = after_press(question, filling, turning.get(press.name, press.name))
         return answer_of(question, filling)
 
     def _names(self, actions: Sequence[Action]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import hashlib
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pydantic import JsonValue
@@ -17,7 +17,7 @@ from experiment.lab.pictures.buttons import Action
 from experiment.lab.pictures.fixation import fixation
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.pictures.showing import Feedback as ShownFeedback
-from experiment.lab.pictures.showing import Showing
+from experiment.lab.pictures.showing import Showing, seconds
 from experiment.lab.pictures.trial import with_even_letters
 from experiment.lab.reading import Reader
 from experiment.lab.trials import Escaped, ShownTrial, Stage, take_trial
@@ -183,6 +183,9 @@ class LabSession:
                 title, words = _ENDS[stops.outcome]
                 self._reader.tell(self._say(title), self._say(words), self._say("lab_done"))
             return stops.outcome
+        except InputError:  # a sentence for the experimenter; the participant does not see the window vanish
+            self._reader.tell(self._say("error_title"), self._say("lab_problem"))
+            raise
 
     def _run(self) -> Outcome:
         session = self._session = self._begin()
@@ -197,6 +200,8 @@ class LabSession:
             self._instruct()
         elif course.trial is not None:
             self._welcome_back(course.trial, session, course, notes)
+            if course.trial is not None and course.trial.phase is Phase.PRACTICE:
+                self._instruct()
         is_after_page = True
         while course.trial is not None:
             if not is_after_page:
@@ -234,7 +239,7 @@ class LabSession:
     def _ask_about_person(self, session: OpenSession) -> None:
         n_questions = len(session.demographics)
         answers = {
-            question.name: self._reader.ask(question, f"{number} / {n_questions}")
+            question.name: self._reader.ask(question, self._say("question_of", number=number, total=n_questions))
             for number, question in enumerate(session.demographics, start=1)
         }
         self._desk.answer_about_person(session.session, answers)
@@ -248,7 +253,9 @@ class LabSession:
 
     def _time_limit(self) -> str:
         deadline_ms = self._study.definition.timing.deadline_ms
-        return "" if deadline_ms is None else f"\n\n{self._say('time_limit', seconds=f'{deadline_ms / 1000:g}')}"
+        return (
+            "" if deadline_ms is None else f"\n\n{self._say('time_limit', seconds=seconds(self._sheet, deadline_ms))}"
+        )
 
     def _welcome_back(self, trial: Trial, session: OpenSession, course: Course, notes: Notes) -> None:
         """Say where it goes on; pass the interrupted trial over where the study wants it so, but never practice."""
@@ -278,7 +285,7 @@ class LabSession:
                 self._own_page("practice_again_title", self._say("practice_again", **so_far))
         elif breaks and answered > 0 and answered % breaks.every == 0:
             if breaks.page:
-                self._reader.read({breaks.page: self._study.texts[breaks.page]})
+                self._reader.read({breaks.page: self._study.texts[breaks.page]}, self._say("continue"))
             else:
                 self._own_page("break_title", self._say("break", answered=answered, total=course.n_questions))
 
@@ -320,9 +327,14 @@ class LabSession:
         parts = [f"# {self._say('completed_title')}", self._say("completed")]
         parts += [self._study.texts[debrief]] if debrief else []
         if completion.withdrawal_code:
-            code = self._say("change_mind", code=f"**{completion.withdrawal_code}**")
+            code = self._say("lab_change_mind", code=f"**{completion.withdrawal_code}**")
             parts += [f"## {self._say('change_mind_title')}", code]
-        self._reader.read({debrief or "end": "\n\n".join([*parts, self._say("lab_done")])}, self._say("close"))
+        pages = {debrief or "end": "\n\n".join([*parts, self._say("lab_done")])}
+        contact = self._study.definition.timeline.contact
+        others = [Action("contact", self._say("contact"), "1")] if contact else []
+        reader = Reader(self._stage, replace(self._sheet, way_out=""), self._escaped)
+        while reader.read(pages, self._say("close"), *others) == "contact" and contact:
+            reader.read({contact: self._study.texts[contact]}, self._say("back"))
         return Outcome.COMPLETED
 
     def _ended(self, message: str) -> Outcome:
@@ -331,7 +343,7 @@ class LabSession:
         return Outcome.ENDED
 
     def _own_page(self, title: str, text: str) -> None:
-        self._reader.read({title: f"# {self._say(title)}\n\n{text}"})
+        self._reader.read({title: f"# {self._say(title)}\n\n{text}"}, self._say("continue"))
 
     def _escaped(self) -> None:
         """Ask whether to stop, and how; return if the participant stays."""
@@ -342,7 +354,7 @@ class LabSession:
         contact = self._study.definition.timeline.contact
         done |= {"contact": "contact"} if contact else {}
         actions = [Action(name, self._say(label), str(number)) for number, (name, label) in enumerate(done.items(), 1)]
-        words = "lab_stop" if self._session else "lab_declined"
+        words = "lab_stop" if self._session else "lab_nothing_stored"
         chosen = self._reader.choose(self._say("leave_title"), [self._say(words)], actions)
         if chosen == "contact" and contact:
             self._reader.read({contact: self._study.texts[contact]}, self._say("close"))

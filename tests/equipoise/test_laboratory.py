@@ -232,6 +232,57 @@ def test_who_leaves_and_wants_the_answers_deleted_is_asked_once_more(lab, small)
     assert leaves.table is None
 
 
+def test_who_asks_for_the_way_out_before_the_consent_has_chosen_nothing_yet(lab, small):
+    pressed = iter([ESCAPE, "2"])
+    visit = lab(load_study(small), lambda _: press(next(pressed, "right")))
+    assert "Nothing has been stored so far." in visit.stage.seen[1]
+    assert visit.outcome is Outcome.DECLINED
+
+
+def test_a_participant_who_cannot_go_on_is_told_before_the_window_closes(lab, small):
+    study, seen = load_study(small), []
+    lab(study)
+
+    def person(stage):
+        seen.append(stage.seen[-1])
+        return careful(stage)
+
+    with pytest.raises(InputError, match="has completed session 1"):
+        lab(study, person)
+    assert "Please tell the experimenter" in seen[-1]
+
+
+def test_who_stopped_during_practice_reads_the_instructions_again(lab, small, edit):
+    edit(
+        small / "study.yaml",
+        "practice: [practice-1]",
+        "practice: [practice-1]\npractice_criterion: {correct: 1, rounds: 3}",
+    )
+    study = load_study(small)
+    lab(study, leaving_at(2, ["2"]))
+    visit = lab(study)
+    back = next(number for number, screen in enumerate(visit.stage.seen) if "Welcome back" in screen)
+    assert "absorbed" in visit.stage.seen[back + 1], "the instructions"
+    assert not visit.stage.trials or visit.outcome is not None
+
+
+def test_who_to_turn_to_is_there_at_the_end_too(lab, small):
+    (small / "contact.md").write_text("Write to Ada, ada@example.org.")
+    asked = []
+
+    def person(stage):
+        names = {region.name for region in stage.picture.regions}
+        if {"next", "contact"} <= names and not asked:
+            asked.append(stage.seen[-1])
+            return press("1")
+        return careful(stage)
+
+    visit = lab(load_study(small), person)
+    assert "Write this code down" in asked[0]
+    assert "Write to Ada" in visit.stage.seen[-2]
+    assert visit.stage.seen[-1] == asked[0]
+
+
 def test_who_to_turn_to_can_be_read_at_any_moment(lab, small):
     (small / "contact.md").write_text("Write to Ada, ada@example.org.")
     study = load_study(small)

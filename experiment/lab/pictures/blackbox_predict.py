@@ -26,6 +26,7 @@ from experiment.lab.pictures.paragraphs import Paragraph, paragraph
 from experiment.lab.pictures.picture import Picture
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.pictures.showing import Showing, add_feedback, add_progress, add_time_hints
+from experiment.lab.pictures.way_out import draw_way_out
 from experiment.texts import Texts
 
 _ANSWERS = ("absorbed", "reflected")
@@ -49,6 +50,7 @@ def blackbox_predict(sheet: Sheet, content: dict[str, Any], showing: Showing) ->
     panel.draw(canvas, left + layout.board_px + layout.gap_px if is_ltr else left, top)
     board_left = left if is_ltr else left + layout.panel_px + layout.gap_px
     Board(canvas, content, showing, board_left, top, layout.cell_px).draw()
+    draw_way_out(canvas)
     return canvas.picture()
 
 

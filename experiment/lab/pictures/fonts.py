@@ -104,8 +104,9 @@ def font_for(texts: Iterable[str]) -> Typeface:
     more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
     raise InputError(
         f"no font of this machine has all the characters of the study's texts; DejaVu Sans lacks {named}{more}. "
-        "Install a font that has them beside the study's other letters, such as one of the Noto fonts for the language "
-        "(Debian and Ubuntu: fonts-noto-core, fonts-noto-cjk), or replace these characters."
+        "Install one font that has them and the study's other letters (Debian and Ubuntu: fonts-noto-cjk for Chinese, "
+        "Japanese and Korean, fonts-freefont-ttf for many others), or replace these characters; emoji are in no font "
+        "for reading."
     )
 
 

@@ -13,6 +13,7 @@ from experiment.lab.pictures.column import Column, first_that_fits
 from experiment.lab.pictures.paragraphs import paragraph
 from experiment.lab.pictures.picture import Picture
 from experiment.lab.pictures.sheet import Sheet
+from experiment.lab.pictures.way_out import draw_way_out
 
 _LINES_IN_SIGHT = 4
 """Of a typed text; of a longer one, the end is shown."""
@@ -50,6 +51,7 @@ def form(
     _, column = fitting
     canvas = Canvas(sheet)
     column.draw(canvas, side_px + (width_px - column.width_px) // 2, above_px)
+    draw_way_out(canvas)
     return canvas.picture()
 
 
@@ -116,8 +118,9 @@ def _add_option(column: Column, digit: str, option: str, is_chosen: bool, size_p
 def _add_turning(column: Column, question: Question, filling: Filling, size_px: int) -> None:
     """Add how to come to the other options."""
     say, number, pages = column.sheet.words.say, filling.page + 1, n_pages(question)
-    turning = [Action("left", say("back"), "←")] if number > 1 else []
-    turning += [Action("right", say("next"), "→")] if number < pages else []
+    back_sign, onward_sign = "←→" if column.sheet.direction == "ltr" else "→←"
+    turning = [Action("left", say("back"), back_sign)] if number > 1 else []
+    turning += [Action("right", say("next"), onward_sign)] if number < pages else []
     column.text(say("page_of", page=number, pages=pages), round(0.85 * size_px), round(0.3 * size_px), INK_SOFT)
     add_buttons(column, turning, round(0.9 * size_px), round(0.6 * size_px), has_main=False)
 

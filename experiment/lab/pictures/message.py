@@ -35,5 +35,8 @@ def _column(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequen
     column.text(title, round(1.4 * size_px), round(0.7 * size_px), style="bold")
     for text in paragraphs:
         column.text(text, size_px, round(0.7 * size_px))
-    add_buttons(column, actions, size_px, 0)
+    # More than two are a list, whatever the screen's width.
+    rows = [[action] for action in actions] if len(actions) > 2 else [actions]
+    for row in rows:
+        add_buttons(column, row, size_px, round(0.7 * size_px), has_main=row is rows[0])
     return column

@@ -22,6 +22,7 @@ from experiment.lab.pictures.paragraphs import paragraph
 from experiment.lab.pictures.picture import Picture
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.pictures.showing import Showing, add_feedback, add_progress, add_time_hints
+from experiment.lab.pictures.way_out import draw_way_out
 
 
 def multiple_choice(sheet: Sheet, content: dict[str, Any], showing: Showing) -> Picture:
@@ -36,6 +37,7 @@ def multiple_choice(sheet: Sheet, content: dict[str, Any], showing: Showing) -> 
     (side_px, above_px), (width_px, _) = sheet.margins_px, sheet.inside_px
     canvas = Canvas(sheet)
     column.draw(canvas, side_px + (width_px - column.width_px) // 2, above_px)
+    draw_way_out(canvas)
     return canvas.picture()
 
 

@@ -11,10 +11,11 @@ from experiment.lab.pictures.markdown import BULLET, Block, blocks_of
 from experiment.lab.pictures.paragraphs import Paragraph, paragraph
 from experiment.lab.pictures.picture import Picture
 from experiment.lab.pictures.sheet import Sheet
+from experiment.lab.pictures.way_out import draw_way_out
 
 _HEADING_SIZES = {1: 1.4, 2: 1.2, 3: 1.1}
-_ONE_PAGE_SIZES = (1.0, 0.95, 0.9)
-"""Sizes of letters that are tried to keep a text on one page, in sizes of running text."""
+_SMALLEST_ON_ONE_PAGE = 0.9
+"""Size of letters down to which a text is kept on one page, in sizes of running text."""
 
 
 def pages(
@@ -47,11 +48,10 @@ def pages(
     InputError
         If there is a picture in a text.
     """
-    foot_px = 2 * round(1.4 * sheet.body_px) + max(
-        ButtonRows(sheet, row, sheet.body_px, _buttons_px(sheet)).height_px
-        for row in ([*actions, back], [onward, back])
-    )
-    sheets_of_pieces = [page for name, text in texts.items() for page in _paged(sheet, blocks_of(name, text), foot_px)]
+    blocks = [blocks_of(name, text) for name, text in texts.items()]
+    one_page = _on_one_page(sheet, blocks[0], _foot_px(sheet, actions, 1)) if len(blocks) == 1 else None
+    foot_px = max(_foot_px(sheet, row, 2) for row in ([*actions, back], [onward, back]))
+    sheets_of_pieces = [one_page] if one_page else [page for each in blocks for page in _paged(sheet, each, foot_px)]
     pictures = []
     for number, pieces in enumerate(sheets_of_pieces, start=1):
         canvas = Canvas(sheet)
@@ -64,6 +64,7 @@ def pages(
         if number > 1:
             buttons.append(back)
         _draw_foot(canvas, left, buttons, number, len(sheets_of_pieces))
+        draw_way_out(canvas)
         pictures.append(canvas.picture())
     return pictures
 
@@ -120,12 +121,19 @@ def _inset_px(block: Block, size_px: int) -> int:
 
 def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_Piece]]:
     """Return the pieces of each page: one page if smaller letters can do it, else as many as it takes."""
-    height_px = sheet.inside_px[1] - foot_px
-    for scale in _ONE_PAGE_SIZES:
-        whole = _filled([_pieces(sheet, block, round(scale * sheet.body_px)) for block in blocks], height_px)
-        if len(whole) <= 1:
-            return whole or [[]]
-    return _filled([_pieces(sheet, block, sheet.body_px) for block in blocks], height_px)
+    whole = _on_one_page(sheet, blocks, foot_px)
+    if whole is not None:
+        return [whole]
+    return _filled([_pieces(sheet, block, sheet.body_px) for block in blocks], sheet.inside_px[1] - foot_px)
+
+
+def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[_Piece] | None:
+    """Return the pieces of a text on one page, in the largest letters in which it fits; None if it does not."""
+    for size_px in range(sheet.body_px, round(_SMALLEST_ON_ONE_PAGE * sheet.body_px) - 1, -1):
+        filled = _filled([_pieces(sheet, block, size_px) for block in blocks], sheet.inside_px[1] - foot_px)
+        if len(filled) <= 1:
+            return filled[0] if filled else []
+    return None
 
 
 def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
@@ -164,22 +172,35 @@ def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
     ]
 
 
-def _buttons_px(sheet: Sheet) -> int:
-    return round(0.75 * sheet.column_px)
+def _foot_px(sheet: Sheet, actions: Sequence[Action], n_pages: int) -> int:
+    """Height of the foot with its distance from the text."""
+    rows = ButtonRows(sheet, actions, sheet.body_px, _buttons_px(sheet, n_pages))
+    return 2 * round(1.4 * sheet.body_px) + rows.height_px
+
+
+def _page_number(sheet: Sheet, number: int, n_pages: int) -> Paragraph:
+    words = sheet.words.say("page_of", page=number, pages=n_pages)
+    return paragraph(sheet, words, round(0.85 * sheet.body_px), sheet.column_px)
+
+
+def _buttons_px(sheet: Sheet, n_pages: int) -> int:
+    """Width of the buttons' rows: what the number of the page leaves, where there is one."""
+    if n_pages == 1:
+        return sheet.column_px
+    return sheet.column_px - _page_number(sheet, 10, 10).width_px - sheet.body_px
 
 
 def _draw_foot(canvas: Canvas, left: int, actions: Sequence[Action], number: int, n_pages: int) -> None:
     """Draw what can be done, and beside it the number of the page."""
     sheet = canvas.sheet
     (_, above_px), (_, height_px) = sheet.margins_px, sheet.inside_px
-    is_ltr = sheet.direction == "ltr"
-    rows = ButtonRows(sheet, actions, sheet.body_px, _buttons_px(sheet))
+    is_ltr, buttons_px = sheet.direction == "ltr", _buttons_px(sheet, n_pages)
+    rows = ButtonRows(sheet, actions, sheet.body_px, buttons_px)
     top = above_px + height_px - rows.height_px
     rule_top = top - round(0.8 * sheet.body_px)
     canvas.fill((left, rule_top, left + sheet.column_px, rule_top + sheet.px(1)), LINE)
-    rows.draw(canvas, left if is_ltr else left + sheet.column_px - _buttons_px(sheet), top)
+    rows.draw(canvas, left if is_ltr else left + sheet.column_px - buttons_px, top)
     if n_pages > 1:
-        words = sheet.words.say("page_of", page=number, pages=n_pages)
-        text = paragraph(sheet, words, round(0.85 * sheet.body_px), sheet.column_px - _buttons_px(sheet))
+        text = _page_number(sheet, number, n_pages)
         end = left + sheet.column_px - text.width_px if is_ltr else left
         canvas.write(text, end, top + max(0, (rows.height_px - text.height_px) // 2), text.width_px, INK_SOFT)

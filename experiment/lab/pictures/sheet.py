@@ -30,6 +30,8 @@ class Sheet:
     typeface: Typeface
     words: Texts
     """The words that do not come from the study itself, and the direction in which the study is read."""
+    way_out: str = ""
+    """What stands at the foot of a screen beside the key that leaves the study; nothing does if it is empty."""
     item_px: int | None = None
     """Size of letters in which all items fit, if it was looked for; see `trial.with_even_letters`."""
 
@@ -42,7 +44,9 @@ class Sheet:
         InputError
             If no installed font has them all.
         """
-        return cls(size_px, font_for(texts_of(study)), study.words)
+        ways_out = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
+        words = " · ".join(map(study.words.say, ways_out))
+        return cls(size_px, font_for(texts_of(study)), study.words, words)
 
     @property
     def direction(self) -> Direction:

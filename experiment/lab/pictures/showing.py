@@ -57,9 +57,9 @@ def add_time_hints(column: Column, showing: Showing, size_px: int) -> None:
     say = column.sheet.words.say
     hints = []
     if showing.deadline_ms is not None:
-        hints.append((say("time_limit", seconds=_seconds(column.sheet, showing.deadline_ms)), True))
+        hints.append((say("time_limit", seconds=seconds(column.sheet, showing.deadline_ms)), True))
     if showing.reading_ms > 0:
-        hints.append((say("reading_time", seconds=_seconds(column.sheet, showing.reading_ms)), showing.is_reading))
+        hints.append((say("reading_time", seconds=seconds(column.sheet, showing.reading_ms)), showing.is_reading))
     for hint, is_said in hints:
         gap_px = round(0.4 * size_px)
         if is_said and showing.feedback is None:
@@ -100,7 +100,8 @@ def add_feedback(column: Column, feedback: Feedback, actions: tuple[Action, ...]
     column.add(inner.height_px + 2 * pad_px, draw, 0)
 
 
-def _seconds(sheet: Sheet, duration_ms: int) -> str:
+def seconds(sheet: Sheet, duration_ms: int) -> str:
+    """Return a time in seconds, as the study's language writes numbers."""
     number = f"{duration_ms / 1000:g}"
     return number.replace(".", ",") if sheet.words.language.partition("-")[0] in _DECIMAL_COMMA else number
 

@@ -34,11 +34,16 @@ def overlap(one, other):
 def assert_is_in_order(picture, sheet):
     (width, height), (side_px, above_px) = sheet.size_px, sheet.margins_px
     assert picture.image.size == sheet.size_px
-    for box in [part.box_px for part in (*picture.written, *picture.regions)]:
-        assert side_px <= box[0] < box[2] <= width - side_px and above_px <= box[1] < box[3] <= height - above_px
+    parts = (*picture.written, *picture.regions)
+    in_margin = [part for part in parts if part.box_px[1] >= height - above_px]
+    assert len(in_margin) == (2 if sheet.way_out else 0), "the way out, and its region"
+    for part in parts:
+        (left, top, right, bottom), foot = part.box_px, height if part in in_margin else height - above_px
+        assert side_px <= left < right <= width - side_px and above_px <= top < bottom <= foot
     for parts in (picture.written, picture.regions):
         assert not any(overlap(one.box_px, other.box_px) for one, other in combinations(parts, 2))
-    assert all(box[3] - box[1] >= 32 * height / 768 for box in (region.box_px for region in picture.regions))
+    buttons = [region.box_px for region in picture.regions if region not in in_margin]
+    assert all(bottom - top >= 32 * height / 768 for _, top, _, bottom in buttons)
 
 
 def names(picture):
@@ -219,6 +224,20 @@ def test_a_message_says_what_can_be_done(size_px, language):
     assert_is_in_order(picture, sheet)
     assert names(picture) == ["stay", "save", "delete"]
     assert all(word in said(picture).split() for label in labels for word in label.split())
+
+
+@pytest.mark.parametrize("size_px", [(1024, 768), (1366, 768), (1920, 1080), (1920, 1200), (2560, 1440), (3840, 2160)])
+@pytest.mark.parametrize("study", ["blackbox-predict", "intuition-single", "intuition-double"])
+def test_whether_a_consent_is_one_page_does_not_depend_on_the_screen(study, size_px):
+    loaded = load_study(STUDIES / study)
+    assert len(pages(Sheet.of(loaded, size_px), {"consent.md": loaded.texts["consent.md"]}, CONSENT, BACK, NEXT)) == 1
+
+
+def test_several_things_to_choose_from_stand_below_one_another_on_every_screen():
+    for size_px in SIZES:
+        boxes = [region.box_px for region in message(sheet_of(size_px), "Leave?", [], ESCAPE).regions]
+        assert len({left for left, *_ in boxes}) == 1
+        assert all(one[3] <= other[1] for one, other in pairwise(boxes))
 
 
 def test_only_the_main_action_is_filled():

@@ -35,11 +35,20 @@ def overlap(one, other):
 
 
 def assert_is_in_order(picture, sheet):
-    """Nothing overlaps, nothing is cut off, and everything can be clicked."""
+    """Nothing overlaps, nothing is cut off, and everything can be clicked; below it all is the way out."""
     assert picture.image.size == sheet.size_px
     assert picture.image.mode == "RGB"
     side_px, above_px = sheet.margins_px
-    for written in picture.written:
+    foot = sheet.size_px[1] - above_px
+    others, targets = picture.written, picture.regions
+    if sheet.way_out:
+        *others, way_out = picture.written
+        *targets, leaving = picture.regions
+        assert (way_out.text, leaving.name) == (f"{sheet.way_out}  [Esc]", "escape")
+        assert foot <= way_out.box_px[1] < way_out.box_px[3] <= sheet.size_px[1]
+        assert side_px <= way_out.box_px[0] < way_out.box_px[2] <= sheet.size_px[0] - side_px
+        assert overlap(leaving.box_px, way_out.box_px)
+    for written in others:
         left, top, right, bottom = written.box_px
         assert side_px <= left < right <= sheet.size_px[0] - side_px, written
         assert above_px <= top < bottom <= sheet.size_px[1] - above_px, written
@@ -48,7 +57,7 @@ def assert_is_in_order(picture, sheet):
     for one, other in combinations(picture.regions, 2):
         assert not overlap(one.box_px, other.box_px), (one, other)
     least_px = 32 * min(sheet.size_px[1], 0.75 * sheet.size_px[0]) / 768
-    for region in picture.regions:
+    for region in targets:
         left, top, right, bottom = region.box_px
         assert right - left >= least_px and bottom - top >= least_px, region
         assert left >= side_px and top >= above_px
@@ -85,7 +94,7 @@ def test_every_item_fits_the_smallest_screen_in_letters_of_one_size(study):
             options = [f"{number} {option}" for number, option in enumerate(content["options"], start=1)]
             shown = "".join([content["text"], content["prompt"], *options])
             assert "".join(shown.split()) in "".join(words(picture))  # lines end at hyphens, too
-            assert [region.name for region in picture.regions] == [str(n + 1) for n in range(len(options))]
+            assert [region.name for region in picture.regions] == [*(str(n + 1) for n in range(len(options))), "escape"]
 
 
 @pytest.mark.parametrize("size_px", [USUAL, LARGE, (800, 600), (1280, 1024), (1366, 768), (3440, 1440), (1080, 1920)])
