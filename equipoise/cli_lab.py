@@ -20,7 +20,11 @@ WINDOW = click.option(
 
 
 class _RunsByDefault(click.Group):
-    """`equipoise lab STUDY` is `equipoise lab run STUDY`: what is no command's name is a study."""
+    """`equipoise lab STUDY` is `equipoise lab run STUDY`: what is no command's name is a study, or an option of it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_of_run = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
+        return super().parse_args(ctx, ["run", *args] if is_of_run else args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -67,16 +71,24 @@ def run(
 
     Answers go to the study's store. With --server they go to a server besides; the network keeps nobody waiting.
     """
+    from batteries.errors import InputError
     from equipoise.laboratory import Setup, run_visit
     from experiment.lab.session import Visitor
     from experiment.loading import load_study
     from experiment.records import Kind
 
     visitor = Visitor(participant, occasion, group, Kind.SIMULATED if rehearsal else Kind.HUMAN)
-    visit = run_visit(load_study(study), visitor, Setup(monitor, screen, size_px, trigger), store, server)
+    try:
+        visit = run_visit(load_study(study), visitor, Setup(monitor, screen, size_px, trigger), store, server)
+    except KeyboardInterrupt:
+        raise InputError(
+            f"interrupted; what {participant} has answered is stored, and the same command goes on from there."
+        ) from None
     click.echo(_told(visit.outcome, participant))
     if visit.table is not None:
         click.echo(f"PsychoPy's table is {visit.table}.")
+    if visit.problem is not None:
+        click.echo(f"{visit.problem}. Every answer is in the store all the same.", err=True)
     if visit.waiting_for is not None:
         click.echo(
             f"Not all of it is at the server yet ({visit.waiting_for}); it is safe here. Hand it on with: "
@@ -117,7 +129,8 @@ def check(study: Path | None, monitor: str | None, screen: int, size_px: tuple[i
 @STORE
 @click.option("--server", metavar="URL", help="Server that gets the sessions.")
 @click.option("--into", metavar="STORE", help="Store that gets them: a file or postgresql://...")
-def send(study: Path, store: str | None, server: str | None, into: str | None) -> None:
+@click.option("--prefix", default="", help="Put before the participants' codes there, such as B-, if codes collide.")
+def send(study: Path, store: str | None, server: str | None, into: str | None, prefix: str) -> None:
     """Hand the laboratory sessions of a store on to a server, or to another store; nothing comes there twice.
 
     What participants have withdrawn there is deleted here too.
@@ -128,7 +141,7 @@ def send(study: Path, store: str | None, server: str | None, into: str | None) -
 
     if (server is None) == (into is None):
         raise InputError("name where the sessions go, with --server or with --into.")
-    handed_on = send_sessions(load_study(study), store, server, into)
+    handed_on = send_sessions(load_study(study), store, server, into, prefix)
     click.echo(f"Laboratory sessions there: {handed_on.n_sessions:,}; answers that were new: {handed_on.n_new:,}.")
     if handed_on.n_withdrawn:
         click.echo(f"Withdrawn there, and so deleted here too: {handed_on.n_withdrawn:,}.")

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -15,7 +16,7 @@ from experiment.lab.desk import Completion, Desk, Feedback, OpenSession
 from experiment.records import Response, Status
 from experiment.study import Study
 from server.store import Store
-from server.store.taken import TakenSession, taken_session, taken_sessions
+from server.store.taken import TakenSession, taken_session, taken_sessions, versions_of_others
 
 AT_ONCE = 50
 RETRY_S = 10.0
@@ -29,7 +30,7 @@ class WithdrawnThereError(Exception):
     """The participant has had the answers deleted where they were to be handed on to."""
 
 
-def hand_on(study: Study, taken: TakenSession, desk: Desk) -> int:
+def hand_on(study: Study, taken: TakenSession, desk: Desk, prefix: str = "") -> int:
     """Give a session that was taken elsewhere to a desk: what it has already is not given again.
 
     Parameters
@@ -40,6 +41,8 @@ def hand_on(study: Study, taken: TakenSession, desk: Desk) -> int:
         The session.
     desk
         Where it goes.
+    prefix
+        What is put before the participant's code there.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def hand_on(study: Study, taken: TakenSession, desk: Desk) -> int:
     httpx.HTTPError
         If it cannot be reached; what it has by then it keeps.
     """
-    there = desk.start(_start_of(study, taken))
+    there = desk.start(_start_of(study, taken, prefix))
     if there.status == "withdrawn":
         if taken.status is Status.WITHDRAWN:
             return 0
@@ -65,9 +68,12 @@ def hand_on(study: Study, taken: TakenSession, desk: Desk) -> int:
     if taken.status is Status.WITHDRAWN:
         desk.withdraw()
         return 0
-    new = [response for response in taken.responses if response.trial_index >= there.next_trial_index]
-    for first in range(0, len(new), AT_ONCE):
-        desk.respond(there.session, new[first : first + AT_ONCE])
+    known = [response for response in taken.responses if response.trial_index < there.next_trial_index]
+    new = taken.responses[len(known) :]
+    # The last of those that are there goes too: one that was given elsewhere in its place is refused, and so told of.
+    sent = [*known[-1:], *new]
+    for first in range(0, len(sent), AT_ONCE):
+        desk.respond(there.session, sent[first : first + AT_ONCE])
     if taken.status is Status.COMPLETED and there.status == "active":
         desk.complete(taken.completed_at)
     return len(new)
@@ -87,33 +93,37 @@ class HandedOn:
     """Why others are not, a sentence for each; they are kept where they are."""
 
 
-def hand_on_all(study: Study, store: Store, desk: Desk) -> HandedOn:
+def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> HandedOn:
     """Hand on all laboratory sessions of a store; one that is refused does not keep the others back.
 
     What a participant has withdrawn there is deleted here too.
     """
     with store.snapshot() as db:
-        sessions = taken_sessions(db, study.digest)
-    n_new, n_withdrawn, refused = 0, 0, []
+        sessions, others = taken_sessions(db, study.digest), versions_of_others(db, study)
+    n_new, n_withdrawn = 0, 0
+    refused = [
+        f"{n:,} sessions of version {version} of this study; hand them on from the folder of that version."
+        for version, n in others.items()
+    ]
     with progress_bar("Handing on", len(sessions)) as advance:
         for taken in sessions:
             try:
-                n_new += hand_on(study, taken, desk)
+                n_new += hand_on(study, taken, desk, prefix)
             except WithdrawnThereError:
                 store.withdraw_session(taken.session)
                 n_withdrawn += 1
             except InputError as error:
                 refused.append(f"{taken.code}, session {taken.occasion}: {error}")
             advance()
-    return HandedOn(len(sessions) - len(refused), n_new, n_withdrawn, tuple(refused))
+    return HandedOn(len(sessions) + len(others) - len(refused), n_new, n_withdrawn, tuple(refused))
 
 
-def _start_of(study: Study, taken: TakenSession) -> dict[str, JsonValue]:
+def _start_of(study: Study, taken: TakenSession, prefix: str) -> dict[str, JsonValue]:
     return {
         "start_id": taken.start_id,
         "consent_digest": taken.consent_digest,
         "study_digest": study.digest,
-        "participant": taken.code,
+        "participant": f"{prefix}{taken.code}",
         "occasion": taken.occasion,
         "group": None,
         "kind": taken.kind,
@@ -160,12 +170,23 @@ class Relay(Desk):
         here = self._here.find(participant, occasion)
         if here is None:
             there = self._reach(lambda: self._there.find(participant, occasion))
-            if there is not None and there.next_trial_index > 0:
-                raise InputError(
-                    f"--participant {participant}: this session was begun at another machine, and its answers are "
-                    f"there; go on at that one, or begin a further session with --session {occasion + 1}."
-                )
+            self._refuse_if_elsewhere(there, 0, participant, occasion)
+            return None
+        if here.status == "active":
+            with suppress(httpx.HTTPError):  # what was begun goes on without the server, too
+                there = self._there.find(participant, occasion)
+                self._refuse_if_elsewhere(there, here.next_trial_index, participant, occasion)
+        else:
+            self._hand_on_once(here.session)  # it may have broken off at its end, before all was handed on
         return here
+
+    def _refuse_if_elsewhere(self, there: OpenSession | None, n_here: int, participant: str, occasion: int) -> None:
+        """Refuse to go on with a session of which the server has answers that are not here."""
+        if there is not None and there.next_trial_index > n_here:
+            raise InputError(
+                f"--participant {participant}: this session was taken at another machine, and its answers are there; "
+                f"go on at that one, or begin a further session with --session {occasion + 1}."
+            )
 
     def start(self, start: dict[str, JsonValue]) -> OpenSession:
         if self._here.find(str(start["participant"]), int(str(start["occasion"]))) is None:
@@ -219,16 +240,19 @@ class Relay(Desk):
             self._news.wait(RETRY_S)
             self._news.clear()
             is_over = self._is_over  # asked before what is here is read, so that nothing comes after the last look
-            taken = self._taken(session)
-            try:
-                hand_on(self._study, taken, self._there)
-                self._there_now = taken
-            except (httpx.HTTPError, InputError) as error:
-                self.problem = str(error)
-            except WithdrawnThereError:
-                self.problem = "it was withdrawn there"
+            self._hand_on_once(session)
             if is_over:
                 return
+
+    def _hand_on_once(self, session: str) -> None:
+        taken = self._taken(session)
+        try:
+            hand_on(self._study, taken, self._there)
+            self._there_now = taken
+        except (httpx.HTTPError, InputError) as error:
+            self.problem = str(error)
+        except WithdrawnThereError:
+            self.problem = "it was withdrawn there"
 
     def _taken(self, session: str) -> TakenSession:
         with self._store.snapshot() as db:

@@ -21,7 +21,7 @@ from experiment.records import Kind
 from experiment.study import Study
 from server.app import create_app
 from server.secret_files import read_secrets
-from server.serving import secrets_folder
+from server.serving import secrets_folder, store_location
 from server.settings import read_settings
 from server.store import Store
 
@@ -50,6 +50,8 @@ class Visit:
     outcome: Outcome
     table: Path | None
     """PsychoPy's table, if there is one."""
+    problem: str | None
+    """What could not be written beside the store; None if all could be."""
     waiting_for: str | None
     """Why the server does not have everything yet; None if it has, or there is none."""
 
@@ -96,7 +98,7 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
         outcome = session.run()
         has_all = relay is None or relay.finish()
     waiting_for = None if relay is None or has_all else relay.problem or "it took too long"
-    return Visit(outcome, files.table, waiting_for)
+    return Visit(outcome, files.table, files.problem, waiting_for)
 
 
 def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:
@@ -140,19 +142,35 @@ def _missing_glyphs(study: Study) -> tuple[str, ...]:
     return ()
 
 
-def send_sessions(study: Study, location: str | None, server: str | None, into: str | None) -> HandedOn:
+def send_sessions(
+    study: Study, location: str | None, server: str | None, into: str | None, prefix: str = ""
+) -> HandedOn:
     """Hand the laboratory sessions of a store on, to a server or to another store.
+
+    Parameters
+    ----------
+    study
+        The study.
+    location
+        The store where they are; by default the study's own.
+    server, into
+        Where they go: a server's address, or another store.
+    prefix
+        What is put before the participants' codes there.
 
     Raises
     ------
     InputError
-        If the server or the store cannot be reached.
+        If the server or the store cannot be reached, or it is the store where they are.
     """
+    here = store_location(study, read_settings(store=location))
+    if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):
+        raise InputError(f"--into {into}: this is the store where the sessions are; name another.")
     with store_of(study, location, must_exist=True) as store, ExitStack() as stack:
         store.register_study(study)
         there = stack.enter_context(remote_desk(server)) if server else stack.enter_context(local_desk(study, into))[0]
         try:
-            return hand_on_all(study, store, there)
+            return hand_on_all(study, store, there, prefix)
         except httpx.HTTPError as error:
             raise InputError(
                 f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
@@ -193,7 +211,7 @@ def remote_desk(server: str) -> Iterator[Desk]:
             f"--server {server}: without encryption anybody on the way could read the researcher's token and the "
             "answers; use its https:// address, or a tunnel to it from this machine and http://localhost."
         )
-    token = os.environ.get(TOKEN_VARIABLE)
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:
         raise InputError(
             f"--server {server}: this server takes laboratory sessions from whoever knows its researcher's token; set "

@@ -109,7 +109,7 @@ class LabStart(Who):
 
 @laboratory.get("/api/lab/session")
 def find() -> Response:
-    """The session that somebody has begun on an occasion; nothing is stored."""
+    """The session that somebody has begun on an occasion, or whether there is a place for them; nothing is stored."""
     require_token()
     try:
         who = Who.model_validate_strings(request.args.to_dict())
@@ -117,6 +117,11 @@ def find() -> Response:
         raise BadRequest(describe(error, Who)) from None
     stored = context().store.session_on(context().study, who.identity, who.occasion)
     if stored is None:
+        if context().store.why_full(context().study):
+            raise Conflict(
+                f"The study has no place for {who.participant}: all are taken or under way; raise the quota in "
+                "study.yaml, or release a place with `equipoise assignment release`."
+            )
         raise NotFound
     answers = context().store.answers(stored.plan.session) if sent.needs_answers(stored) else None
     return jsonify(sent.session_json(stored, answers) | _for_the_laboratory(stored))

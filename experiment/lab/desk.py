@@ -71,6 +71,10 @@ class OpenSession(_Received):
     withdrawal_code: str | None = None
 
 
+class NotNow(InputError):
+    """Something cannot be stored at the moment, as on a full disk, and may be handed in again as it is."""
+
+
 class Desk:
     """Where a session is begun, its answers are handed in, and feedback is given.
 
@@ -126,10 +130,19 @@ class Desk:
 
 
 def _accepted(reply: httpx.Response) -> Any:
-    if reply.is_success:
-        return reply.json()
+    if reply.status_code == httpx.codes.UNAUTHORIZED:
+        raise InputError(
+            "This session is open in another program, another window or a `lab send`, or its participant has gone on "
+            "elsewhere; close that one, and run the same command again."
+        )
     try:
-        sentence = str(reply.json()["error"])
+        said = reply.json()
+        if reply.is_success:
+            return said
+        sentence = str(said["error"])
     except (ValueError, KeyError, TypeError):
-        sentence = f"the server answered with status {reply.status_code} and no reason; look at its log."
-    raise InputError(sentence)
+        sentence = (
+            f"what answers at {reply.url.host} is no server of Equipoise (status {reply.status_code}, and no reason); "
+            "look whether the address is right, and whether the network wants you to log in."
+        )
+    raise NotNow(sentence) if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE else InputError(sentence)

@@ -84,10 +84,12 @@ class Inputs:
         self._typed: list[_Stamped] = []
         self.n_focus_lost = 0
         """How often the window has lost the focus since `clear`."""
+        self._away_since_ns: int | None = None
+        self._was_away = (0, 0)
         self.backend: Backend = backend or best_backend()
         self._read_keys = _PtbKeys() if self.backend == "ptb" else _event_keys
         window.listen(on_mouse_press=self._clicked, on_text=self._has_typed, on_close=self._closed)
-        window.listen(on_deactivate=self._lost_focus)
+        window.listen(on_deactivate=self._lost_focus, on_activate=self._has_focus)
 
     def clear(self) -> None:
         """Forget what was pressed until now, save for an escape, and how often the focus was lost."""
@@ -193,7 +195,7 @@ class Inputs:
             time.sleep(PTB_PAUSE_S)
 
     def _listen(self) -> None:
-        self._hear(self._read_keys())
+        self._hear([key for key in self._read_keys() if self._is_for_us(key)])
 
     def _listen_to_typing(self) -> None:
         keys = [each for each in _event_keys() if each.name in EDITING_KEYS]
@@ -214,6 +216,18 @@ class Inputs:
 
     def _lost_focus(self) -> None:
         self.n_focus_lost += 1
+        self._away_since_ns = time.monotonic_ns()
+
+    def _has_focus(self) -> None:
+        if self._away_since_ns is not None:
+            self._was_away = (self._away_since_ns, time.monotonic_ns())
+            self._away_since_ns = None
+
+    def _is_for_us(self, key: _Stamped) -> bool:
+        """Return whether a key was pressed in this window: psychtoolbox hears what is typed in others, too."""
+        if self._away_since_ns is not None and key.at_ns >= self._away_since_ns:
+            return False
+        return not self._was_away[0] <= key.at_ns < self._was_away[1]
 
     def _closed(self) -> bool:
         """Take the window's closing as an escape: it asks, saves and leaves."""

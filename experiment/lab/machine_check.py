@@ -50,7 +50,7 @@ class Finding:
 def check_machine(
     window: "LabWindow",
     inputs: "Inputs",
-    missing_glyphs: Collection[str] = (),
+    missing_glyphs: Collection[str] | None = None,
     least_size_px: tuple[int, int] = LEAST_SIZE_PX,
 ) -> list[Finding]:
     """Look at a machine; takes as long as 300 frames and a little more.
@@ -60,7 +60,7 @@ def check_machine(
     window, inputs
         As a session would use them.
     missing_glyphs
-        Characters of the battery for which no font was found.
+        Characters of the battery for which no font was found; None where there is no battery.
     least_size_px
         Below which the battery cannot be read.
     """
@@ -71,7 +71,7 @@ def check_machine(
         keyboard_finding(inputs.backend, ptb_obstacle(), inputs.poll_ms(N_POLLS)),
         clock_finding(_clock_steps_us()),
         privileges_finding(),
-        glyphs_finding(missing_glyphs),
+        *([] if missing_glyphs is None else [glyphs_finding(missing_glyphs)]),
         sound_finding(_sound_outputs()),
     ]
 
@@ -185,7 +185,7 @@ def glyphs_finding(missing: Collection[str]) -> Finding:
         "Fonts",
         "bad",
         f"no font has all of: {characters}",
-        "install a font that has them, such as Noto Sans for the script.",
+        "install one font that has them and the study's other letters.",
     )
 
 

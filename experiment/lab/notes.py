@@ -2,8 +2,8 @@
 
 import csv
 import json
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 FRAMES_HEADER = ("visit", "trial_index", "attempt", "frame", "interval_ms")
@@ -24,14 +24,17 @@ class Notes:
         self._begun_file = begun
         self._frames_file = frames
         self._n_begun: dict[int, int] = {}
+        self.problem: str | None = None
+        """Why something could not be noted, the last time; a session does not stop for it."""
         if begun.exists():
-            for line in begun.read_text(encoding="utf-8").splitlines():
-                with suppress(ValueError):  # an empty line, or one of which a power cut left only the begin
-                    self._count(json.loads(line)["trial_index"])
+            for line in begun.read_bytes().splitlines():
+                # An empty line, or one of which a power cut left only the begin, or something else altogether.
+                with suppress(ValueError, TypeError, KeyError):
+                    self._count(int(json.loads(line)["trial_index"]))
 
     def begin(self, trial_index: int) -> int:
         """Note that a trial begins; return which attempt at it this is."""
-        with self._begun_file.open("a", encoding="utf-8") as file:
+        with self._telling(self._begun_file), self._begun_file.open("a", encoding="utf-8") as file:
             file.write("\n" + json.dumps({"trial_index": trial_index}))
         return self._count(trial_index)
 
@@ -42,7 +45,7 @@ class Notes:
     def note_frames(self, visit: int, trial_index: int, attempt: int, intervals_ms: Sequence[float]) -> None:
         """Note the intervals between the frames of a trial, from the first of the fixation to the onset."""
         is_new = not self._frames_file.exists()
-        with self._frames_file.open("a", encoding="utf-8", newline="") as file:
+        with self._telling(self._frames_file), self._frames_file.open("a", encoding="utf-8", newline="") as file:
             table = csv.writer(file)
             if is_new:
                 table.writerow(FRAMES_HEADER)
@@ -50,6 +53,14 @@ class Notes:
                 (visit, trial_index, attempt, frame, f"{interval_ms:.3f}")
                 for frame, interval_ms in enumerate(intervals_ms, 1)
             )
+
+    @contextmanager
+    def _telling(self, path: Path) -> Iterator[None]:
+        """Note why a file could not be written, and go on."""
+        try:
+            yield
+        except OSError as error:
+            self.problem = f"{path}: it could not be written ({error.strerror})"
 
     def _count(self, trial_index: int) -> int:
         self._n_begun[trial_index] = self.n_begun(trial_index) + 1

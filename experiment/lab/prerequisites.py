@@ -18,6 +18,13 @@ def require_psychopy() -> None:
         raise InputError(
             "PsychoPy is not installed here, and a laboratory needs it; install it with: pip install 'equipoise[lab]'"
         )
+    try:
+        import psychopy  # noqa: F401, PLC0415 - for what its import does
+    except Exception as error:  # it writes into the home folder, and loads libraries of the system
+        raise InputError(
+            f"PsychoPy cannot be loaded here ({type(error).__name__}: {error}); see that your home folder may be "
+            "written to, and that `python -c 'import psychopy'` works."
+        ) from None
     if sys.platform.startswith("linux") and not _x_answers():
         raise InputError(
             "There is no display here; log in at the machine itself, with a desktop that runs X or XWayland, and begin "

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from batteries.tasks import task_named
-from experiment.records import LabDevice
+from experiment.records import Kind, LabDevice
 from experiment.study import Study
 
-BEFORE_FACTORS = ("participant", "session", "date", "expName", "expVersion", "psychopyVersion", "frameRate", "group",
-                  "seed", "trials.thisN", "phase", "item_id", "task")  # fmt: skip
+BEFORE_FACTORS = ("participant", "kind", "session", "date", "expName", "expVersion", "psychopyVersion", "frameRate",
+                  "group", "seed", "trials.thisN", "phase", "item_id", "task")  # fmt: skip
 AFTER_FACTORS = ("key_resp.keys", "key_resp.rt", "key_resp.corr", "key_resp.started", "missing", "input", "attempt",
                  "visit", "fixation.duration", "fixation.frames", "fixation.framesDropped")  # fmt: skip
 
@@ -25,6 +25,8 @@ class Heading:
 
     participant: str
     """The laboratory's own code."""
+    kind: Kind
+    """human, or simulated for a rehearsal."""
     occasion: int
     group: int
     seed: int
@@ -78,6 +80,7 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any]) -> dict[str, 
     shown_at = trial["shown_at"]
     return {
         "participant": heading.participant,
+        "kind": heading.kind.value,
         "session": heading.occasion,
         "date": date_of(heading.started_at),
         "expName": study.name,

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from batteries.errors import InputError
 from experiment.lab.answering import Answering, check_task
 from experiment.lab.course import Course
-from experiment.lab.desk import Desk, Feedback, OpenSession
+from experiment.lab.desk import Desk, Feedback, NotNow, OpenSession
 from experiment.lab.notes import Notes
 from experiment.lab.pictures.buttons import Action
 from experiment.lab.pictures.fixation import fixation
@@ -305,10 +305,25 @@ class LabSession:
             self._show(feedback, response, shown, is_last=course.practice_is_over and not has_ended)
 
     def _hand_in(self, response: Response, session: OpenSession, course: Course) -> Feedback | None:
-        (feedback,) = self._desk.respond(session.session, [response])
+        while True:
+            try:
+                (feedback,) = self._desk.respond(session.session, [response])
+                break
+            except NotNow:
+                self._wait_to_store()
         self._on_stored(session)
         course.go_on(feedback.practice if feedback else None)
         return feedback
+
+    def _wait_to_store(self) -> None:
+        """Ask for help where an answer cannot be stored at the moment; return to try it again."""
+        actions = [
+            Action("again", self._say("device_try_again"), "1"),
+            Action("leave", self._say("lab_leave"), "2"),
+        ]
+        words = [self._say("lab_not_stored")]
+        if self._reader.choose(self._say("error_title"), words, actions) == "leave":
+            raise _Stops(Outcome.LEFT)
 
     def _show(self, feedback: Feedback, response: Response, shown: ShownTrial, is_last: bool) -> None:
         note = self._say("last_practice") if is_last else ""

@@ -6,11 +6,12 @@ are stamped with `time.monotonic_ns`, since with psychtoolbox PsychoPy's own clo
 
 import ctypes
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from itertools import cycle, islice
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import pyglet
 from PIL import Image
@@ -242,6 +243,7 @@ class LabWindow:
                 f"The graphics driver has only OpenGL {gl.gl_info.get_version()}, and 3.0 is needed; update it."
             )
         self._handle = self._window.winHandle
+        _hear_held_keys_once(self._handle)
         self._window.mouseVisible = self._mouse_visible
         self._handle.activate()
         self.size_px = (int(self._window.size[0]), int(self._window.size[1]))
@@ -261,6 +263,17 @@ class LabWindow:
             self.flip_ms = min(frame_ms, self.frame_ms / 2)
             if self.refresh.is_synchronised:
                 return
+
+
+def _hear_held_keys_once(handle: Any) -> None:
+    """Have X tell a key that is held down from one that is pressed again and again.
+
+    pyglet asks X for that on its first connection only, and relies on it on all.
+    """
+    if sys.platform.startswith("linux"):
+        from pyglet.window.xlib import XkbSetDetectableAutoRepeat  # noqa: PLC0415 - not on other systems
+
+        XkbSetDetectableAutoRepeat(handle._x_display, 1, None)
 
 
 def _require_monitor(name: str | None) -> None:

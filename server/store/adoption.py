@@ -28,6 +28,8 @@ def adopt(db: Database, study: Study, start: SessionStart) -> bool:
     sessions.refuse_withdrawn(db, participant)
     if known is None:
         _bring(db, study, start, adopted)
+    elif known != adopted.participant:
+        _refuse_same_occasion(db, study, start, known)
     sessions.free_start_id(db, adopted.session, start)
     elsewhere = {} if participant == adopted.participant else {"participant_elsewhere": adopted.participant}
     place = assignment.adopt(log, start.kind, adopted, study.definition.recruitment, **elsewhere)
@@ -65,6 +67,24 @@ def _is_here(db: Database, study: Study, participant: str, start: SessionStart, 
             "group, seed or code is not that of the one you bring."
         )
     return True
+
+
+def _refuse_same_occasion(db: Database, study: Study, start: SessionStart, participant: str) -> None:
+    """Refuse a session that somebody of this code took elsewhere, and that somebody of this code has taken here too.
+
+    Two laboratories that count their participants alike would make one participant of two people. A session here
+    without an answer is not meant: the reply to its start was lost, and the laboratory went on by itself.
+    """
+    same = db.execute(
+        "SELECT session FROM sessions JOIN studies USING (study_digest) "
+        "WHERE study = ? AND participant = ? AND occasion = ? AND n_answered > 0",
+        (study.name, participant, start.occasion),
+    ).fetchone()
+    if same and start.identity:
+        raise Conflict(
+            f"There is another session {start.occasion} of a participant {start.identity.external_id} here, {same[0]}; "
+            "if that is somebody else, hand these on under codes of their own, with `lab send --prefix B-`."
+        )
 
 
 def _bring(db: Database, study: Study, start: SessionStart, adopted: Adopted) -> None:

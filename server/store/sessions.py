@@ -82,18 +82,30 @@ def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionSt
     if held.status is Status.WITHDRAWN:
         raise Refusal("cannot_begin_again")
     if start.occasion is not None:
-        _refuse_in_laboratory(held, start)
+        _refuse_in_laboratory(log, held, study, start)
     hand_over(db, session, start)
     _come_back(log, held, study, start.visit)
 
 
-def _refuse_in_laboratory(held: HeldPlace, start: SessionStart) -> None:
-    """Refuse to go on with a session that is completed, or in another group; these sentences are the experimenter's."""
+def _refuse_in_laboratory(log: Log, held: HeldPlace, study: Study, start: SessionStart) -> None:
+    """Refuse to go on with a session that is completed, of another version of the study, or in another group.
+
+    The laboratory shows the items of its own folder: those of another version would be stored as what they are not.
+    These sentences are the experimenter's.
+    """
     occasion = start.occasion or 1
     whose = f"Participant {start.identity.external_id}" if start.identity else "This participant"
     if held.status is Status.COMPLETED:
         raise Conflict(
             f"{whose} has completed session {occasion} of this study; a further one is `--session {occasion + 1}`."
+        )
+    if log.study_digest != study.digest:
+        (version,) = log.db.execute(
+            "SELECT version FROM studies WHERE study_digest = ?", (log.study_digest,)
+        ).fetchone()
+        raise Conflict(
+            f"{whose} has begun session {occasion} with version {version} of this study, and can go on with the folder "
+            f"of that version only; a further session of this version is `--session {occasion + 1}`."
         )
     if start.group not in {None, held.group}:
         raise Conflict(

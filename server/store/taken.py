@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from experiment.records import Kind, LabDevice, Response, Status
+from experiment.study import Study
 from server.store.checksums import RESPONSE_COLUMNS
 from server.store.contract import Store
 from server.store.database import Database
@@ -59,15 +60,25 @@ def taken_session(db: Database, session: str) -> TakenSession:
     return _taken(db, db.execute(f"{_SELECT} AND session = ?", (session,)).fetchone())
 
 
-def withdrawn_in_laboratory(db: Database, study: str) -> list[tuple[str | None, int, datetime]]:
-    """Return of each withdrawn session the laboratory's code, if it is still known, the occasion, and its begin."""
+def versions_of_others(db: Database, study: Study) -> dict[str, int]:
+    """Return the other versions of a study of which a laboratory has taken sessions, and how many."""
     rows = db.execute(
-        "SELECT external_id, occasion, started_at FROM sessions JOIN studies USING (study_digest) "
-        "LEFT JOIN identities ON identities.participant = sessions.participant AND identities.source = 'lab' "
-        "WHERE studies.study = ? AND sessions.source = 'lab' AND status = 'withdrawn'",
+        "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
+        "JOIN identities ON identities.participant = sessions.participant AND identities.source = 'lab' "
+        "WHERE studies.study = ? AND study_digest <> ? AND sessions.source = 'lab' GROUP BY version ORDER BY version",
+        (study.name, study.digest),
+    )
+    return dict(rows.fetchall())
+
+
+def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
+    """Return the laboratory's sessions of a study whose answers were withdrawn."""
+    rows = db.execute(
+        "SELECT session FROM sessions JOIN studies USING (study_digest) "
+        "WHERE study = ? AND source = 'lab' AND status = 'withdrawn'",
         (study,),
     )
-    return [(code, occasion or 1, datetime.fromisoformat(started_at)) for code, occasion, started_at in rows.fetchall()]
+    return [session for (session,) in rows.fetchall()]
 
 
 def _taken(db: Database, row: Sequence[Any]) -> TakenSession:

@@ -1,5 +1,6 @@
 """Whole sessions of the laboratory over the server's own application and a real store; only the window is not there."""
 
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
@@ -20,6 +21,7 @@ from equipoise.handing_on import Relay
 from equipoise.lab_files import LabFiles, delete_withdrawn
 from equipoise.laboratory import local_desk, remote_desk, send_sessions
 from equipoise.results import analyze_study
+from experiment.lab.desk import Desk, NotNow
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.presentation import Onset
 from experiment.lab.session import LabSession, Outcome, Visitor, check_device, check_tasks, sheet_for
@@ -117,7 +119,13 @@ def lab(tmp_path):
                 files.notes_of, on_stored, files.delete,
             )  # fmt: skip
             outcome = session.run()
-        return SimpleNamespace(outcome=outcome, stage=stage, session=stored[-1] if stored else None, table=files.table)
+        return SimpleNamespace(
+            outcome=outcome,
+            stage=stage,
+            session=stored[-1] if stored else None,
+            table=files.table,
+            problem=files.problem,
+        )
 
     return visit
 
@@ -364,6 +372,171 @@ def test_what_was_withdrawn_where_it_was_handed_on_to_is_deleted_here_too(lab, s
     assert set(trials[trials["response"].notna()]["session"]) == {stays.session.session}
     assert stays.table.exists() and not leaves.table.exists()
     assert "Withdrawn" not in CliRunner().invoke(main, ["lab", "send", str(small), "--into", into]).stdout
+
+
+def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
+    study = load_study(small)
+    first = lab(study, leaving_at(3, ["2"]))
+    first.table.unlink()
+    first.table.mkdir()  # stands for a table that is open in Excel
+    second = lab(study)
+    assert second.outcome is Outcome.COMPLETED
+    assert "could not be written" in second.problem
+    assert all(t["received_at"] for t in rows(study, second.session))
+    first.table.rmdir()
+    with local_desk(study, None) as (_, store):
+        files = LabFiles(study, store, Visitor("P01", 1, None), DEVICE)
+        files.write_table(second.session)
+    assert files.problem is None and first.table.is_file()
+
+
+def test_the_table_of_a_rehearsal_says_that_it_is_one(lab, small):
+    study = load_study(small)
+    rehearsal, real = lab(study, kind=Kind.SIMULATED), lab(study)
+    assert "rehearsal" in rehearsal.table.name and "rehearsal" not in real.table.name
+    kinds = [set(pd.read_csv(each.table)["kind"]) for each in (rehearsal, real)]
+    assert kinds == [{"simulated"}, {"human"}]
+
+
+def test_a_session_keeps_its_files_whatever_the_clock_says(lab, small, monkeypatch):
+    study = load_study(small)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    first = lab(study, leaving_at(3, ["2"]))
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    second = lab(study)
+    assert second.table == first.table
+    assert [t["attempt"] for t in rows(study, second.session)][:4] == [1, 1, 2, 1]
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe\n", b"5\n", b"null\n", b'{"trial_index": "x"}\n', b"{\n"])
+def test_damaged_notes_stop_no_session(lab, small, damage):
+    study = load_study(small)
+    first = lab(study, leaving_at(3, ["2"]))
+    (begun,) = first.table.parent.glob("*_begun.jsonl")
+    begun.write_bytes(begun.read_bytes() + b"\n" + damage)
+    second = lab(study)
+    assert [t["attempt"] for t in rows(study, second.session)][:4] == [1, 1, 2, 1]
+
+
+def test_an_answer_that_cannot_be_stored_at_the_moment_is_handed_in_again(lab, small):
+    study, refused = load_study(small), []
+
+    class Full(Desk):
+        """As a server whose disk is full for a while."""
+
+        def __init__(self, desk):
+            self.__dict__.update(desk.__dict__)
+
+        def respond(self, session, responses):
+            if responses[0].trial_index == 2 and len(refused) < 2:
+                refused.append(responses[0])
+                raise NotNow("the disk is full")
+            assert responses[0].trial_index != 2 or responses == refused[:1], "the same answer"
+            return super().respond(session, responses)
+
+    def person(stage):
+        return press("1") if "could not be saved yet" in stage.seen[-1] else careful(stage)
+
+    visit = lab(study, person, wrap=lambda desk, store: Full(desk))
+    assert visit.outcome is Outcome.COMPLETED and len(refused) == 2
+    assert [t["attempt"] for t in rows(study, visit.session)][2] == 1
+
+
+def test_sessions_that_begun_with_another_version_are_told_of_and_not_shown_other_items(lab, small, edit, tmp_path):
+    lab(load_study(small), leaving_at(3, ["2"]))
+    edit(small / "study.yaml", 'version: "1.0"', 'version: "1.1"')
+    newer = load_study(small)
+    with pytest.raises(InputError, match=r"begun session 1 with version 1\.0"):
+        lab(newer)
+    lab(newer, occasion=2)
+    result = CliRunner().invoke(main, ["lab", "send", str(small), "--into", other_store(tmp_path)])
+    assert result.exit_code == 1
+    assert "Laboratory sessions there: 1;" in result.stdout
+    assert "1 sessions of version 1.0 of this study; hand them on from the folder of that version" in result.stderr
+
+
+def test_two_laboratories_with_the_same_codes_are_told_and_can_be_told_apart(lab, small, tmp_path):
+    study, into = load_study(small), other_store(tmp_path)
+    lab(study, store=into)
+    lab(study)
+    send = ["lab", "send", str(small), "--into", into]
+    refused = CliRunner().invoke(main, send)
+    assert refused.exit_code == 1 and "another session 1 of a participant P01" in refused.stderr
+    for _ in range(2):
+        assert CliRunner().invoke(main, [*send, "--prefix", "B-"]).exit_code == 0
+    with local_desk(study, into) as (_, store):
+        assert sorted(one["external_id"] for one in store.identities(study)) == ["B-P01", "P01"]
+
+
+def test_a_store_is_not_handed_on_to_itself(lab, small):
+    study = load_study(small)
+    lab(study)
+    with pytest.raises(InputError, match="this is the store where the sessions are"):
+        send_sessions(study, None, None, str(study.store_path))
+
+
+def test_answers_that_were_given_elsewhere_in_place_of_ours_are_told_of(lab, small, tmp_path):
+    """Two machines that went on with one session while the network was cut."""
+    study, into = load_study(small), other_store(tmp_path)
+    lab(study, leaving_at(3, ["2"]))
+    assert sent(study, into) == (1, 2)
+    lab(study, store=into)
+    lab(study)
+    told = send_sessions(study, None, None, into)
+    assert told.n_new == 0 and len(told.refused) == 1
+
+
+def test_a_session_that_went_on_at_another_machine_is_not_gone_on_with_here(lab, small, tmp_path):
+    study, into = load_study(small), other_store(tmp_path)
+    lab(study, leaving_at(3, ["2"]))
+    sent(study, into)
+    lab(study, leaving_at(3, ["2"]), store=into)
+    with (
+        server_elsewhere(study, into) as (there, _),
+        pytest.raises(InputError, match="was taken at another machine, and its answers are there"),
+    ):
+        lab(study, wrap=lambda desk, store: Relay(study, store, desk, there))
+
+
+def test_what_was_not_handed_on_at_the_end_is_by_the_same_command(lab, small, tmp_path):
+    study, into = load_study(small), other_store(tmp_path)
+    lab(study)
+    with server_elsewhere(study, into) as (there, elsewhere):
+        with pytest.raises(InputError, match="has completed session 1"):
+            lab(study, wrap=lambda desk, store: Relay(study, store, desk, there))
+        assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
+
+
+def test_a_login_page_in_place_of_the_server_is_told_of(small):
+    page = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>Please log in</html>"))
+    desk = Desk(httpx.Client(transport=page, base_url="https://study.example.org"), "token")
+    with pytest.raises(InputError, match=r"answers at study\.example\.org is no server of Equipoise"):
+        desk.find("P01", 1)
+
+
+def test_options_may_stand_before_the_study(small):
+    result = CliRunner().invoke(main, ["lab", "--group", "0", str(small), "--participant", "P01"])
+    assert "Invalid value for '--group'" in result.stderr
+    assert "Commands:" in CliRunner().invoke(main, ["lab", "--help"]).stdout
+
+
+def test_nobody_is_asked_for_consent_where_there_is_no_place(lab, small, edit):
+    edit(small / "study.yaml", "\ntimeline:", "\nrecruitment:\n  quota: 1\ntimeline:")
+    study = load_study(small)
+    lab(study, leaving_at(3, ["2"]))
+    seen = []
+
+    def person(stage):
+        seen.append(stage.seen[-1])
+        return careful(stage)
+
+    with pytest.raises(InputError, match="The study has no place for P02"):
+        lab(study, person, participant="P02")
+    assert len(seen) == 1 and "Please tell the experimenter" in seen[0]
 
 
 def test_a_laboratorys_code_names_nobody_elsewhere(lab, small):

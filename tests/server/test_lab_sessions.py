@@ -548,6 +548,26 @@ def test_an_occasion_that_was_taken_here_and_elsewhere_is_kept_twice_and_is_comp
     assert problems(lab.store) == []
 
 
+def test_two_people_whom_two_laboratories_call_alike_do_not_become_one(lab: Laboratory) -> None:
+    here = lab.start()
+    lab.answer(here, 1)
+    with pytest.raises(Conflict, match=r"another session 1 of a participant P01 here, .*--prefix"):
+        lab.adopt(participant="p-bbbbbbbbbbbb")
+    lab.adopt("B-P01", participant="p-bbbbbbbbbbbb")
+    lab.adopt(participant="p-cccccccccccc", occasion=2, session="00000000000000ab")
+    assert problems(lab.store) == []
+
+
+def test_a_session_of_another_version_is_not_gone_on_with(lab: Laboratory) -> None:
+    """The laboratory would show the items of its own folder, and the answers would stand with others."""
+    begun = lab.start()
+    newer = version_of(lab.study, "9")
+    lab.store.register_study(newer)
+    with pytest.raises(Conflict, match=r"begun session 1 with version 1.* of that version only"):
+        Laboratory(lab.store, newer).start()
+    assert lab.start().plan.session == begun.plan.session
+
+
 def test_what_was_taken_elsewhere_is_never_refused_for_lack_of_room(lab_of: LabOf) -> None:
     lab = lab_of(quota_per_group=1)
     Person(lab.store, lab.study).complete()

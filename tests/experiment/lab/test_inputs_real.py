@@ -83,6 +83,31 @@ def test_a_press_that_is_over_before_anybody_asks_is_not_lost(heard, fingers):
     assert press["name"] == "3"
 
 
+def test_a_key_that_is_held_down_is_pressed_once(heard, fingers):
+    heard.begin()
+    fingers.press("2", held_s=1.5)
+    heard.ask()
+    assert heard.press()["name"] == "2"
+    heard.ask(until_ms=2000)
+    assert heard.press() is None
+    fingers.press("2")
+    heard.ask()
+    assert heard.press()["name"] == "2", "let go and pressed again, it counts"
+
+
+def test_what_is_typed_in_another_window_is_no_answer(heard, fingers):
+    heard.begin()
+    heard.ask()
+    with fingers.elsewhere():
+        time.sleep(0.1)
+        fingers.press("2")
+    time.sleep(0.1)
+    fingers.press("1")
+    assert heard.press()["name"] == "1"
+    heard.ask(until_ms=500)
+    assert heard.press() is None
+
+
 def test_two_presses_in_a_row_are_two_answers_in_their_order(heard, fingers):
     heard.begin()
     for key in ("2", "1", "1"):
