@@ -173,9 +173,10 @@ class Relay(Desk):
             self._refuse_if_elsewhere(there, 0, participant, occasion)
             return None
         if here.status == "active":
-            with suppress(httpx.HTTPError):  # what was begun goes on without the server, too
+            there = None
+            with suppress(httpx.HTTPError, InputError):  # what was begun goes on without the server, too
                 there = self._there.find(participant, occasion)
-                self._refuse_if_elsewhere(there, here.next_trial_index, participant, occasion)
+            self._refuse_if_elsewhere(there, here.next_trial_index, participant, occasion)
         else:
             self._hand_on_once(here.session)  # it may have broken off at its end, before all was handed on
         return here

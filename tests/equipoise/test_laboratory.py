@@ -502,6 +502,23 @@ def test_a_session_that_went_on_at_another_machine_is_not_gone_on_with_here(lab,
         lab(study, wrap=lambda desk, store: Relay(study, store, desk, there))
 
 
+def test_a_session_that_was_begun_goes_on_whatever_the_server_says(lab, small, edit, tmp_path):
+    edit(small / "study.yaml", "\ntimeline:", "\nrecruitment:\n  quota: 1\ntimeline:")
+    study, into = load_study(small), other_store(tmp_path)
+    lab(study, leaving_at(3, ["2"]), participant="P01")
+    lab(study, leaving_at(3, ["2"]), participant="P02", store=into)  # takes the server's only place
+    with server_elsewhere(study, into) as (there, elsewhere):
+        relays = []
+
+        def wrap(desk, store):
+            relays.append(Relay(study, store, desk, there))
+            return relays[-1]
+
+        assert lab(study, wrap=wrap).outcome is Outcome.COMPLETED
+        assert relays[-1].finish()
+        assert sorted(row["status"] for row in elsewhere.sessions(study)) == ["active", "completed"]
+
+
 def test_what_was_not_handed_on_at_the_end_is_by_the_same_command(lab, small, tmp_path):
     study, into = load_study(small), other_store(tmp_path)
     lab(study)
