@@ -88,7 +88,7 @@ def run(
     if visit.table is not None:
         click.echo(f"PsychoPy's table is {visit.table}.")
     if visit.problem is not None:
-        click.echo(f"{visit.problem}. Every answer is in the store all the same.", err=True)
+        click.echo(visit.problem, err=True)
     if visit.waiting_for is not None:
         click.echo(
             f"Not all of it is at the server yet ({visit.waiting_for}); it is safe here. Hand it on with: "
@@ -145,6 +145,8 @@ def send(study: Path, store: str | None, server: str | None, into: str | None, p
     click.echo(f"Laboratory sessions there: {handed_on.n_sessions:,}; answers that were new: {handed_on.n_new:,}.")
     if handed_on.n_withdrawn:
         click.echo(f"Withdrawn there, and so deleted here too: {handed_on.n_withdrawn:,}.")
+    for version, n in handed_on.n_of_other_versions.items():
+        click.echo(f"Version {version}, not looked at: {n:,}. Hand them on from the folder of that version.", err=True)
     for sentence in handed_on.refused:
         click.echo(f"Not taken, and kept here: {sentence}", err=True)
     sys.exit(bool(handed_on.refused))

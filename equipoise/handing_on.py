@@ -89,6 +89,8 @@ class HandedOn:
     """Answers that were new there."""
     n_withdrawn: int
     """Sessions that were withdrawn there, and whose answers are deleted here now."""
+    n_of_other_versions: dict[str, int]
+    """Sessions of other versions of the study, which were not looked at, by version."""
     refused: tuple[str, ...]
     """Why others are not, a sentence for each; they are kept where they are."""
 
@@ -100,11 +102,7 @@ def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> Han
     """
     with store.snapshot() as db:
         sessions, others = taken_sessions(db, study.digest), versions_of_others(db, study)
-    n_new, n_withdrawn = 0, 0
-    refused = [
-        f"{n:,} sessions of version {version} of this study; hand them on from the folder of that version."
-        for version, n in others.items()
-    ]
+    n_new, n_withdrawn, refused = 0, 0, []
     with progress_bar("Handing on", len(sessions)) as advance:
         for taken in sessions:
             try:
@@ -115,7 +113,7 @@ def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> Han
             except InputError as error:
                 refused.append(f"{taken.code}, session {taken.occasion}: {error}")
             advance()
-    return HandedOn(len(sessions) + len(others) - len(refused), n_new, n_withdrawn, tuple(refused))
+    return HandedOn(len(sessions) - len(refused), n_new, n_withdrawn, others, tuple(refused))
 
 
 def _start_of(study: Study, taken: TakenSession, prefix: str) -> dict[str, JsonValue]:

@@ -50,7 +50,7 @@ class LabFiles:
 
     @property
     def problem(self) -> str | None:
-        """Why a file could not be written, the last time; None if all could be."""
+        """Why a file could not be written or deleted, the last time; None if all could be."""
         return self._problem or (self._notes.problem if self._notes else None)
 
     def notes_of(self, session: OpenSession) -> Notes:
@@ -69,12 +69,15 @@ class LabFiles:
             write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
             self._problem = None
         except OSError as error:  # such as a table that is open in Excel
-            self._problem = f"{self.table}: it could not be written ({error.strerror})"
+            self._problem = f"{self.table}: it could not be written ({error.strerror}); every answer is in the store."
 
     def delete(self, session: OpenSession) -> None:
         """Delete all files of a session, whose answers were withdrawn."""
-        _delete(self._study, session.session)
         self.table = None
+        try:
+            _delete(self._study, session.session)
+        except InputError as error:  # the participant has left; the experimenter is told at the end
+            self._problem = str(error)
 
     def _path(self, session: OpenSession, ending: str) -> Path:
         """Return where a file of a session is, or is to be if there is none of the session yet."""
@@ -89,7 +92,13 @@ class LabFiles:
 
 
 def delete_withdrawn(study: Study, store: Store) -> None:
-    """Delete the files of all sessions whose answers were withdrawn, wherever and whenever that was."""
+    """Delete the files of all sessions whose answers were withdrawn, wherever and whenever that was.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be deleted.
+    """
     with store.snapshot() as db:
         withdrawn = withdrawn_in_laboratory(db, study.name)
     for session in withdrawn:
@@ -98,7 +107,13 @@ def delete_withdrawn(study: Study, store: Store) -> None:
 
 def _delete(study: Study, session: str) -> None:
     for path in _folder(study).glob(f"*_{session}*"):
-        path.unlink()
+        try:
+            path.unlink()
+        except OSError as error:
+            raise InputError(
+                f"{path}: it holds what a participant has withdrawn, and cannot be deleted ({error.strerror}); close "
+                "what has it open, and delete it."
+            ) from None
 
 
 def _folder(study: Study) -> Path:

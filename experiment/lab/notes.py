@@ -60,7 +60,7 @@ class Notes:
         try:
             yield
         except OSError as error:
-            self.problem = f"{path}: it could not be written ({error.strerror})"
+            self.problem = f"{path}: it could not be written ({error.strerror}); every answer is in the store."
 
     def _count(self, trial_index: int) -> int:
         self._n_begun[trial_index] = self.n_begun(trial_index) + 1

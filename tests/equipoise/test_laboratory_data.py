@@ -1,12 +1,14 @@
 """What is left of sessions in the laboratory: files, withdrawals, and the analysis."""
 
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from analysis.data import read_trials
+from batteries.errors import InputError
 from equipoise.cli import main
 from equipoise.lab_files import LabFiles, delete_withdrawn
 from equipoise.laboratory import local_desk
@@ -62,6 +64,27 @@ def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
         files = LabFiles(study, store, Visitor("P01", 1, None), DEVICE)
         files.write_table(second.session)
     assert files.problem is None and first.table.is_file()
+
+
+def test_a_file_that_cannot_be_deleted_is_told_of_and_keeps_nobody_in_the_study(lab, small, monkeypatch):
+    study = load_study(small)
+    unlink, is_open = Path.unlink, [True]
+
+    def refuse(path, **more):
+        if path.suffix == ".csv" and is_open:
+            raise PermissionError(13, "it is open in another program")
+        unlink(path, **more)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    leaves = lab(study, leaving_at(3, ["3", "2"]))
+    assert leaves.outcome is Outcome.WITHDRAWN
+    assert "cannot be deleted (it is open in another program)" in leaves.problem
+    with local_desk(study, None) as (_, store):
+        with pytest.raises(InputError, match="close what has it open, and delete it"):
+            delete_withdrawn(study, store)
+        is_open.clear()
+        delete_withdrawn(study, store)
+    assert list((small / "data" / "lab").iterdir()) == []
 
 
 def test_the_table_of_a_rehearsal_says_that_it_is_one(lab, small):
