@@ -78,6 +78,9 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
         If PsychoPy is not installed, or the session cannot be begun.
     """
     check_tasks(study)
+    n_groups = study.definition.design.groups
+    if visitor.group is not None and visitor.group > n_groups:
+        raise InputError(f"--group {visitor.group}: there is no such group; the groups are 1 to {n_groups}.")
     if server is not None and visitor.kind is Kind.SIMULATED:
         raise InputError("--rehearsal: a rehearsal stays on this machine; leave --server out.")
     require_psychopy()

@@ -349,7 +349,7 @@ class LabSession:
         others = [Action("contact", self._say("contact"), "1")] if contact else []
         reader = Reader(self._stage, replace(self._sheet, way_out=""), self._escaped)
         while reader.read(pages, self._say("close"), *others) == "contact" and contact:
-            reader.read({contact: self._study.texts[contact]}, self._say("back"))
+            reader.read({contact: self._study.texts[contact]}, self._say("close"))
         return Outcome.COMPLETED
 
     def _ended(self, message: str) -> Outcome:

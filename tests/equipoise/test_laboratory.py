@@ -342,6 +342,7 @@ def test_items_that_only_a_browser_can_show_are_refused(small):
             "a rehearsal stays on this machine",
         ),
         (["--participant", "P01", "--group", "0"], "Invalid value for '--group'"),
+        (["--participant", "P01", "--group", "59"], "--group 59: there is no such group; the groups are 1 to 58."),
         ([], "Missing option '--participant'"),
     ],
 )
