@@ -39,6 +39,9 @@ AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "c
 DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
 """Columns that are made from the raw data, and so are no part of the data digest."""
 
+SINCE_THE_DIGEST = ("occasion",)
+"""Columns that came after the data digest was published: they are part of it only where there is something in them."""
+
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))
 
 ALLOWED = {

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.columns import DERIVED, factor_columns
+from analysis.columns import DERIVED, SINCE_THE_DIGEST, factor_columns
 from analysis.data import read_trials
 from analysis.written_cells import ROWS_AT_ONCE, written_cells
 from batteries.errors import InputError
@@ -26,8 +26,8 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     """Return the SHA-256 (hexadecimal) of the trials' content, whatever the order of their rows and columns.
 
     Each row becomes canonical JSON (columns sorted by name, missing values null) without the derived columns
-    (`correct`, `score`, `chance`, `excluded_by`); the sorted SHA-256 digests of the rows are hashed together. A store
-    and its export have the same digest.
+    (`correct`, `score`, `chance`, `excluded_by`), and without `occasion` where nothing is in it; the sorted SHA-256
+    digests of the rows are hashed together. A store and its export have the same digest.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
         The tidy table (`read_trials`), or the file it is read from.
     """
     table = read_trials(trials) if isinstance(trials, Path) else trials
-    names = sorted(column for column in table.columns if column not in DERIVED)
+    left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
+    names = sorted(column for column in table.columns if column not in left_out)
     digests: list[bytes] = []
     for first in range(0, len(table), ROWS_AT_ONCE):
         rows = table.iloc[first : first + ROWS_AT_ONCE]

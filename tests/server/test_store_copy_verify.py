@@ -646,6 +646,7 @@ SHOWN: dict[str, str] = {
     "status": "UPDATE sessions SET status = 'active' WHERE session = '{completed}'",
     "group": "UPDATE sessions SET \"group\" = 1 + \"group\" WHERE session = '{completed}'",
     "seed": "UPDATE sessions SET seed = 77 WHERE session = '{completed}'",
+    "occasion": "UPDATE sessions SET occasion = 2 WHERE session = '{completed}'",
     "started_at": "UPDATE sessions SET started_at = '2020-01-01T00:00:00.000+00:00' WHERE session = '{completed}'",
     "completed_at": "UPDATE sessions SET completed_at = '2020-01-01T00:00:00.000+00:00' WHERE session = '{completed}'",
     "trial_index": "UPDATE planned_trials SET trial_index = 5 WHERE session = '{completed}' AND trial_index = 1",
