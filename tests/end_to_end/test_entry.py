@@ -18,7 +18,7 @@ from equipoise.processes import running_server
 from tests.end_to_end.visitor import NOTHING_WAITS, Visitor
 
 TITLE = "Where does the ray come out?"
-PANEL_ADDRESS = "/?PROLIFIC_PID=abc&STUDY_ID=s&SESSION_ID=x"
+PANEL_ADDRESS = "/?PROLIFIC_PID=jane&STUDY_ID=s&SESSION_ID=x"
 
 
 @contextmanager
@@ -149,12 +149,12 @@ def test_a_panel_id_leaves_the_address_and_is_stored_only_after_consent(
     assert visitor.page.evaluate("[document.referrer, document.cookie, history.length]") == ["", "", 2]
     for table in ("sessions", "participants", "identities", "events"):
         found = query(study_folder, f"SELECT * FROM {table}")
-        assert not any("abc" in str(row.values()) for row in found)
+        assert not any("jane" in str(row.values()) for row in found)
         assert table == "events" or found == []
     visitor.page.locator("#consent-agree").click()
     visitor.page.locator("#page-next").wait_for()
     [identity] = query(study_folder, "SELECT source, external_id, parameters FROM identities")
-    assert (identity["source"], identity["external_id"]) == ("panel", "abc")
+    assert (identity["source"], identity["external_id"]) == ("panel", "jane")
     assert identity["parameters"] == '{"STUDY_ID": "s", "SESSION_ID": "x"}'
 
 
