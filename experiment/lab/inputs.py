@@ -1,4 +1,4 @@
-"""Key presses and clicks, with their times by `time.monotonic_ns`.
+"""Key presses and clicks, with their times by `time.perf_counter_ns`.
 
 A press is stamped as near to the device as can be: by psychtoolbox, which reads the keyboard in a thread of its own,
 where that can be used; else when the window hears of it, for which it is asked without a pause. Response boxes that act
@@ -79,7 +79,7 @@ class Inputs:
 
     def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
         self._window = window
-        self._zero_ns = time.monotonic_ns()
+        self._zero_ns = time.perf_counter_ns()
         self._heard: list[_Stamped] = []
         self._typed: list[_Stamped] = []
         self.n_focus_lost = 0
@@ -98,7 +98,7 @@ class Inputs:
         self.n_focus_lost = 0
 
     def reset(self, at_ns: int) -> None:
-        """Count times from a moment of `time.monotonic_ns`; of what was pressed before only an escape is taken."""
+        """Count times from a moment of `time.perf_counter_ns`; of what was pressed before only an escape is taken."""
         self._zero_ns = at_ns
 
     def reset_on_flip(self, window: "LabWindow") -> None:
@@ -118,12 +118,12 @@ class Inputs:
 
     def poll_ms(self, n_polls: int) -> float:
         """Return how much time is between two looks at the keyboard, the mean of so many; what was pressed is lost."""
-        began_ns = time.monotonic_ns()
+        began_ns = time.perf_counter_ns()
         for _ in range(n_polls):
             self._listen()
             self._pause()
         self._heard.clear()
-        return (time.monotonic_ns() - began_ns) / n_polls / 1e6
+        return (time.perf_counter_ns() - began_ns) / n_polls / 1e6
 
     def wait(
         self, keys: Collection[str] | None = None, until_ms: float | None = None, regions: Sequence[Region] = ()
@@ -160,7 +160,7 @@ class Inputs:
         regions: Sequence[Region],
     ) -> Press | None:
         while True:
-            asked_ns = time.monotonic_ns()
+            asked_ns = time.perf_counter_ns()
             listen()
             while self._heard:
                 press = self._taken(self._heard.pop(0), counts, until_ms, regions)
@@ -208,19 +208,19 @@ class Inputs:
     def _clicked(self, x: int, y: int, button: int, _modifiers: int) -> None:
         if button == event.LEFT:
             place_px = self._window.place_px(x, y)
-            self._heard.append(_Stamped(time.monotonic_ns(), "", "mouse", place_px=place_px))
+            self._heard.append(_Stamped(time.perf_counter_ns(), "", "mouse", place_px=place_px))
 
     def _has_typed(self, text: str) -> None:
         if text.isprintable():
-            self._typed.append(_Stamped(time.monotonic_ns(), text, "key", text))
+            self._typed.append(_Stamped(time.perf_counter_ns(), text, "key", text))
 
     def _lost_focus(self) -> None:
         self.n_focus_lost += 1
-        self._away_since_ns = time.monotonic_ns()
+        self._away_since_ns = time.perf_counter_ns()
 
     def _has_focus(self) -> None:
         if self._away_since_ns is not None:
-            self._was_away = (self._away_since_ns, time.monotonic_ns())
+            self._was_away = (self._away_since_ns, time.perf_counter_ns())
             self._away_since_ns = None
 
     def _is_for_us(self, key: _Stamped) -> bool:
@@ -231,7 +231,7 @@ class Inputs:
 
     def _closed(self) -> bool:
         """Take the window's closing as an escape: it asks, saves and leaves."""
-        self._heard.append(_Stamped(time.monotonic_ns(), ESCAPE, "mouse"))
+        self._heard.append(_Stamped(time.perf_counter_ns(), ESCAPE, "mouse"))
         return True
 
 
@@ -248,7 +248,7 @@ def region_at(place_px: tuple[int, int], regions: Sequence[Region]) -> Region | 
 def _event_keys() -> list[_Stamped]:
     """Return the keys that the window has heard of, in order."""
     keys = event.getKeys(timeStamped=True)
-    now_ns, now_s = time.monotonic_ns(), psychopy.core.getTime()
+    now_ns, now_s = time.perf_counter_ns(), psychopy.core.getTime()
     return [
         _Stamped(now_ns - round((now_s - at_s) * 1e9), KEYPAD_WITHOUT_NUM_LOCK.get(name, name), "key")
         for name, at_s in keys
@@ -273,7 +273,7 @@ class _PtbKeys:
         event.getKeys()  # the window hears the same keys, and must go on hearing
         self._device.dispatchMessages()
         responses, self._device.responses = self._device.responses, []
-        now_ns, now_s = time.monotonic_ns(), logging.defaultClock.getTime()
+        now_ns, now_s = time.perf_counter_ns(), logging.defaultClock.getTime()
         # A release brings the object of its press a second time.
         return [
             _Stamped(now_ns - round((now_s - response.tDown) * 1e9), self._name_of(response), "key")

@@ -19,7 +19,7 @@ class Onset:
     """When a stimulus was shown, and how its fixation went; the names are those of `experiment.records.Response`."""
 
     onset_ns: int
-    """The flip that showed the stimulus, by `time.monotonic_ns`."""
+    """The flip that showed the stimulus, by `time.perf_counter_ns`."""
     shown_at: datetime
     """The same, UTC."""
     fixation_ms: float
@@ -59,8 +59,8 @@ def present(
     fixation_ms
         How long the fixation is to be seen.
     on_fixation, on_onset
-        Called in the moment of the flip that shows the fixation, or the stimulus, with the flip's `time.monotonic_ns`:
-        triggers, and `Inputs.reset`.
+        Called in the moment of the flip that shows the fixation, or the stimulus, with the flip's
+        `time.perf_counter_ns`: triggers, and `Inputs.reset`.
     """
     n_intended = round(fixation_ms / window.frame_ms) if fixation is not None else 0
     stamps_ns: list[int] = []
@@ -105,7 +105,7 @@ def _achieved(window: "LabWindow", stamps_ns: list[int], n_intended: int, fixati
         dropped = shown_frames - len(frames_ms)
     else:
         dropped = round((shown_ms - fixation_ms) / window.frame_ms) if n_intended else 0
-    since_onset = timedelta(microseconds=(time.monotonic_ns() - stamps_ns[-1]) / 1000)
+    since_onset = timedelta(microseconds=(time.perf_counter_ns() - stamps_ns[-1]) / 1000)
     return Onset(
         onset_ns=stamps_ns[-1],
         shown_at=datetime.now(UTC) - since_onset,

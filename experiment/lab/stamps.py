@@ -1,4 +1,7 @@
-"""Times by `time.monotonic_ns`: it never jumps, and is the same clock for all that happens on one machine."""
+"""Times by `time.perf_counter_ns`: it never jumps, and is the same clock for all that happens on one machine.
+
+Not by `time.monotonic_ns`, which up to Python 3.12 goes by steps of 15.6 ms on Windows.
+"""
 
 import time
 from collections.abc import Sequence
@@ -15,8 +18,8 @@ def intervals_ms(stamps_ns: Sequence[int]) -> list[float]:
 
 def wait_until(due_ns: int) -> None:
     """Wait until a time: asleep at first, the last 2 ms awake."""
-    asleep_s = (due_ns - time.monotonic_ns()) / 1e9 - AWAKE_S
+    asleep_s = (due_ns - time.perf_counter_ns()) / 1e9 - AWAKE_S
     if asleep_s > 0:
         time.sleep(asleep_s)
-    while time.monotonic_ns() < due_ns:
+    while time.perf_counter_ns() < due_ns:
         pass

@@ -1,7 +1,7 @@
 """The laboratory's window: opens, measures the refresh, and puts ready pictures on the screen, pixel for pixel.
 
 A picture is a texture before its moment comes (`LabWindow.prepare`); to show it is to copy pixels and to flip. Flips
-are stamped with `time.monotonic_ns`, since with psychtoolbox PsychoPy's own clock is wall time, which may be set.
+are stamped with `time.perf_counter_ns`, since with psychtoolbox PsychoPy's own clock is wall time, which may be set.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ N_WARM_UP_FLIPS = 20
 MOST_MEASUREMENTS = 3
 
 AtFlip = Callable[[int], object]
-"""Called in the moment of a flip, with the flip's `time.monotonic_ns`."""
+"""Called in the moment of a flip, with the flip's `time.perf_counter_ns`."""
 
 
 class Prepared:
@@ -177,17 +177,17 @@ class LabWindow:
         gl.glFinish()
 
     def call_on_flip(self, function: AtFlip) -> None:
-        """Have a function called in the moment of the next flip, with the flip's `time.monotonic_ns`."""
+        """Have a function called in the moment of the next flip, with the flip's `time.perf_counter_ns`."""
         self._at_flip.append(function)
 
     def flip(self) -> int:
-        """Show what was drawn, and return when that was, as `time.monotonic_ns`."""
+        """Show what was drawn, and return when that was, as `time.perf_counter_ns`."""
         self._window.callOnFlip(self._flipped)
         self._window.flip()
         return self._flipped_ns
 
     def show(self, prepared: Prepared) -> int:
-        """Draw a picture and flip; return when it was shown, as `time.monotonic_ns`."""
+        """Draw a picture and flip; return when it was shown, as `time.perf_counter_ns`."""
         self.draw(prepared)
         return self.flip()
 
@@ -200,7 +200,7 @@ class LabWindow:
         """Flip as often as there are numbers, each time after so much work, and return the intervals."""
         stamps_ns = [self.flip()]
         for each_ms in busy_ms:
-            wait_until(time.monotonic_ns() + round(each_ms * 1e6))
+            wait_until(time.perf_counter_ns() + round(each_ms * 1e6))
             stamps_ns.append(self.flip())
         return intervals_ms(stamps_ns)
 
@@ -218,7 +218,7 @@ class LabWindow:
         return round(x * self.size_px[0] / width), round((height - 1 - y) * self.size_px[1] / height)
 
     def _flipped(self) -> None:
-        self._flipped_ns = time.monotonic_ns()
+        self._flipped_ns = time.perf_counter_ns()
         functions, self._at_flip = self._at_flip, []
         for function in functions:
             function(self._flipped_ns)

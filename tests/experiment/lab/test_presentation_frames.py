@@ -54,7 +54,7 @@ def presented(monkeypatch):
             window.now_ns = max(window.now_ns, due_ns)
 
         monkeypatch.setattr(presentation, "wait_until", wait_until)
-        monkeypatch.setattr(presentation.time, "monotonic_ns", lambda: window.now_ns)
+        monkeypatch.setattr(presentation.time, "perf_counter_ns", lambda: window.now_ns)
         return present(window, fixation, "stimulus", fixation_ms, **hooks)
 
     return run

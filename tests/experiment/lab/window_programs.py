@@ -124,7 +124,7 @@ def waiting(hz, n_trials):
 
     def swap_and_wait(self, flipThisFrame=True):
         swap(self, flipThisFrame)
-        wait_until((time.monotonic_ns() // frame_ns + 1) * frame_ns)
+        wait_until((time.perf_counter_ns() // frame_ns + 1) * frame_ns)
 
     PygletBackend.swapBuffers = swap_and_wait
     with LabWindow() as window:

@@ -124,7 +124,7 @@ class Fingers:
         self._display = xlib_display.Display(display)
 
     def press(self, key: str, held_s: float = HELD_S) -> int:
-        """Press a key, by X's name such as `2`, `Escape`, `KP_1`, and return when, by `time.monotonic_ns`."""
+        """Press a key, by X's name such as `2`, `Escape`, `KP_1`, and return when, by `time.perf_counter_ns`."""
         code = self._display.keysym_to_keycode(self._XK.string_to_keysym(key))
         return self._tap(self._X.KeyPress, self._X.KeyRelease, code, held_s)
 
@@ -138,7 +138,7 @@ class Fingers:
         self._display._update_keymap(min(keys), max(keys) - min(keys) + 1)
 
     def click(self, x_px: int, y_px: int, button: int = 1) -> int:
-        """Click at a place of the screen, and return when, by `time.monotonic_ns`."""
+        """Click at a place of the screen, and return when, by `time.perf_counter_ns`."""
         self._xtest.fake_input(self._display, self._X.MotionNotify, x=x_px, y=y_px)
         self._display.sync()
         return self._tap(self._X.ButtonPress, self._X.ButtonRelease, button, HELD_S)
@@ -158,7 +158,7 @@ class Fingers:
         self._display.sync()
 
     def _tap(self, down: int, up: int, detail: int, held_s: float) -> int:
-        at_ns = time.monotonic_ns()
+        at_ns = time.perf_counter_ns()
         self._xtest.fake_input(self._display, down, detail)
         self._display.sync()
         time.sleep(held_s)
