@@ -179,6 +179,9 @@ class Relay(Desk):
             self._hand_on_once(here.session)  # it may have broken off at its end, before all was handed on
         return here
 
+    def require_place(self, participant: str, group: int | None) -> None:
+        self._reach(lambda: self._there.require_place(participant, group))
+
     def _refuse_if_elsewhere(self, there: OpenSession | None, n_here: int, participant: str, occasion: int) -> None:
         """Refuse to go on with a session of which the server has answers that are not here."""
         if there is not None and there.next_trial_index > n_here:

@@ -7,7 +7,7 @@ experimenter, whose program speaks English.
 """
 
 import secrets
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from flask import Blueprint, Response, jsonify, request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -22,7 +22,7 @@ from server.context import context
 from server.logs import logger
 from server.participants import cookie_max_age_s, digest_of_token, session_json
 from server.researchers import require_token
-from server.store import Adopted, Conflict, Identity, NotYourSession, SessionStart, StoredSession
+from server.store import Adopted, Conflict, Identity, NotYourSession, SessionStart, StoredSession, StudyFull
 
 laboratory = Blueprint("laboratory", __name__)
 
@@ -33,8 +33,11 @@ MOST_OCCASIONS = 10_000
 LARGEST_SEED = 2**31 - 1
 
 
-class Who(BaseModel):
-    """Who comes to the laboratory, and which time it is."""
+Asked = TypeVar("Asked", bound=BaseModel)
+
+
+class Coming(BaseModel):
+    """Who comes to the laboratory."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,9 +45,6 @@ class Who(BaseModel):
         min_length=1,
         max_length=LONGEST_CODE,
         description="The laboratory's own code of the participant, such as `P01`.",
-    )
-    occasion: int = Field(
-        default=1, ge=1, le=MOST_OCCASIONS, description="Which of the participant's sessions it is, from 1."
     )
 
     @field_validator("participant")
@@ -60,6 +60,20 @@ class Who(BaseModel):
     def identity(self) -> Identity:
         """Return whom the laboratory means."""
         return Identity(SOURCE, self.participant)
+
+
+class Newcomer(Coming):
+    """Who comes for an occasion that is new, and for which group."""
+
+    group: int | None = Field(default=None, description="The group that is wanted; null for the one whose turn it is.")
+
+
+class Who(Coming):
+    """Who comes, and which time it is."""
+
+    occasion: int = Field(
+        default=1, ge=1, le=MOST_OCCASIONS, description="Which of the participant's sessions it is, from 1."
+    )
 
 
 class Adopt(BaseModel):
@@ -81,7 +95,7 @@ class Adopt(BaseModel):
     )
 
 
-class LabStart(Who):
+class LabStart(Newcomer, Who):
     """Body of `POST /api/lab/session`."""
 
     start_id: str = Field(
@@ -89,7 +103,6 @@ class LabStart(Who):
     )
     study_digest: str = Field(description="Digest of the study in the laboratory; must be that of the one served.")
     consent_digest: str | None = Field(description="Digest of the consent that was shown; null where there is none.")
-    group: int | None = Field(default=None, description="The group that is wanted; null for the one whose turn it is.")
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
         default=Kind.HUMAN, description="human, or simulated to rehearse."
     )
@@ -109,22 +122,29 @@ class LabStart(Who):
 
 @laboratory.get("/api/lab/session")
 def find() -> Response:
-    """The session that somebody has begun on an occasion, or whether there is a place for them; nothing is stored."""
+    """The session that somebody has begun on an occasion; nothing is stored."""
     require_token()
-    try:
-        who = Who.model_validate_strings(request.args.to_dict())
-    except ValidationError as error:
-        raise BadRequest(describe(error, Who)) from None
+    who = _read_query(Who)
     stored = context().store.session_on(context().study, who.identity, who.occasion)
     if stored is None:
-        if context().store.why_full(context().study):
-            raise Conflict(
-                f"The study has no place for {who.participant}: all are taken or under way; raise the quota in "
-                "study.yaml, or release a place with `equipoise assignment release`."
-            )
         raise NotFound
     answers = context().store.answers(stored.plan.session) if sent.needs_answers(stored) else None
     return jsonify(sent.session_json(stored, answers) | _for_the_laboratory(stored))
+
+
+@laboratory.get("/api/lab/place")
+def place() -> Response:
+    """Whether somebody may begin, said before they have read the consent and not after it; nothing is stored."""
+    require_token()
+    who = _read_query(Newcomer)
+    try:
+        context().store.require_place(context().study, who.identity, who.group)
+    except StudyFull:
+        raise Conflict(
+            f"The study has no place for {who.participant}: all are taken or under way; raise the quota in "
+            "study.yaml, or release a place with `equipoise assignment release`."
+        ) from None
+    return jsonify({})
 
 
 @laboratory.post("/api/lab/session")
@@ -163,6 +183,13 @@ def start() -> tuple[Response, int]:
     response = jsonify(session_json(stored) | _for_the_laboratory(stored))
     entry.SESSION_COOKIE.send(response, token, cookie_max_age_s())
     return response, 201 if stored.is_new else 200
+
+
+def _read_query(form: type[Asked]) -> Asked:
+    try:
+        return form.model_validate_strings(request.args.to_dict())
+    except ValidationError as error:
+        raise BadRequest(describe(error, form)) from None
 
 
 def _adopted(adopt: Adopt | None) -> Adopted | None:

@@ -96,6 +96,18 @@ class Desk:
         reply = self._client.get("/api/lab/session", params=who, headers=self._authorization)
         return None if reply.status_code == httpx.codes.NOT_FOUND else OpenSession.model_validate(_accepted(reply))
 
+    def require_place(self, participant: str, group: int | None) -> None:
+        """Refuse somebody who comes now and cannot begin; nothing is stored.
+
+        Raises
+        ------
+        InputError
+            If there is no place, in the group that is wanted, or they have withdrawn.
+        """
+        asked: dict[str, str | int] = {"participant": participant}
+        asked |= {} if group is None else {"group": group}
+        _accepted(self._client.get("/api/lab/place", params=asked, headers=self._authorization))
+
     def start(self, start: dict[str, JsonValue]) -> OpenSession:
         """Begin a session, or go on with one; see `server.laboratory` for what a start says.
 

@@ -216,7 +216,10 @@ class LabSession:
         """Begin the session after consent, or go on with the one that was begun."""
         timeline, texts = self._study.definition.timeline, self._study.texts
         who = self._visitor
-        is_known = who.kind is Kind.HUMAN and self._desk.find(who.participant, who.occasion) is not None
+        is_human = who.kind is Kind.HUMAN
+        is_known = is_human and self._desk.find(who.participant, who.occasion) is not None
+        if is_human and not is_known:
+            self._desk.require_place(who.participant, who.group)
         if not is_known:
             pages = {name: texts[name] for name in timeline.information}
             if timeline.consent is None:

@@ -81,12 +81,22 @@ def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
 
 def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> StudyFull | None:
     """Return what a person who came now would be told, or None if there is a place for them."""
-    groups = read_places(db, study_digest, Kind.HUMAN)
-    if choose_group(groups, recruitment) is not None:
+    if choose_group(read_places(db, study_digest, Kind.HUMAN), recruitment) is not None:
         return None
+    groups = _places_for_newcomers(db, study_digest, recruitment)
+    return None if choose_group(groups, recruitment) is not None else _why_full(groups, recruitment)
+
+
+def require_place(db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None) -> None:
+    """Refuse a person who came now as `reserve` would, and reserve nothing."""
+    _group_of_newcomer(_places_for_newcomers(db, study_digest, recruitment), Kind.HUMAN, recruitment, wanted)
+
+
+def _places_for_newcomers(db: Database, study_digest: str, recruitment: Recruitment) -> list[GroupPlaces]:
+    """Return the places of people in each group as they are once those of whom nothing is heard are released."""
     expired = Counter(group for _, group, _ in _expired(db, study_digest, recruitment))
-    after_release = [replace(group, n_reserved=group.n_reserved - expired[group.group]) for group in groups]
-    return None if choose_group(after_release, recruitment) is not None else _why_full(after_release, recruitment)
+    groups = read_places(db, study_digest, Kind.HUMAN)
+    return [replace(group, n_reserved=group.n_reserved - expired[group.group]) for group in groups]
 
 
 def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted: int | None = None) -> tuple[int, int]:
@@ -102,22 +112,28 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
     if kind is Kind.HUMAN:
         release_expired(log, recruitment)
     groups = read_places(log.db, log.study_digest, kind)
-    if wanted is not None:
-        group = _group_with_room(groups, wanted, kind, recruitment)
-    elif kind is Kind.SIMULATED:
-        # Dealt in turn, and never against a quota: so that a simulation can be repeated.
-        group = min(groups, key=lambda group: (group.n_begun, group.group))
-    else:
-        chosen = choose_group(groups, recruitment)
-        if chosen is None:
-            raise _why_full(groups, recruitment)
-        group = groups[chosen - 1]
+    group = _group_of_newcomer(groups, kind, recruitment, wanted)
     seed = _next_seed(log, kind, group)
     _count(log, kind, group.group, n_begun=1, n_reserved=1)
     asked_for = {} if wanted is None else {"wanted": wanted}
     numbers = _numbers(groups, recruitment)
     log.write("reserved", session, kind=kind, group=group.group, seed=seed, **asked_for, **numbers)
     return group.group, seed
+
+
+def _group_of_newcomer(
+    groups: Sequence[GroupPlaces], kind: Kind, recruitment: Recruitment, wanted: int | None
+) -> GroupPlaces:
+    """Return the group that is wanted, or whose turn it is; refuse if it has no place."""
+    if wanted is not None:
+        return _group_with_room(groups, wanted, kind, recruitment)
+    if kind is Kind.SIMULATED:
+        # Dealt in turn, and never against a quota: so that a simulation can be repeated.
+        return min(groups, key=lambda group: (group.n_begun, group.group))
+    chosen = choose_group(groups, recruitment)
+    if chosen is None:
+        raise _why_full(groups, recruitment)
+    return groups[chosen - 1]
 
 
 def _group_with_room(groups: Sequence[GroupPlaces], wanted: int, kind: Kind, recruitment: Recruitment) -> GroupPlaces:

@@ -74,6 +74,16 @@ class Store(ABC):
         """Return what a person who came now would be told, or None if there is a place for them."""
 
     @abstractmethod
+    def require_place(self, study: Study, identity: Identity, group: int | None) -> None:
+        """Refuse somebody who comes now for an occasion that is new, as `start_session` would; nothing is stored.
+
+        Raises
+        ------
+        StudyFull, Conflict
+            See `start_session`.
+        """
+
+    @abstractmethod
     def find_session(self, token_digest: str) -> StoredSession | None:
         """Return the session that belongs to a token, or None."""
 

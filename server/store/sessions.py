@@ -20,6 +20,7 @@ from server.store.values import (
     ENDED_FOR,
     REGAINED_AFTER,
     Conflict,
+    Identity,
     NotYourSession,
     Place,
     Refusal,
@@ -54,6 +55,14 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
         insert_participant(db, study, participant, start)
     begin(db, study, name, Participant(participant=participant, kind=start.kind), group, seed, start, start.visit)
     return True
+
+
+def require_place(db: Database, study: Study, identity: Identity, group: int | None) -> None:
+    """See `Store.require_place`."""
+    participant = identities.participant_of(db, study.name, identity)
+    if participant is not None:
+        refuse_withdrawn(db, participant)
+    assignment.require_place(db, study.digest, study.definition.recruitment, group)
 
 
 def refuse_withdrawn(db: Database, participant: str) -> None:

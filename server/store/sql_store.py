@@ -81,6 +81,10 @@ class SqlStore(Store):
         with self._reading() as db:
             return assignment.why_full(db, study.digest, study.definition.recruitment)
 
+    def require_place(self, study: Study, identity: Identity, group: int | None) -> None:
+        with self._reading() as db:
+            sessions.require_place(db, study, identity, group)
+
     def find_session(self, token_digest: str) -> StoredSession | None:
         with self._reading() as db:
             stored = self._stored(db, "token_digest", token_digest, self._plans.get(token_digest))

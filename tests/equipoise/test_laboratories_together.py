@@ -15,6 +15,7 @@ from experiment.lab.desk import Desk
 from experiment.lab.session import Outcome
 from experiment.loading import load_study
 from experiment.records import Kind
+from server.store import Release
 from server.store.taken import trials_of
 from tests.equipoise.lab_visits import leaving_at, other_store, rows, sent, server_elsewhere
 
@@ -105,6 +106,24 @@ def test_a_session_that_was_begun_goes_on_whatever_the_server_says(lab, small, e
         assert lab(study, wrap=wrap).outcome is Outcome.COMPLETED
         assert relays[-1].finish()
         assert sorted(row["status"] for row in elsewhere.sessions(study)) == ["active", "completed"]
+
+
+def test_a_place_that_the_server_has_is_there_though_none_is_left_here(lab, small, edit, tmp_path):
+    edit(small / "study.yaml", "\ntimeline:", "\nrecruitment:\n  quota: 1\ntimeline:")
+    study, into = load_study(small), other_store(tmp_path)
+    with server_elsewhere(study, into) as (there, elsewhere):
+        relays = []
+
+        def wrap(desk, store):
+            relays.append(Relay(study, store, desk, there))
+            return relays[-1]
+
+        left = lab(study, leaving_at(3, ["2"]), participant="P01", wrap=wrap)
+        with pytest.raises(InputError, match="no place for P02"):
+            lab(study, participant="P02", wrap=wrap)
+        elsewhere.release_place(left.session.session, Release.RETURN)
+        assert lab(study, participant="P02", wrap=wrap).outcome is Outcome.COMPLETED
+        assert all(relay.finish() for relay in relays)
 
 
 def test_what_was_not_handed_on_at_the_end_is_by_the_same_command(lab, small, tmp_path):

@@ -218,18 +218,28 @@ def test_options_may_stand_before_the_study(small):
     assert "Commands:" in CliRunner().invoke(main, ["lab", "--help"]).stdout
 
 
-def test_nobody_is_asked_for_consent_where_there_is_no_place(lab, small, edit):
-    edit(small / "study.yaml", "\ntimeline:", "\nrecruitment:\n  quota: 1\ntimeline:")
+@pytest.mark.parametrize(
+    ("quota", "who", "why"),
+    [
+        ("quota", {"participant": "P02"}, "The study has no place for P02"),
+        ("quota_per_group", {"participant": "P02", "group": 1}, "Group 1 is full"),
+        ("quota_per_group", {"participant": "P03", "occasion": 2}, "cannot begin it again"),
+    ],
+)
+def test_nobody_is_asked_for_a_consent_that_leads_nowhere(lab, small, edit, quota, who, why):
+    edit(small / "study.yaml", "\ntimeline:", f"\nrecruitment:\n  {quota}: 1\ntimeline:")
     study = load_study(small)
-    lab(study, leaving_at(3, ["2"]))
+    if quota == "quota_per_group":
+        lab(study, leaving_at(3, ["3", "2"]), participant="P03")  # has withdrawn
+    lab(study, leaving_at(3, ["2"]), participant="P01")
     seen = []
 
     def person(stage):
         seen.append(stage.seen[-1])
         return careful(stage)
 
-    with pytest.raises(InputError, match="The study has no place for P02"):
-        lab(study, person, participant="P02")
+    with pytest.raises(InputError, match=why):
+        lab(study, person, **who)
     assert len(seen) == 1 and "Please tell the experimenter" in seen[0]
 
 

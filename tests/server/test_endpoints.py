@@ -73,6 +73,7 @@ ROUTES = [
     Route("GET", "/metrics", "/metrics", needs="token"),
     Route("POST", "/api/lab/session", "/api/lab/session?participant=P01", needs="token"),
     Route("GET", "/api/lab/session", "/api/lab/session?participant=P01", needs="token"),
+    Route("GET", "/api/lab/place", "/api/lab/place?participant=P02", needs="token"),
 ]
 PAGES_WITH_A_FORM = [Route("GET", "/withdraw", "/withdraw"), Route("POST", "/withdraw", "/withdraw")]
 """What a person without JavaScript sees; they have tests of their own."""
@@ -645,7 +646,8 @@ def test_while_the_store_is_away_all_that_needs_it_says_so_and_when_to_try_again
     def away(*_args: object, **_kwargs: object) -> None:
         raise StoreUnavailable("disk I/O error at /secret/place: attempt to write")
 
-    for name in ("find_session", "find_plan", "start_session", "session_on", "why_full", "check", "progress"):
+    asked = "find_session find_plan start_session session_on require_place why_full check progress"
+    for name in asked.split():
         monkeypatch.setattr(store, name, away)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     if route.method == "GET":

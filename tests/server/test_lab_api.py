@@ -66,6 +66,9 @@ class Experimenter:
     def find(self, headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
         return self.http.get(ADDRESS, query_string=who, headers=headers)
 
+    def ask_for_place(self, participant: str = "P01", headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
+        return self.http.get("/api/lab/place", query_string={"participant": participant} | who, headers=headers)
+
     def post(self, address: str, **body: Any) -> TestResponse:
         return self.http.post(address, json=body)
 
@@ -152,6 +155,7 @@ def test_nobody_begins_a_session_of_the_laboratory_without_the_researchers_token
     before = held(any_store)
     assert "Authorization: Bearer" in refused(lab.send(lab.body(), headers), 403)
     assert "Authorization: Bearer" in refused(lab.find(headers, participant="P01"), 403)
+    assert "Authorization: Bearer" in refused(lab.ask_for_place(headers=headers), 403)
     assert held(any_store) == before
 
 
@@ -311,6 +315,28 @@ def test_a_session_is_found_without_anything_being_stored(lab: Experimenter, any
 )  # fmt: skip
 def test_whom_nobody_can_be_is_not_looked_for(lab: Experimenter, who: dict[str, str]) -> None:
     refused(lab.find(**who), 422)
+
+
+@pytest.mark.parametrize("who", [{"participant": ""}, {"occasion": "1"}, {"group": "x"}])
+def test_nobody_asks_for_a_place_that_nobody_could_have(lab: Experimenter, who: dict[str, str]) -> None:
+    refused(lab.ask_for_place(**who), 422)
+
+
+def test_whether_there_is_a_place_is_said_beforehand_as_it_would_be_at_the_start(
+    lab_of: LabOf, any_store: Store
+) -> None:
+    lab = lab_of(quota=2, quota_per_group=1)
+    assert lab.start(group=3).status_code == 201
+    before = held(any_store)
+    assert lab.ask_for_place("P02").status_code == lab.ask_for_place("P02", group="1").status_code == 200
+    assert "Group 3 is full" in refused(lab.ask_for_place("P02", group="3"), 409)
+    assert "no group 4" in refused(lab.ask_for_place("P02", group="4"), 409)
+    assert held(any_store) == before
+    assert lab.start("P02").status_code == 201
+    assert "The study has no place for P03" in refused(lab.ask_for_place("P03"), 409)
+    assert lab.post("/api/withdraw").status_code == 200
+    assert lab.ask_for_place("P03").status_code == 200
+    assert "cannot begin it again" in refused(lab.ask_for_place("P02"), 409)
 
 
 # What is refused
