@@ -16,6 +16,7 @@ from server.researchers import researchers
 from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import Conflict, NotYourSession, Refusal, Store, StoreUnavailable
+from server.web_client import web_client
 from server.withdrawal import withdrawal
 
 LONGEST_MESSAGE = 500
@@ -46,6 +47,7 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)  # type: ignore[method-assign]
     measure(app)
     app.before_request(_read_body)
+    app.register_blueprint(web_client)
     app.register_blueprint(participants)
     app.register_blueprint(laboratory)
     app.register_blueprint(withdrawal)

@@ -27,7 +27,7 @@ ID_PATTERN = re.compile(r"[\x21-\x7e]{1,128}")
 
 def exchange() -> Response:
     """Return a redirection to the plain address, with what the request's address said in a cookie."""
-    response = redirect(url_for("participants.page"), code=303)
+    response = redirect(url_for("web_client.page"), code=303)
     assert isinstance(response, Response)
     coming = _identity_in_address()
     if coming is not None:

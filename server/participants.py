@@ -4,18 +4,15 @@ A session is known by a random token in a signed cookie; the store keeps only th
 anything that is sent, practice feedback apart, which comes after the answer.
 """
 
-import gzip
 import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Literal
 
-from flask import Blueprint, Response, jsonify, render_template, request, send_from_directory
+from flask import Blueprint, Response, jsonify
 from pydantic import BaseModel, ConfigDict, Field
-from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.exceptions import HTTPException
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
@@ -40,7 +37,7 @@ from server.store import (
     Visit,
 )
 
-participants = Blueprint("participants", __name__, template_folder="templates")
+participants = Blueprint("participants", __name__)
 
 MAX_RESPONSES_AT_ONCE = 100
 
@@ -132,51 +129,6 @@ class Nothing(BaseModel):
     """Body of a request that needs to say no more."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-@participants.get("/")
-def page() -> str | Response:
-    """The page that runs the study; what else the address says is taken out of it first."""
-    return entry.exchange() if request.args else render_template("study.html", study=context().study)
-
-
-@participants.get("/static/<path:name>")
-def static(name: str) -> Response:
-    """The web client's bundle."""
-    response = send_from_directory(str(files("experiment.web") / "static"), name, conditional=False)
-    if request.accept_encodings.quality("gzip") > 0:
-        response = _compressed(response)
-    response.vary.add("Accept-Encoding")
-    response.headers["Cache-Control"] = "no-cache"  # ask each time, answered from the cache by ETag
-    response.make_conditional(request)
-    return response
-
-
-def _compressed(plain: Response) -> Response:
-    etag, _ = plain.get_etag()
-    with plain:
-        plain.direct_passthrough = False
-        response = Response(_gzip(plain.get_data()), mimetype=plain.mimetype)
-    response.content_encoding = "gzip"
-    response.set_etag(f"{etag}-gzip")
-    return response
-
-
-@lru_cache(maxsize=8)
-def _gzip(data: bytes) -> bytes:
-    return gzip.compress(data, mtime=0)
-
-
-@participants.get("/study/<digest>.js")
-def plugin(digest: str) -> Response:
-    """A jsPsych plugin of the study, by the digest of its text."""
-    study = context().study
-    for plugin in study.definition.plugins.values():
-        if sent.digest_of(study.texts[plugin.file]) == digest:
-            response = Response(study.texts[plugin.file], mimetype="text/javascript")
-            response.headers["Cache-Control"] = "max-age=31536000, immutable"
-            return response
-    raise NotFound
 
 
 @participants.get("/api/study")
