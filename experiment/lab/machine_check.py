@@ -120,8 +120,8 @@ def synchronisation_finding(refresh: Refresh) -> Finding:
         "bad",
         found,
         "switch on vertical synchronisation (vsync) for this program in the graphics driver, use the manufacturer's "
-        "driver, switch off variable refresh and desktop effects, let one screen alone be on, do not work from afar; "
-        "until then fixations are paced by the clock, and may be off by a frame.",
+        "driver, switch off triple buffering, variable refresh and desktop effects, let one screen alone be on, do not "
+        "work from afar; until then fixations are paced by the clock, and may be off by a frame.",
     )
 
 

@@ -14,12 +14,15 @@ N_PLAIN_FLIPS = 60
 N_BUSY_FLIPS = 60
 BUSY_SHARES = tuple((7 * n % 15) / 20 for n in range(15))
 """How long the program works before each busy flip, in frames: 0 to 0.7, in a mixed order that is always the same."""
+RESTS = tuple(1.25 + (7 * n % 20) * 1.5 / 20 for n in range(20))
+"""How long nothing is flipped before each rested flip, in frames: 1.25 to 2.75, in a mixed order."""
 FRAME_RANGE_MS = (2.0, 50.0)
 """From 500 Hz to 20 Hz; no laboratory's screen is faster or slower."""
 REGULAR = 0.1
 """An interval is one frame if it differs from the frame by at most this share of it (or by half a millisecond)."""
 SHARE_OF_PLAIN = 0.95
 SHARE_OF_BUSY = 0.9
+SHARE_OF_RESTED = 0.75
 SAME_UNDER_WORK = 0.02
 NEAR_NOMINAL = 0.03
 
@@ -45,7 +48,9 @@ class Refresh:
         return 1000 / (self.measured_hz if self.is_synchronised else self.nominal_hz or COMMON_HZ)
 
 
-def judge_refresh(plain_ms: Sequence[float], busy_ms: Sequence[float], nominal_hz: float | None) -> Refresh:
+def judge_refresh(
+    plain_ms: Sequence[float], busy_ms: Sequence[float], rested_ms: Sequence[float], nominal_hz: float | None
+) -> Refresh:
     """Judge from intervals between flips whether flips wait for the screen.
 
     They do if all of this holds; else time must be taken from the clock.
@@ -55,24 +60,29 @@ def judge_refresh(plain_ms: Sequence[float], busy_ms: Sequence[float], nominal_h
     - Of the intervals of busy flips, before each of which the program worked for 0 to 70 % of a frame, at least 90 %
       are one frame still, and their median is the same within 2 %. Flips that do not wait take as much longer as the
       work lasts; this finds out the ones that are regular merely because drawing takes the same time each time.
+    - Of the intervals between the first two flips after a rest of more than a frame at least 75 % are one frame. A
+      driver that queues pictures (triple buffering, a compositor) takes the first ones at once, a frame or more before
+      they are seen; in a row, its flips are as regular as others. Each trial begins after a rest.
     - The median is within 3 % of the screen's nominal interval, if that is known.
 
     Parameters
     ----------
     plain_ms, busy_ms
         Intervals between flips in a row, without and with work before each, in ms.
+    rested_ms
+        Intervals between the first two flips after a rest.
     nominal_hz
         What the screen's mode says.
     """
     frame_ms = statistics.median(plain_ms)
     single_ms = [interval_ms for interval_ms in plain_ms if _is_frame(interval_ms, frame_ms)]
-    objection = _objection(plain_ms, busy_ms, frame_ms, nominal_hz)
+    objection = _objection(plain_ms, busy_ms, rested_ms, frame_ms, nominal_hz)
     return Refresh(
         nominal_hz=nominal_hz,
         measured_hz=1000 / frame_ms,
         jitter_ms=statistics.pstdev(single_ms),
         is_synchronised=objection is None,
-        reason=objection or "flips come at regular intervals, however long the program works between them",
+        reason=objection or "flips come at regular intervals, however long the program works or rests between them",
     )
 
 
@@ -81,26 +91,36 @@ def n_dropped(intervals_ms: Sequence[float], frame_ms: float) -> int:
     return sum(round(each) - 1 for each in (ms / frame_ms for ms in intervals_ms) if each > 1.5)
 
 
+def _share_of_frames(intervals_ms: Sequence[float], frame_ms: float) -> float:
+    return sum(_is_frame(interval_ms, frame_ms) for interval_ms in intervals_ms) / len(intervals_ms)
+
+
 def _is_frame(interval_ms: float, frame_ms: float) -> bool:
     return abs(interval_ms - frame_ms) <= max(REGULAR * frame_ms, 0.5)
 
 
 def _objection(
-    plain_ms: Sequence[float], busy_ms: Sequence[float], frame_ms: float, nominal_hz: float | None
+    plain_ms: Sequence[float],
+    busy_ms: Sequence[float],
+    rested_ms: Sequence[float],
+    frame_ms: float,
+    nominal_hz: float | None,
 ) -> str | None:
     shortest_ms, longest_ms = FRAME_RANGE_MS
     if not shortest_ms <= frame_ms <= longest_ms:
         return f"flips come every {frame_ms:.2f} ms, as no screen does"
-    share = sum(_is_frame(interval_ms, frame_ms) for interval_ms in plain_ms) / len(plain_ms)
+    share = _share_of_frames(plain_ms, frame_ms)
     if share < SHARE_OF_PLAIN:
         return f"only {share:.0%} of the intervals between flips are one frame of {frame_ms:.2f} ms"
     busy_frame_ms = statistics.median(busy_ms)
-    share = sum(_is_frame(interval_ms, frame_ms) for interval_ms in busy_ms) / len(busy_ms)
-    if share < SHARE_OF_BUSY or abs(busy_frame_ms - frame_ms) > SAME_UNDER_WORK * frame_ms:
+    is_same_under_work = abs(busy_frame_ms - frame_ms) <= SAME_UNDER_WORK * frame_ms
+    if _share_of_frames(busy_ms, frame_ms) < SHARE_OF_BUSY or not is_same_under_work:
         return (
             f"flips take longer when the program works between them ({busy_frame_ms:.2f} ms instead of "
             f"{frame_ms:.2f} ms), so they do not wait for the screen"
         )
+    if _share_of_frames(rested_ms, frame_ms) < SHARE_OF_RESTED:
+        return "after a rest, flips return before the picture is on the screen, as the driver puts it into a queue"
     if nominal_hz is not None and abs(1000 / frame_ms - nominal_hz) > NEAR_NOMINAL * nominal_hz:
         return f"flips come at {1000 / frame_ms:.1f} Hz, but the screen's mode says {nominal_hz:.1f} Hz"
     return None

@@ -21,7 +21,7 @@ from pyglet import gl
 
 from batteries.errors import InputError
 from experiment.lab.pictures.colours import PAPER
-from experiment.lab.refresh import BUSY_SHARES, N_BUSY_FLIPS, N_PLAIN_FLIPS, Refresh, judge_refresh
+from experiment.lab.refresh import BUSY_SHARES, N_BUSY_FLIPS, N_PLAIN_FLIPS, RESTS, Refresh, judge_refresh
 from experiment.lab.screens import find_screen, nominal_hz
 from experiment.lab.stamps import intervals_ms, wait_until
 
@@ -204,6 +204,15 @@ class LabWindow:
             stamps_ns.append(self.flip())
         return intervals_ms(stamps_ns)
 
+    def rested_intervals_ms(self, rests_ms: list[float]) -> list[float]:
+        """Flip twice after each rest, and return the intervals between these two flips."""
+        intervals = []
+        for rest_ms in rests_ms:
+            wait_until(time.perf_counter_ns() + round(rest_ms * 1e6))
+            intervals += self.flip_intervals_ms([0.0])
+            self.flip()  # so that the next rest begins with a flip that waited
+        return intervals
+
     def dispatch_events(self) -> None:
         """Take in what the operating system has for the window: clicks, keys, and that it is still there."""
         self._handle.dispatch_events()
@@ -259,7 +268,8 @@ class LabWindow:
             frame_ms = statistics.median(plain_ms)
             shares = islice(cycle(BUSY_SHARES), N_BUSY_FLIPS)
             busy_ms = self.flip_intervals_ms([share * frame_ms for share in shares])
-            self.refresh = judge_refresh(plain_ms, busy_ms, nominal)
+            rested_ms = self.rested_intervals_ms([rest * frame_ms for rest in RESTS])
+            self.refresh = judge_refresh(plain_ms, busy_ms, rested_ms, nominal)
             self.flip_ms = min(frame_ms, self.frame_ms / 2)
             if self.refresh.is_synchronised:
                 return

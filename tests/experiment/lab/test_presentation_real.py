@@ -35,6 +35,14 @@ def test_the_windows_own_events_are_nearly_as_exact(screen):
     assert abs(timing.rt_error_ms) < 5
 
 
+@pytest.mark.parametrize("n_queued", [1, 2])
+def test_a_driver_that_puts_pictures_into_a_queue_is_found_out(screen, n_queued):
+    with screen.start("waiting", "60", "1", str(n_queued)) as program:
+        found = program.told()
+    assert "queue" in found["refresh"]["reason"]
+    assert found["pacing"] == "clock"
+
+
 @pytest.mark.parametrize("hz", [30, 60])
 def test_where_flips_wait_for_the_screen_it_is_seen_and_fixations_are_counted_in_frames(screen, hz):
     for _ in range(N_MEASUREMENTS):
@@ -42,7 +50,10 @@ def test_where_flips_wait_for_the_screen_it_is_seen_and_fixations_are_counted_in
             found = program.told()
         if found["refresh"]["is_synchronised"]:
             break
-    assert found["refresh"]["reason"] == "flips come at regular intervals, however long the program works between them"
+    assert (
+        found["refresh"]["reason"]
+        == "flips come at regular intervals, however long the program works or rests between them"
+    )
     assert found["refresh"]["measured_hz"] == pytest.approx(hz, rel=0.02)
     assert found["pacing"] == "frames"
     n_frames = hz // 5

@@ -14,12 +14,18 @@ def waiting(n=60, frame_ms=FRAME_MS, jitter_ms=0.2, dropped=()):
     return [frame_ms * (2 if k in dropped else 1) + noise.uniform(-jitter_ms, jitter_ms) for k in range(n)]
 
 
+def queued(n_queued, n=20):
+    """The first flips after a rest return at once, or at the screen's next frame."""
+    noise = random.Random(n_queued)
+    return [noise.uniform(0.3, FRAME_MS) if n_queued == 1 else 0.4 for _ in range(n)]
+
+
 def not_waiting(flip_ms, busy):
     return [flip_ms * (1 + (BUSY_SHARES[k % len(BUSY_SHARES)] if busy else 0)) for k in range(60)]
 
 
 def test_flips_that_come_at_the_screens_rate_however_long_the_program_works_wait_for_it():
-    refresh = judge_refresh(waiting(), waiting(), nominal_hz=60)
+    refresh = judge_refresh(waiting(), waiting(), waiting(20), nominal_hz=60)
     assert refresh.is_synchronised
     assert refresh.frame_ms == pytest.approx(FRAME_MS, abs=0.1)
     assert refresh.measured_hz == pytest.approx(60, abs=0.3)
@@ -27,11 +33,14 @@ def test_flips_that_come_at_the_screens_rate_however_long_the_program_works_wait
 
 
 def test_a_screen_that_does_not_tell_its_rate_can_be_waited_for_all_the_same():
-    assert judge_refresh(waiting(frame_ms=1000 / 144), waiting(frame_ms=1000 / 144), nominal_hz=None).is_synchronised
+    intervals_ms = waiting(frame_ms=1000 / 144)
+    assert judge_refresh(intervals_ms, intervals_ms, intervals_ms, nominal_hz=None).is_synchronised
 
 
 def test_a_frame_dropped_now_and_then_does_not_change_the_verdict():
-    assert judge_refresh(waiting(dropped={7, 30}), waiting(dropped={12}), nominal_hz=60).is_synchronised
+    assert judge_refresh(
+        waiting(dropped={7, 30}), waiting(dropped={12}), waiting(20, dropped={3, 4}), nominal_hz=60
+    ).is_synchronised
 
 
 @pytest.mark.parametrize(
@@ -48,15 +57,22 @@ def test_a_frame_dropped_now_and_then_does_not_change_the_verdict():
     ids=["at once", "too slow", "regular by chance", "regular at 60 Hz by chance", "jitter", "drops", "other rate"],
 )
 def test_other_flips_do_not_wait_for_it_and_it_is_said_why(plain_ms, busy_ms, nominal_hz, reason):
-    refresh = judge_refresh(plain_ms, busy_ms, nominal_hz)
+    refresh = judge_refresh(plain_ms, busy_ms, plain_ms, nominal_hz)
     assert not refresh.is_synchronised
     assert reason in refresh.reason
 
 
+@pytest.mark.parametrize("n_queued", [1, 2])
+def test_flips_that_a_driver_takes_into_a_queue_do_not_wait_though_they_are_regular_in_a_row(n_queued):
+    refresh = judge_refresh(waiting(), waiting(), queued(n_queued), nominal_hz=60)
+    assert not refresh.is_synchronised
+    assert "queue" in refresh.reason
+
+
 def test_where_flips_do_not_wait_a_frame_is_what_it_should_be_and_not_what_was_measured():
     at_once = not_waiting(0.6, busy=False)
-    assert judge_refresh(at_once, at_once, nominal_hz=144).frame_ms == pytest.approx(1000 / 144)
-    assert judge_refresh(at_once, at_once, nominal_hz=None).frame_ms == pytest.approx(FRAME_MS)
+    assert judge_refresh(at_once, at_once, at_once, nominal_hz=144).frame_ms == pytest.approx(1000 / 144)
+    assert judge_refresh(at_once, at_once, at_once, nominal_hz=None).frame_ms == pytest.approx(FRAME_MS)
 
 
 def test_dropped_frames_are_those_beyond_the_first_of_an_interval():

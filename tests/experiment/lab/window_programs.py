@@ -117,14 +117,16 @@ def presentation():
         tell({"onsets": outcome, "called": called, "now": time.time()})
 
 
-def waiting(hz, n_trials):
-    """Present in a window whose flips wait for a screen that is made up."""
+def waiting(hz, n_trials, n_queued=0):
+    """Present in a window whose flips wait for a screen that is made up, behind a queue of so many pictures."""
     frame_ns = round(1e9 / float(hz))
     swap = PygletBackend.swapBuffers
+    shown_ns = [0]
 
     def swap_and_wait(self, flipThisFrame=True):
         swap(self, flipThisFrame)
-        wait_until((time.perf_counter_ns() // frame_ns + 1) * frame_ns)
+        shown_ns[0] = (max(time.perf_counter_ns(), shown_ns[0]) // frame_ns + 1) * frame_ns
+        wait_until(shown_ns[0] - int(n_queued) * frame_ns)
 
     PygletBackend.swapBuffers = swap_and_wait
     with LabWindow() as window:
