@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import psychopy.core
 from psychopy import event, logging
 
-from experiment.lab.keyboard_backends import Backend, best_backend, letters_by_ptb_code
+from experiment.lab.keyboard_backends import Backend, letters_by_ptb_code, ptb_obstacle
 from experiment.lab.pictures.picture import Region
 
 if TYPE_CHECKING:
@@ -75,7 +75,16 @@ class Inputs:
         An open window.
     backend
         How keys are read; None for the best that can be used here.
+
+    Raises
+    ------
+    OSError
+        If psychtoolbox is wanted and cannot open the keyboard.
     """
+
+    backend: Backend
+    obstacle: str | None
+    """Why psychtoolbox does not read the keys; None if it does, or if another way was wanted."""
 
     def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
         self._window = window
@@ -86,8 +95,9 @@ class Inputs:
         """How often the window has lost the focus since `clear`."""
         self._away_since_ns: int | None = None
         self._was_away = (0, 0)
-        self.backend: Backend = backend or best_backend()
-        self._read_keys = _PtbKeys() if self.backend == "ptb" else _event_keys
+        self.obstacle = None if backend else ptb_obstacle()
+        self._read_keys = _event_keys if backend == "event" or self.obstacle else self._opened_keys(backend)
+        self.backend = "event" if self._read_keys is _event_keys else "ptb"
         window.listen(on_mouse_press=self._clicked, on_text=self._has_typed, on_close=self._closed)
         window.listen(on_deactivate=self._lost_focus, on_activate=self._has_focus)
 
@@ -106,15 +116,23 @@ class Inputs:
         window.call_on_flip(self.reset)
 
     def take_early(self, keys: Collection[str], regions: Sequence[Region] = ()) -> int:
-        """Forget what was pressed between `clear` and the zero, and return how much of it would have counted."""
+        """Forget what was pressed between `clear` and the zero, and return how much of it would have counted.
+
+        To be called at once after the flip of the zero: while a flip waits for the screen nobody listens, and what has
+        no stamp of its own is only heard now, though it was pressed before.
+        """
         self._listen()
-        early = [each for each in self._heard if self._since_zero_ms(each.at_ns) < 0 and each.name != ESCAPE]
+        early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
         self._heard = [each for each in self._heard if each not in early]
         answers = [region for region in regions if region.name != ESCAPE]
         return sum(
             each.name in keys if each.place_px is None else region_at(each.place_px, answers) is not None
             for each in early
         )
+
+    def _is_early(self, each: _Stamped) -> bool:
+        has_own_stamp = self.backend == "ptb" and each.input == "key"
+        return not has_own_stamp or self._since_zero_ms(each.at_ns) < 0
 
     def poll_ms(self, n_polls: int) -> float:
         """Return how much time is between two looks at the keyboard, the mean of so many; what was pressed is lost."""
@@ -194,6 +212,15 @@ class Inputs:
         if self.backend == "ptb":
             time.sleep(PTB_PAUSE_S)
 
+    def _opened_keys(self, backend: Backend | None) -> Callable[[], list[_Stamped]]:
+        try:
+            return _PtbKeys()
+        except OSError as error:
+            if backend == "ptb":
+                raise
+            self.obstacle = f"psychtoolbox cannot open the keyboard ({error})"
+            return _event_keys
+
     def _listen(self) -> None:
         self._hear([key for key in self._read_keys() if self._is_for_us(key)])
 
@@ -260,12 +287,21 @@ class _PtbKeys:
 
     PsychoPy's `getKeys` is not asked, as it loses a press that was over before anybody asked, such as the short pulses
     of response boxes.
+
+    Raises
+    ------
+    OSError
+        If the keyboard cannot be opened.
     """
 
     def __init__(self) -> None:
+        from psychopy.hardware.exceptions import ManagedDeviceError  # noqa: PLC0415 - it loads much
         from psychopy.hardware.keyboard import Keyboard  # noqa: PLC0415 - it starts psychtoolbox
 
-        self._device: Any = Keyboard(backend="ptb").device
+        try:
+            self._device: Any = Keyboard(backend="ptb").device
+        except (Exception, ManagedDeviceError) as error:  # the second is no Exception
+            raise OSError(str(error)) from error
         self._letters = letters_by_ptb_code()
         self._held: dict[int, Any] = {}
 

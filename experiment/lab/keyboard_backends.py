@@ -1,5 +1,6 @@
 """What can read the keyboard on this machine."""
 
+import ctypes
 import os
 import sys
 from typing import Literal
@@ -18,6 +19,8 @@ def ptb_obstacle() -> str | None:
             return "without real-time privileges psychtoolbox may crash on Linux"
         if not os.environ.get("DISPLAY"):
             return "without an X display psychtoolbox crashes on Linux"
+    if sys.platform == "darwin" and not _may_monitor_input():
+        return "macOS does not let this program read the keyboard"
     try:
         from psychtoolbox import hid  # noqa: PLC0415 - may be missing, or lack one of its libraries
 
@@ -34,9 +37,11 @@ def has_real_time_privileges() -> bool:
     return os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] != 0
 
 
-def best_backend() -> Backend:
-    """Return the most exact way to read the keyboard that can be used here."""
-    return "event" if ptb_obstacle() else "ptb"
+def _may_monitor_input() -> bool:
+    """Return whether macOS lets this program read the keyboard; without that psychtoolbox may hear nothing."""
+    listen_to_events, granted = 1, 0  # kIOHIDRequestTypeListenEvent, kIOHIDAccessTypeGranted
+    iokit = ctypes.CDLL("/System/Library/Frameworks/IOKit.framework/IOKit")
+    return bool(iokit.IOHIDCheckAccess(listen_to_events) == granted)
 
 
 def letters_by_ptb_code() -> dict[int, str]:

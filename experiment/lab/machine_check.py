@@ -8,9 +8,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from experiment.lab.keyboard_backends import Backend, has_real_time_privileges, ptb_obstacle
+from experiment.lab.keyboard_backends import Backend, has_real_time_privileges
+from experiment.lab.pictures.fonts import font_for
+from experiment.lab.pictures.message import message
+from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.refresh import Refresh, n_dropped
 from experiment.lab.stamps import intervals_ms
+from experiment.texts import ENGLISH
 
 if TYPE_CHECKING:
     from experiment.lab.inputs import Inputs
@@ -21,6 +25,8 @@ Verdict = Literal["good", "warning", "bad"]
 LEAST_SIZE_PX = (1024, 768)
 N_FLIPS = 300
 N_POLLS = 500
+N_CLOCK_STEPS = 200
+KEY_PATIENCE_S = 15
 MAX_JITTER_MS = 1.0
 MAX_POLL_MS = 1.0
 MAX_CLOCK_STEP_US = 100.0
@@ -53,7 +59,7 @@ def check_machine(
     missing_glyphs: Collection[str] | None = None,
     least_size_px: tuple[int, int] = LEAST_SIZE_PX,
 ) -> list[Finding]:
-    """Look at a machine; takes as long as 300 frames and a little more.
+    """Look at a machine; takes as long as 300 frames, and until a key is pressed.
 
     Parameters
     ----------
@@ -68,7 +74,7 @@ def check_machine(
         screen_finding(window.size_px, least_size_px, window.full_screen),
         synchronisation_finding(window.refresh),
         frames_finding(window.refresh, window.flip_intervals_ms([0.0] * N_FLIPS)),
-        keyboard_finding(inputs.backend, ptb_obstacle(), inputs.poll_ms(N_POLLS)),
+        keyboard_finding(inputs.backend, inputs.obstacle, inputs.poll_ms(N_POLLS), _key_pressed(window, inputs)),
         clock_finding(_clock_steps_us()),
         privileges_finding(),
         *([] if missing_glyphs is None else [glyphs_finding(missing_glyphs)]),
@@ -144,18 +150,26 @@ def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> Finding:
     )
 
 
-def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float) -> Finding:
-    """Judge how keys are read, as far as can be known without somebody who presses them."""
-    asked = f"asked every {poll_ms:.2f} ms"
+def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key: str | None) -> Finding:
+    """Judge how keys are read, and whether the one that was asked for was heard (`key`, None if there was none)."""
+    found = f"the window's own events, as {obstacle or 'was wanted'}; presses are stamped when the system hands them on"
     if backend == "ptb":
-        return Finding("Keyboard", "good", f"psychtoolbox, which stamps presses in a thread of its own; {asked}")
-    return Finding(
-        "Keyboard",
-        "warning" if poll_ms <= MAX_POLL_MS else "bad",
-        f"the window's own events, as {obstacle or 'was wanted'}; presses are stamped when the system hands them on, "
-        f"{asked}",
-        _keyboard_advice(),
-    )
+        found = "psychtoolbox, which stamps presses in a thread of its own"
+    found += f", asked every {poll_ms:.2f} ms"
+    if key is None:
+        again = (
+            "begin the check again and press a key when it asks for one; if that was done, see that the keyboard is "
+        )
+        return Finding(
+            "Keyboard",
+            "bad",
+            f"{found}; no key was heard in {KEY_PATIENCE_S} s",
+            f"{again}plugged in{'; then ' + MAC_PRIVILEGES if sys.platform == 'darwin' else '.'}",
+        )
+    found += f"; heard the key `{key}`"
+    if backend == "ptb":
+        return Finding("Keyboard", "good", found)
+    return Finding("Keyboard", "warning" if poll_ms <= MAX_POLL_MS else "bad", found, _keyboard_advice())
 
 
 def clock_finding(steps_us: Sequence[float]) -> Finding:
@@ -205,8 +219,23 @@ def _keyboard_advice() -> str:
     return "install psychtoolbox with: pip install psychtoolbox"
 
 
+def _key_pressed(window: "LabWindow", inputs: "Inputs") -> str | None:
+    """Ask for a key, and return its name; only a press shows that one is heard."""
+    asked = (
+        "Press a key, of the keyboard or the response box that participants use.",
+        f"The check goes on by itself after {KEY_PATIENCE_S} seconds.",
+    )
+    picture = message(Sheet(window.size_px, font_for(asked), ENGLISH), "Laboratory check", asked)
+    inputs.clear()
+    inputs.reset(window.show(window.prepare(picture.image)))
+    press = inputs.wait(until_ms=1000 * KEY_PATIENCE_S)
+    return press.name if press else None
+
+
 def _clock_steps_us() -> list[float]:
-    stamps_ns = {time.perf_counter_ns() for _ in range(10_000)}
+    stamps_ns: set[int] = set()
+    while len(stamps_ns) < N_CLOCK_STEPS:
+        stamps_ns.add(time.perf_counter_ns())
     steps_us = sorted(1000 * step_ms for step_ms in intervals_ms(sorted(stamps_ns)))
     return steps_us[: int(0.99 * len(steps_us))]  # the rest are interruptions, not the clock
 

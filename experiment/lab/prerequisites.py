@@ -1,13 +1,20 @@
 """What must be there before PsychoPy is imported, since its import fails with a traceback where it is not."""
 
+import ctypes
+import platform
 import sys
 from importlib.util import find_spec
 
 from batteries.errors import InputError
 
+OLDEST_MACOS = 14
+"""PsychoPy waits in each flip for a call that older ones never make (`displayLinkWithTarget:selector:`)."""
+
 
 def require_psychopy() -> None:
     """See that PsychoPy is installed and that there is a display. Call this before importing `window` or `inputs`.
+
+    On Windows, pixels are the screen's own from now on.
 
     Raises
     ------
@@ -15,9 +22,14 @@ def require_psychopy() -> None:
         If not; it says how to mend it.
     """
     if find_spec("psychopy") is None:
+        raise InputError(f"PsychoPy is not installed here, and a laboratory needs it; {_how_to_install()}")
+    if sys.platform == "darwin" and int(platform.mac_ver()[0].partition(".")[0]) < OLDEST_MACOS:
         raise InputError(
-            "PsychoPy is not installed here, and a laboratory needs it; install it with: pip install 'equipoise[lab]'"
+            f"This is macOS {platform.mac_ver()[0]}, and PsychoPy's window would stand still for ever before macOS "
+            f"{OLDEST_MACOS}; update macOS."
         )
+    if sys.platform == "win32":
+        _count_real_pixels()
     try:
         import psychopy  # noqa: F401, PLC0415 - for what its import does
     except Exception as error:  # it writes into the home folder, and loads libraries of the system
@@ -30,6 +42,23 @@ def require_psychopy() -> None:
             "There is no display here; log in at the machine itself, with a desktop that runs X or XWayland, and begin "
             "there."
         )
+
+
+def _how_to_install() -> str:
+    if sys.version_info >= (3, 13):
+        return "it runs on Python 3.11 and 3.12: install Equipoise with its extra `lab` under one of these."
+    if sys.platform == "win32" and sys.version_info >= (3, 12):
+        return (
+            "on Windows one of its libraries has packages up to Python 3.11 only: install Equipoise with its extra "
+            "`lab` under Python 3.11."
+        )
+    return "install it with: pip install 'equipoise[lab]'"
+
+
+def _count_real_pixels() -> None:
+    """Have Windows not enlarge our window where the screen's scale is not 100 %: letters would blur, and flips wait."""
+    per_monitor = 2  # PROCESS_PER_MONITOR_DPI_AWARE
+    ctypes.WinDLL("shcore").SetProcessDpiAwareness(per_monitor)  # type: ignore[attr-defined, unused-ignore]
 
 
 def _x_answers() -> bool:

@@ -44,7 +44,10 @@ class Stage(Protocol):
         """Show the fixation and then the stimulus, whose onset is time zero; nothing pressed before is taken after."""
 
     def take_early(self, picture: Picture, keys: Collection[str]) -> int:
-        """Forget what was pressed during the fixation; return how many of these presses would have been answers."""
+        """Forget what was pressed during the fixation; return how many of these presses would have been answers.
+
+        To be called at once after `fixate`.
+        """
 
     @property
     def n_focus_lost(self) -> int:
@@ -107,8 +110,8 @@ def take_trial(stage: Stage, sheet: Sheet, fixation: Picture, shown: ShownTrial,
     asking = shown.picture(sheet, Showing())
     first = shown.picture(sheet, Showing(is_reading=True)) if timing.reading_ms else asking
     onset = stage.fixate(fixation, first, timing.fixation_ms, shown.trial.phase)
-    notes.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
     n_too_early = stage.take_early(first, keys)
+    notes.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
     if timing.reading_ms:
         while _press(stage, first, keys, timing.reading_ms) is not None:
             n_too_early += 1

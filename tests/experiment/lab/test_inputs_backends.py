@@ -1,6 +1,7 @@
 """Which backend reads the keyboard, and what a click means."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,14 +33,23 @@ def test_without_them_psychtoolbox_is_not_even_loaded_as_it_may_crash(linux_user
     linux_user(1000, 0)
     monkeypatch.setitem(sys.modules, "psychtoolbox", None)
     assert "privileges" in keyboard_backends.ptb_obstacle()
-    assert keyboard_backends.best_backend() == "event"
 
 
 def test_where_psychtoolbox_is_missing_the_windows_events_are_read(linux_user, monkeypatch):
     linux_user(0, 0)
     monkeypatch.setitem(sys.modules, "psychtoolbox", None)
     assert "psychtoolbox cannot be used" in keyboard_backends.ptb_obstacle()
-    assert keyboard_backends.best_backend() == "event"
+
+
+@pytest.mark.parametrize(("access", "may_read"), [(0, True), (1, False), (2, False)])
+def test_where_macos_does_not_let_it_psychtoolbox_is_not_asked_as_it_may_hear_nothing(monkeypatch, access, may_read):
+    iokit = SimpleNamespace(IOHIDCheckAccess=lambda what: access if what == 1 else 0)
+    keyboards = SimpleNamespace(get_keyboard_indices=lambda: [[0]])
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(keyboard_backends.ctypes, "CDLL", lambda path: iokit)
+    monkeypatch.setitem(sys.modules, "psychtoolbox", SimpleNamespace(hid=keyboards))
+    obstacle = keyboard_backends.ptb_obstacle()
+    assert obstacle is None if may_read else "does not let this program read the keyboard" in obstacle
 
 
 def test_without_a_display_psychtoolbox_is_not_asked_as_it_crashes(linux_user, monkeypatch):

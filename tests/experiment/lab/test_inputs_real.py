@@ -133,10 +133,11 @@ def test_what_would_have_been_an_answer_before_the_onset_is_counted_and_forgotte
     heard.clear()
     for key in ("1", "2", "5", "Escape"):
         fingers.press(key)
+    fingers.click(5, 5)
     heard.zero()
+    heard.ask(do="early", keys=["1", "2"], regions=[["all", [0, 0, 100, 100]]])
+    assert heard.press() == {"n": 3}, "two keys and a click; no answer is `5`"
     fingers.press("1")
-    heard.ask(do="early", keys=["1", "2"])
-    assert heard.press() == {"n": 2}, "no answer is `5`, and the last `1` came after the onset"
     heard.ask(keys=["1", "2"])
     assert heard.press()["name"] == "escape"
     heard.ask(keys=["1", "2"])
@@ -244,3 +245,10 @@ def test_letters_are_those_of_the_keyboards_own_layout(make_screen, psychtoolbox
             program.told()
             heard = Heard(program)
             assert [between(heard, fingers, key)[0]["name"] for key in ("a", "q", "1")] == ["a", "q", "1"]
+
+
+def test_a_keyboard_that_psychtoolbox_cannot_open_is_read_by_the_window(screen):
+    with screen.start("unopened") as program:
+        found = program.told()
+    assert found["backend"] == "event"
+    assert found["obstacle"].startswith("psychtoolbox cannot open the keyboard (")

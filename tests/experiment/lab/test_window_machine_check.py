@@ -37,9 +37,11 @@ FRAME_MS = SYNCHRONISED.frame_ms
         (frames_finding(SYNCHRONISED, [FRAME_MS - 3, FRAME_MS + 3] * 150), "warning"),
         (frames_finding(SYNCHRONISED, [FRAME_MS] * 260 + [2 * FRAME_MS] * 20), "bad"),
         (frames_finding(AT_ONCE, [0.6] * 300), "warning"),
-        (keyboard_finding("ptb", None, 0.7), "good"),
-        (keyboard_finding("event", "psychtoolbox finds no keyboard", 0.05), "warning"),
-        (keyboard_finding("event", "psychtoolbox finds no keyboard", 8.0), "bad"),
+        (keyboard_finding("ptb", None, 0.7, "a"), "good"),
+        (keyboard_finding("ptb", None, 0.7, None), "bad"),
+        (keyboard_finding("event", "psychtoolbox finds no keyboard", 0.05, "a"), "warning"),
+        (keyboard_finding("event", "psychtoolbox finds no keyboard", 8.0, "a"), "bad"),
+        (keyboard_finding("event", "psychtoolbox finds no keyboard", 0.05, None), "bad"),
         (clock_finding([0.1, 0.2]), "good"),
         (clock_finding([0.1, 15_600.0]), "bad"),
         (glyphs_finding(()), "good"),
@@ -66,7 +68,23 @@ def test_characters_that_cannot_be_written_are_named():
 )
 def test_the_keyboards_advice_is_for_the_system_at_hand(monkeypatch, platform, backend_advice):
     monkeypatch.setattr(machine_check.sys, "platform", platform)
-    assert backend_advice in keyboard_finding("event", "no", 0.05).advice
+    assert backend_advice in keyboard_finding("event", "no", 0.05, "a").advice
+
+
+def test_a_key_that_was_heard_is_named_and_one_that_was_not_is_asked_for_again(monkeypatch):
+    assert "heard the key `num_3`" in keyboard_finding("ptb", None, 0.7, "num_3").found
+    unheard = keyboard_finding("ptb", None, 0.7, None)
+    assert "no key was heard" in unheard.found and "press a key when it asks for one" in unheard.advice
+    monkeypatch.setattr(machine_check.sys, "platform", "darwin")
+    assert "Input Monitoring" in keyboard_finding("ptb", None, 0.7, None).advice
+
+
+@pytest.mark.parametrize("step_ns", [100, 15_600_000])
+def test_a_clock_of_any_fineness_can_be_looked_at(monkeypatch, step_ns):
+    looks = iter(range(0, 10**12, max(1, step_ns // 10)))
+    monkeypatch.setattr(machine_check.time, "perf_counter_ns", lambda: next(looks) // step_ns * step_ns)
+    finding = clock_finding(machine_check._clock_steps_us())
+    assert finding.verdict == ("good" if step_ns == 100 else "bad")
 
 
 @pytest.mark.parametrize(("platform", "privileged", "verdict"), [

@@ -1,12 +1,15 @@
 """A real window on a virtual screen."""
 
 import json
+import threading
+from contextlib import closing, contextmanager
 
 import pytest
 
 from batteries.errors import InputError
 from experiment.lab import prerequisites
 from experiment.lab.prerequisites import require_psychopy
+from tests.experiment.lab.xvfb import Fingers
 
 
 @pytest.mark.parametrize("size_px", [(1024, 768), (1920, 1080), (3840, 2160)])
@@ -59,9 +62,28 @@ def test_without_a_display_there_is_a_sentence(monkeypatch, display):
         require_psychopy()
 
 
-def test_without_psychopy_there_is_a_sentence(monkeypatch):
+@pytest.mark.parametrize(
+    ("system", "python", "advice"),
+    [
+        ("linux", (3, 12), r"install it with: pip install 'equipoise\[lab\]'"),
+        ("win32", (3, 11), r"install it with: pip install 'equipoise\[lab\]'"),
+        ("win32", (3, 12), r"under Python 3\.11\.$"),
+        ("darwin", (3, 13), r"under one of these\.$"),
+    ],
+)
+def test_without_psychopy_there_is_a_sentence(monkeypatch, system, python, advice):
     monkeypatch.setattr(prerequisites, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"install it with: pip install 'equipoise\[lab\]'"):
+    monkeypatch.setattr(prerequisites.sys, "platform", system)
+    monkeypatch.setattr(prerequisites.sys, "version_info", python)
+    with pytest.raises(InputError, match=advice):
+        require_psychopy()
+
+
+def test_an_old_macos_is_refused_where_the_window_would_stand_still(monkeypatch):
+    monkeypatch.setattr(prerequisites.sys, "platform", "darwin")
+    monkeypatch.setattr(prerequisites.platform, "mac_ver", lambda: ("13.6.1", ("", "", ""), "arm64"))
+    monkeypatch.setattr(prerequisites, "find_spec", lambda name: name)
+    with pytest.raises(InputError, match=r"This is macOS 13\.6\.1.*update macOS"):
         require_psychopy()
 
 
@@ -78,10 +100,29 @@ def test_a_presentation_tells_what_was_achieved(screen):
     assert {onset["onset_source"] for onset in (with_fixation, without)} == {"flip"}
 
 
+@contextmanager
+def pressing_again_and_again(screen, key):
+    is_over = threading.Event()
+
+    def press():
+        with closing(Fingers(screen.display)) as fingers:
+            while not is_over.wait(0.5):
+                fingers.press(key)
+
+    hand = threading.Thread(target=press)
+    hand.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        hand.join()
+
+
 def test_the_machine_check_looks_at_everything(screen):
-    with screen.start("check") as program:
+    with screen.start("check") as program, pressing_again_and_again(screen, "5"):
         findings = {finding["what"]: finding for finding in program.told()}
     assert set(findings) == {"Screen", "Refresh", "Frames", "Keyboard", "Clock", "Precedence", "Fonts", "Sound"}
     assert findings["Screen"]["verdict"] == "good"
+    assert "heard the key `5`" in findings["Keyboard"]["found"]
     assert findings["Refresh"]["verdict"] == findings["Fonts"]["verdict"] == "bad"
     assert all(finding["advice"] for finding in findings.values() if finding["verdict"] == "bad")

@@ -147,6 +147,19 @@ def check():
         tell([asdict(finding) for finding in check_machine(window, Inputs(window), "ش")])
 
 
+def unopened():
+    """Tell how keys are read where psychtoolbox may list the keyboard, but not open it."""
+    from psychtoolbox import hid
+
+    def refuse(*_args, **_kwargs):
+        raise FileNotFoundError("PsychHID: KbQueueCreate")
+
+    hid.Keyboard._create_queue = refuse
+    with LabWindow() as window:
+        heard = Inputs(window)
+        tell({"backend": heard.backend, "obstacle": heard.obstacle})
+
+
 def inputs(backend):
     """Do as the lines on standard input say, and tell what was pressed."""
     with LabWindow() as window:
