@@ -79,28 +79,41 @@ def run(
 
     visitor = Visitor(participant, occasion, group, Kind.SIMULATED if rehearsal else Kind.HUMAN)
     try:
-        visit = run_visit(load_study(study), visitor, Setup(monitor, screen, size_px, trigger), store, server)
+        setup = Setup(monitor, screen, size_px, trigger)
+        visit = run_visit(load_study(study), visitor, setup, store, server, lambda told: click.echo(told, err=True))
     except KeyboardInterrupt:
         raise InputError(
             f"interrupted; what {participant} has answered is stored, and the same command goes on from there."
         ) from None
-    click.echo(_told(visit.outcome, participant))
+    click.echo(_told(visit.outcome, participant, occasion))
     if visit.table is not None:
         click.echo(f"PsychoPy's table is {visit.table}.")
     if visit.problem is not None:
         click.echo(visit.problem, err=True)
-    if visit.waiting_for is not None:
+    again = f"equipoise lab send {study} --server {server}"
+    is_withdrawn = visit.outcome == "withdrawn"
+    if visit.waiting_for is not None and is_withdrawn:
+        why = visit.waiting_for
+        click.echo(f"At the server the answers are NOT deleted yet ({why}). Have that done with: {again}", err=True)
+    elif visit.waiting_for is not None:
         click.echo(
-            f"Not all of it is at the server yet ({visit.waiting_for}); it is safe here. Hand it on with: "
-            f"equipoise lab send {study} --server {server}"
+            f"Not all of it is at the server yet ({visit.waiting_for}); it is safe here. Hand it on with: {again}"
         )
+    if visit.withdrawals_waiting_for is not None:
+        click.echo(
+            f"The server still has answers of somebody who has withdrawn ({visit.withdrawals_waiting_for}). Have them "
+            f"deleted with: {again}",
+            err=True,
+        )
+    sys.exit(bool(visit.withdrawals_waiting_for or (is_withdrawn and visit.waiting_for)))
 
 
-def _told(outcome: str, participant: str) -> str:
+def _told(outcome: str, participant: str, occasion: int) -> str:
+    all_of_them = " of all their sessions" if occasion > 1 else ""
     return {
         "completed": f"{participant} has completed the session.",
         "left": f"{participant} has stopped for now; the same command goes on where it was.",
-        "withdrawn": f"{participant} has left the study, and the answers are deleted.",
+        "withdrawn": f"{participant} has left the study, and the answers{all_of_them} are deleted.",
         "declined": f"{participant} did not agree to take part; nothing was stored.",
         "ended": f"The session of {participant} has ended by the study's own rules.",
     }[outcome]
@@ -149,4 +162,6 @@ def send(study: Path, store: str | None, server: str | None, into: str | None, p
         click.echo(f"Version {version}, not looked at: {n:,}. Hand them on from the folder of that version.", err=True)
     for sentence in handed_on.refused:
         click.echo(f"Not taken, and kept here: {sentence}", err=True)
-    sys.exit(bool(handed_on.refused))
+    if handed_on.problem is not None:
+        click.echo(handed_on.problem, err=True)
+    sys.exit(bool(handed_on.refused or handed_on.problem))

@@ -1,7 +1,7 @@
 """Laboratory sessions on their way to another store: handed on while they are taken, or later, and never twice."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +24,14 @@ PATIENCE_S = 20.0
 """How long a session waits at its end for what is still on its way."""
 
 T = TypeVar("T")
+
+
+def _taken_elsewhere(participant: str, occasion: int) -> InputError:
+    return InputError(
+        f"--participant {participant}: this session was taken at another machine, and its answers are there; if this "
+        "is somebody else, give another code; else go on at that machine, or begin a further session with "
+        f"--session {occasion + 1}."
+    )
 
 
 class WithdrawnThereError(Exception):
@@ -71,12 +79,27 @@ def hand_on(study: Study, taken: TakenSession, desk: Desk, prefix: str = "") -> 
     known = [response for response in taken.responses if response.trial_index < there.next_trial_index]
     new = taken.responses[len(known) :]
     # The last of those that are there goes too: one that was given elsewhere in its place is refused, and so told of.
-    sent = [*known[-1:], *new]
-    for first in range(0, len(sent), AT_ONCE):
-        desk.respond(there.session, sent[first : first + AT_ONCE])
+    _hand_in(taken, [*known[-1:], *new], desk)
     if taken.status is Status.COMPLETED and there.status == "active":
         desk.complete(taken.completed_at)
     return len(new)
+
+
+def _hand_on_news(taken: TakenSession, before: TakenSession, desk: Desk) -> None:
+    """Give what a session has got since to a desk that has it open, and has all that was there before."""
+    if before.demographics is None and taken.demographics is not None:
+        desk.answer_about_person(taken.session, taken.demographics)
+    if taken.status is Status.WITHDRAWN:
+        desk.withdraw()
+        return
+    _hand_in(taken, taken.responses[len(before.responses) :], desk)
+    if taken.status is Status.COMPLETED:
+        desk.complete(taken.completed_at)
+
+
+def _hand_in(taken: TakenSession, responses: Sequence[Response], desk: Desk) -> None:
+    for first in range(0, len(responses), AT_ONCE):
+        desk.respond(taken.session, list(responses[first : first + AT_ONCE]))
 
 
 @dataclass(frozen=True)
@@ -93,6 +116,8 @@ class HandedOn:
     """Sessions of other versions of the study, which were not looked at, by version."""
     refused: tuple[str, ...]
     """Why others are not, a sentence for each; they are kept where they are."""
+    problem: str | None = None
+    """Which file of a withdrawn session could not be deleted here; None if all are."""
 
 
 def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> HandedOn:
@@ -114,6 +139,25 @@ def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> Han
                 refused.append(f"{taken.code}, session {taken.occasion}: {error}")
             advance()
     return HandedOn(len(sessions) - len(refused), n_new, n_withdrawn, others, tuple(refused))
+
+
+def hand_on_withdrawals(study: Study, store: Store, desk: Desk) -> str | None:
+    """Have the answers of all who have withdrawn here deleted at a desk too, where that was cut off at the time.
+
+    Returns
+    -------
+    str or None
+        Why not all are deleted there; None if they are.
+    """
+    with store.snapshot() as db:
+        withdrawn = [taken for taken in taken_sessions(db, study.digest) if taken.status is Status.WITHDRAWN]
+    problem = None
+    for taken in withdrawn:
+        try:
+            hand_on(study, taken, desk)
+        except (httpx.HTTPError, InputError) as error:
+            problem = f"{taken.code}, session {taken.occasion}: {error}"
+    return problem
 
 
 def _start_of(study: Study, taken: TakenSession, prefix: str) -> dict[str, JsonValue]:
@@ -159,6 +203,7 @@ class Relay(Desk):
         self._there = there
         self._session: str | None = None
         self._there_now: TakenSession | None = None
+        """The session as the server has it, if that is known, and open there."""
         self.problem: str | None = None
         """Why something could not be handed on, the last time."""
         self._news = threading.Event()
@@ -168,27 +213,22 @@ class Relay(Desk):
         here = self._here.find(participant, occasion)
         if here is None:
             there = self._reach(lambda: self._there.find(participant, occasion))
-            self._refuse_if_elsewhere(there, 0, participant, occasion)
+            if there is not None and there.next_trial_index > 0:
+                raise _taken_elsewhere(participant, occasion)
             return None
         if here.status == "active":
             there = None
             with suppress(httpx.HTTPError, InputError):  # what was begun goes on without the server, too
                 there = self._there.find(participant, occasion)
-            self._refuse_if_elsewhere(there, here.next_trial_index, participant, occasion)
+            is_same = there is not None and there.session == here.session
+            if there is not None and is_same and there.next_trial_index > here.next_trial_index:
+                raise _taken_elsewhere(participant, occasion)
         else:
             self._hand_on_once(here.session)  # it may have broken off at its end, before all was handed on
         return here
 
     def require_place(self, participant: str, group: int | None) -> None:
         self._reach(lambda: self._there.require_place(participant, group))
-
-    def _refuse_if_elsewhere(self, there: OpenSession | None, n_here: int, participant: str, occasion: int) -> None:
-        """Refuse to go on with a session of which the server has answers that are not here."""
-        if there is not None and there.next_trial_index > n_here:
-            raise InputError(
-                f"--participant {participant}: this session was taken at another machine, and its answers are there; "
-                f"go on at that one, or begin a further session with --session {occasion + 1}."
-            )
 
     def start(self, start: dict[str, JsonValue]) -> OpenSession:
         if self._here.find(str(start["participant"]), int(str(start["occasion"]))) is None:
@@ -204,7 +244,7 @@ class Relay(Desk):
             }
             start = start | {"adopt": adopt, "group": None}
         session = self._here.start(start)
-        self._session = session.session
+        self._session, self._there_now = session.session, None
         self._thread = threading.Thread(target=self._hand_on, args=[self._session], name="equipoise-relay", daemon=True)
         self._thread.start()
         self._news.set()
@@ -235,7 +275,12 @@ class Relay(Desk):
         if self._session is None:
             return True
         self._thread.join(PATIENCE_S)
-        return self._there_now == self._taken(self._session)
+        return not self._thread.is_alive() and self._there_now is not None
+
+    def stop(self) -> None:
+        """Wait for nothing more, as the network's client is closed now; `finish` comes before."""
+        self._is_over = True
+        self._news.set()
 
     def _hand_on(self, session: str) -> None:
         while True:
@@ -247,14 +292,18 @@ class Relay(Desk):
                 return
 
     def _hand_on_once(self, session: str) -> None:
-        taken = self._taken(session)
+        before, self._there_now = self._there_now, None  # after whatever fails, all is looked at anew
         try:
-            hand_on(self._study, taken, self._there)
+            taken = self._taken(session)
+            if before is None:
+                hand_on(self._study, taken, self._there)
+            elif taken != before:
+                _hand_on_news(taken, before, self._there)
             self._there_now = taken
-        except (httpx.HTTPError, InputError) as error:
-            self.problem = str(error)
         except WithdrawnThereError:
             self.problem = "it was withdrawn there"
+        except Exception as error:  # whatever it is, it must not end the session, nor this thread
+            self.problem = str(error)
 
     def _taken(self, session: str) -> TakenSession:
         with self._store.snapshot() as db:

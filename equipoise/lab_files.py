@@ -1,7 +1,9 @@
-"""The files in `data/lab` of a study: for each session PsychoPy's table, the frames, and what was begun.
+"""The files of the laboratory: for each session PsychoPy's table, the frames, and what was begun.
 
-Their names begin as users of PsychoPy expect, with the code, the session and the time, and end with the session's name
-in the store, by which they are found again, whatever the code, the clock or the time zone were.
+They stand in the folder `lab` beside the store, whatever folder of the study a visit comes from; by default that is
+`data/lab` of the study. The frames are in a folder of their own, so that `lab/*.csv` are tables of trials alone. Names
+begin as users of PsychoPy expect, with the code, the session and the time, and end with the session's name in the
+store, by which they are found again, whatever the code, the clock or the time zone were.
 """
 
 import re
@@ -14,16 +16,18 @@ from experiment.lab.psychopy_csv import Heading, date_of, write_psychopy_csv
 from experiment.lab.session import Visitor
 from experiment.records import Kind, LabDevice
 from experiment.study import Study
-from server.store import Store
+from server.store import Store, StoreUnavailable
+from server.store.sqlite import SqliteStore
 from server.store.taken import trials_of, withdrawn_in_laboratory
 
 BEGUN = "_begun.jsonl"
+FRAMES = "_frames.csv"
 
 
 class LabFiles:
     """The files of the session that a participant has now.
 
-    They stand beside the store, which has every answer: what cannot be written to them stops no session.
+    The store has every answer: what cannot be written to them stops no session.
 
     Raises
     ------
@@ -39,9 +43,9 @@ class LabFiles:
         self._notes: Notes | None = None
         self._problem: str | None = None
         self.table: Path | None = None
-        folder = _folder(study)
+        self._folder = folder = lab_folder(study, store)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "frames").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
                 f"{folder}: the files of the laboratory cannot be written there ({error.strerror}); make it a folder "
@@ -55,7 +59,7 @@ class LabFiles:
 
     def notes_of(self, session: OpenSession) -> Notes:
         """Return the notes of a session."""
-        self._notes = Notes(self._path(session, BEGUN), self._path(session, "_frames.csv"))
+        self._notes = Notes(self._path(session, BEGUN), self._path(session, FRAMES))
         return self._notes
 
     def write_table(self, session: OpenSession) -> None:
@@ -68,53 +72,52 @@ class LabFiles:
         try:
             write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
             self._problem = None
-        except OSError as error:  # such as a table that is open in Excel
-            self._problem = f"{self.table}: it could not be written ({error.strerror}); every answer is in the store."
+        except (OSError, StoreUnavailable) as error:  # such as a table that is open in Excel
+            why = getattr(error, "strerror", None) or error
+            self._problem = f"{self.table}: it could not be written ({why}); every answer is in the store."
 
-    def delete(self, session: OpenSession) -> None:
-        """Delete all files of a session, whose answers were withdrawn."""
+    def delete(self, _: OpenSession) -> None:
+        """Delete the files of the session, whose answers were withdrawn, and of the participant's other ones."""
         self.table = None
-        try:
-            _delete(self._study, session.session)
-        except InputError as error:  # the participant has left; the experimenter is told at the end
-            self._problem = str(error)
+        self._problem = delete_withdrawn(self._study, self._store)
 
     def _path(self, session: OpenSession, ending: str) -> Path:
         """Return where a file of a session is, or is to be if there is none of the session yet."""
-        folder, name = _folder(self._study), session.session
-        begun = next(folder.glob(f"*_{name}{BEGUN}"), None)
+        folder = self._folder / "frames" if ending == FRAMES else self._folder
+        begun = next(self._folder.glob(f"*_{session.session}{BEGUN}"), None)
         if begun is not None:
-            return begun.with_name(begun.name.removesuffix(BEGUN) + ending)
+            return folder / (begun.name.removesuffix(BEGUN) + ending)
         who = self._visitor
         code = re.sub(r"[^A-Za-z0-9._-]+", "-", who.participant).lstrip(".") or "participant"
         what = "rehearsal_" if who.kind is Kind.SIMULATED else ""
-        return folder / f"{code}_{who.occasion}_{what}{date_of(session.started_at)}_{name}{ending}"
+        return folder / f"{code}_{who.occasion}_{what}{date_of(session.started_at)}_{session.session}{ending}"
 
 
-def delete_withdrawn(study: Study, store: Store) -> None:
+def lab_folder(study: Study, store: Store) -> Path:
+    """Return the folder of the laboratory's files: beside the store, or the study's if the store is a database."""
+    return (store.path.parent if isinstance(store, SqliteStore) else study.folder / "data") / "lab"
+
+
+def delete_withdrawn(study: Study, store: Store) -> str | None:
     """Delete the files of all sessions whose answers were withdrawn, wherever and whenever that was.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be deleted.
+    Returns
+    -------
+    str or None
+        Which file cannot be deleted, and what to do, for the experimenter; it does not keep the others.
     """
-    with store.snapshot() as db:
-        withdrawn = withdrawn_in_laboratory(db, study.name)
-    for session in withdrawn:
-        _delete(study, session)
-
-
-def _delete(study: Study, session: str) -> None:
-    for path in _folder(study).glob(f"*_{session}*"):
+    try:
+        with store.snapshot() as db:
+            withdrawn = withdrawn_in_laboratory(db, study.name)
+    except StoreUnavailable as error:
+        return f"Files of participants who have withdrawn could not be looked for ({error}); run the command again."
+    problem = None
+    for path in [path for session in withdrawn for path in lab_folder(study, store).rglob(f"*_{session}*")]:
         try:
-            path.unlink()
+            path.unlink(missing_ok=True)
         except OSError as error:
-            raise InputError(
+            problem = (
                 f"{path}: it holds what a participant has withdrawn, and cannot be deleted ({error.strerror}); close "
                 "what has it open, and delete it."
-            ) from None
-
-
-def _folder(study: Study) -> Path:
-    return study.folder / "data" / "lab"
+            )
+    return problem

@@ -1,15 +1,17 @@
 """A study in the laboratory: the server's application in this process, its store, and the files labs expect."""
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+import re
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
 
 from batteries.errors import InputError
-from equipoise.handing_on import HandedOn, Relay, hand_on_all
+from equipoise.handing_on import HandedOn, Relay, hand_on_all, hand_on_withdrawals
 from equipoise.lab_files import LabFiles, delete_withdrawn
 from equipoise.stores import store_of
 from experiment.lab.desk import Desk
@@ -20,8 +22,9 @@ from experiment.lab.session import LabSession, Outcome, Visitor, check_device, c
 from experiment.records import Kind
 from experiment.study import Study
 from server.app import create_app
-from server.secret_files import read_secrets
-from server.serving import secrets_folder, store_location
+from server.laboratory import SOURCE
+from server.secret_files import Secrets
+from server.serving import store_location
 from server.settings import read_settings
 from server.store import Store
 
@@ -54,9 +57,18 @@ class Visit:
     """What could not be written beside the store; None if all could be."""
     waiting_for: str | None
     """Why the server does not have everything yet; None if it has, or there is none."""
+    withdrawals_waiting_for: str | None
+    """Why answers of others who have withdrawn are not deleted at the server yet; None if they are."""
 
 
-def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None, server: str | None) -> Visit:
+def run_visit(
+    study: Study,
+    visitor: Visitor,
+    setup: Setup,
+    location: str | None,
+    server: str | None,
+    tell: Callable[[str], None],
+) -> Visit:
     """Run one visit of a participant in a window of PsychoPy.
 
     Parameters
@@ -71,6 +83,8 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
         The store on this machine; by default the study's own.
     server
         Address of a server to which all is handed on as it comes; None to keep it here.
+    tell
+        Says to the experimenter, before the window opens, what may be a slip in a code.
 
     Raises
     ------
@@ -89,19 +103,54 @@ def run_visit(study: Study, visitor: Visitor, setup: Setup, location: str | None
     opening = opened_stage(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
     with ExitStack() as stack:
         there = stack.enter_context(remote_desk(server)) if server else None
-        desk, store = stack.enter_context(local_desk(study, location))
+        here, store = stack.enter_context(local_desk(study, location))
+        relay = Relay(study, store, here, there) if there else None
+        desk = relay or here
+        if relay is not None:
+            stack.callback(relay.stop)
+        if visitor.kind is Kind.HUMAN:
+            _refuse_beforehand(desk, visitor)
+            _tell_of_slips(study, store, [here, *([there] if there else [])], visitor, tell)
+        withdrawals_waiting_for = hand_on_withdrawals(study, store, there) if there else None
+        problem = delete_withdrawn(study, store)
         stage, sheet = stack.enter_context(opening)
         check_device(study, stage.device)
-        delete_withdrawn(study, store)
         files = LabFiles(study, store, visitor, stage.device)
-        relay = Relay(study, store, desk, there) if there else None
-        session = LabSession(
-            study, relay or desk, stage, sheet, visitor, files.notes_of, files.write_table, files.delete
-        )
+        session = LabSession(study, desk, stage, sheet, visitor, files.notes_of, files.write_table, files.delete)
         outcome = session.run()
         has_all = relay is None or relay.finish()
     waiting_for = None if relay is None or has_all else relay.problem or "it took too long"
-    return Visit(outcome, files.table, files.problem, waiting_for)
+    return Visit(outcome, files.table, files.problem or problem, waiting_for, withdrawals_waiting_for)
+
+
+def _refuse_beforehand(desk: Desk, visitor: Visitor) -> None:
+    """Refuse who cannot begin before the window opens, and not when they have read the consent."""
+    if desk.find(visitor.participant, visitor.occasion) is None:
+        desk.require_place(visitor.participant, visitor.group)
+
+
+def _tell_of_slips(
+    study: Study, store: Store, desks: Sequence[Desk], visitor: Visitor, tell: Callable[[str], None]
+) -> None:
+    """Tell of what looks like a slip in the code, or in the session's number: it would make two people of one."""
+    code, occasion = visitor.participant, visitor.occasion
+    others = {str(one["external_id"]) for one in store.identities(study) if one["source"] == SOURCE}
+    if occasion > 1 and not any(_has_begun(desk, code, occasion - 1) for desk in desks):
+        tell(f"Look at the code: {code} has no session {occasion - 1} here, and this will be session {occasion}.")
+    alike = sorted(other for other in others if _bare(other) == _bare(code))
+    if alike and code not in alike:
+        tell(f"Look at the code: {code} is new here, but there is {' and '.join(alike)}.")
+
+
+def _has_begun(desk: Desk, code: str, occasion: int) -> bool:
+    with suppress(httpx.HTTPError):
+        return desk.find(code, occasion) is not None
+    return False
+
+
+def _bare(code: str) -> str:
+    """Return what is left of a code where people slip: without capitals, zeros before numbers, and signs between."""
+    return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))
 
 
 def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:
@@ -173,14 +222,13 @@ def send_sessions(
         store.register_study(study)
         there = stack.enter_context(remote_desk(server)) if server else stack.enter_context(local_desk(study, into))[0]
         try:
-            return hand_on_all(study, store, there, prefix)
+            handed_on = hand_on_all(study, store, there, prefix)
+            return replace(handed_on, problem=delete_withdrawn(study, store))
         except httpx.HTTPError as error:
             raise InputError(
                 f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
                 "safe here: try again later."
             ) from None
-        finally:
-            delete_withdrawn(study, store)
 
 
 @contextmanager
@@ -188,10 +236,11 @@ def local_desk(study: Study, location: str | None) -> Iterator[tuple[Desk, Store
     """Lend the server's application in this process, and its store."""
     settings = read_settings(store=location)
     with store_of(study, location) as store:
-        secrets = read_secrets(secrets_folder(study, settings))
-        app = create_app(study, store, secrets, settings)
+        # Of this process alone: a token in a file here would be taken for the server's.
+        own = Secrets(secrets.token_urlsafe(), secrets.token_urlsafe())
+        app = create_app(study, store, own, settings)
         with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://laboratory") as client:
-            yield Desk(client, secrets.researcher_token), store
+            yield Desk(client, own.researcher_token), store
 
 
 @contextmanager

@@ -39,4 +39,6 @@ def withdraw(study: Study, code: str | None, named: Named, location: str | None 
             )
         for one in sessions:
             store.withdraw_session(one)
-        delete_withdrawn(study, store)
+        problem = delete_withdrawn(study, store)
+    if problem is not None:
+        raise InputError(f"the answers are deleted, but not all files: {problem}")

@@ -1,5 +1,6 @@
 """What is left of sessions in the laboratory: files, withdrawals, and the analysis."""
 
+import shutil
 import time
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.data import read_trials
-from batteries.errors import InputError
 from equipoise.cli import main
 from equipoise.lab_files import LabFiles, delete_withdrawn
 from equipoise.laboratory import local_desk
@@ -16,6 +16,7 @@ from equipoise.results import analyze_study
 from experiment.lab.session import Outcome, Visitor
 from experiment.loading import load_study
 from experiment.records import Kind
+from server.store.taken import trials_of
 from tests.equipoise.lab_visits import DEVICE, careful, leaving_at, rows, take_on_the_web
 
 
@@ -36,7 +37,7 @@ def test_who_withdraws_later_is_deleted_from_store_and_files_by_the_laboratorys_
     trials = read_trials(study.store_path)
     assert set(trials[trials["session"] != stays.session.session]["status"]) == {"withdrawn"}
     assert set(trials[trials["response"].notna()]["session"]) == {stays.session.session}
-    kept = {path.name.partition("_")[0] for path in (small / "data" / "lab").iterdir()}
+    kept = {path.name.partition("_")[0] for path in (small / "data" / "lab").rglob("*_*")}
     assert kept == {"P1"}
 
 
@@ -80,11 +81,40 @@ def test_a_file_that_cannot_be_deleted_is_told_of_and_keeps_nobody_in_the_study(
     assert leaves.outcome is Outcome.WITHDRAWN
     assert "cannot be deleted (it is open in another program)" in leaves.problem
     with local_desk(study, None) as (_, store):
-        with pytest.raises(InputError, match="close what has it open, and delete it"):
-            delete_withdrawn(study, store)
+        assert "close what has it open, and delete it" in delete_withdrawn(study, store)
+        told = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
+        assert told.exit_code == 2 and "the answers are deleted, but not all files" in told.stderr
         is_open.clear()
-        delete_withdrawn(study, store)
-    assert list((small / "data" / "lab").iterdir()) == []
+        assert delete_withdrawn(study, store) is None
+    assert list((small / "data" / "lab").rglob("*_*")) == []
+
+
+def test_who_withdraws_on_a_further_occasion_leaves_no_file_of_an_earlier_one(lab, small):
+    study = load_study(small)
+    first = lab(study)
+    assert lab(study, leaving_at(3, ["3", "2"]), occasion=2).outcome is Outcome.WITHDRAWN
+    assert not first.table.exists()
+    assert list((small / "data" / "lab").rglob("*_*")) == []
+
+
+def test_the_files_stand_beside_the_store_from_whatever_folder_the_study_comes(lab, small, tmp_path):
+    """An earlier version's folder goes on with what was begun, on the same store."""
+    study, store = load_study(small), tmp_path / "shared" / "equipoise.db"
+    other = shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("data"))
+    first = lab(study, leaving_at(3, ["2"]), store=str(store))
+    second = lab(load_study(other), store=str(store))
+    assert first.table == second.table and first.table.parent == store.parent / "lab"
+    with local_desk(study, str(store)) as (_, opened):
+        attempts = [t["attempt"] for t in trials_of(opened, second.session.session)]
+    assert attempts[:4] == [1, 1, 2, 1]
+
+
+def test_tables_of_trials_stand_apart_from_the_frames(lab, small):
+    study = load_study(small)
+    visit = lab(study)
+    assert list(visit.table.parent.glob("*.csv")) == [visit.table]
+    (frames,) = (visit.table.parent / "frames").glob("*.csv")
+    assert frames.name == f"{visit.table.stem}_frames.csv"
 
 
 def test_the_table_of_a_rehearsal_says_that_it_is_one(lab, small):
