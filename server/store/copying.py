@@ -83,7 +83,7 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
             target.close()
         _sync(aside)
         aside.rename(path)
-        _sync(path.parent)
+        _sync_names(path.parent)
     except (OSError, StoreUnavailable) as error:
         raise InputError(f"{path}: the backup cannot be written ({error}); name another place.") from None
     finally:
@@ -94,8 +94,16 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
 
 
 def _sync(path: Path) -> None:
-    """Have a file, or the names in a folder, written to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    """Have a file written to the disk."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_names(folder: Path) -> None:
+    """Have the names in a folder written to the disk; Windows cannot be asked to."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from contextlib import closing
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from sqlite_utils import Database
 
@@ -49,6 +49,7 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
 
 def migrate(path: Path) -> None:
     """Bring the file's schema up to date; refuse, untouched, what is no store or comes from a newer version."""
+    refuse_network(path.absolute())
     try:
         if path.exists() and path.stat().st_size > 0:
             refuse_strange(path, "mode=ro")
@@ -68,6 +69,15 @@ def migrate(path: Path) -> None:
             f"{path}: this file is not a store, or is damaged ({error}); if it is your data, restore it from a backup, "
             "otherwise move it away."
         ) from None
+
+
+def refuse_network(path: PurePath) -> None:
+    r"""Refuse a store in a network's folder, as Windows names it (`\\server\share`): SQLite cannot lock it safely."""
+    if path.drive.startswith("\\\\"):
+        raise InputError(
+            f"{path}: a store in a folder of the network can be damaged when two programs use it; put the study on a "
+            "disk of this machine, name a file there with --store, or use a PostgreSQL database."
+        )
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:

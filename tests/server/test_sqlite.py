@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from batteries.errors import InputError
 from experiment.study import Study
 from server.store import Identity, Release, SqliteStore, StoreUnavailable, opening
 from server.store.copying import back_up
-from server.store.opening import connect
+from server.store.opening import connect, refuse_network
 from tests.server.stores import (
     Person,
     at_once,
@@ -94,6 +94,12 @@ def test_the_file_is_in_wal_mode_and_every_commit_is_synced(store: SqliteStore, 
         assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
         assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
     connection.close()
+
+
+def test_a_folder_of_a_windows_network_is_refused_with_what_to_do() -> None:
+    refuse_network(PureWindowsPath(r"C:\studies\stories\data\equipoise.db"))
+    with pytest.raises(InputError, match="put the study on a disk of this machine"):
+        refuse_network(PureWindowsPath(r"\\lab\studies\stories\data\equipoise.db"))
 
 
 def test_the_answers_are_for_their_owners_eyes(store: SqliteStore) -> None:
