@@ -32,6 +32,7 @@ from server.participants import Answers, Start, participants
 from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
+from server.web_client import web_client
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -291,7 +292,7 @@ def test_every_file_and_column_of_an_analysis_is_documented(store_with_runs: Stu
 
 def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     app = Flask("server", static_folder=None)
-    for blueprint in (participants, laboratory, operations):
+    for blueprint in (web_client, participants, laboratory, operations):
         app.register_blueprint(blueprint)
     page = DOCS / "reference" / "http-api.md"
     served = {
