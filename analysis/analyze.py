@@ -30,6 +30,7 @@ from analysis.study_figures import study_figures
 from analysis.study_measures import study_measures
 from analysis.study_notes import study_notes, where_they_went
 from analysis.study_rows import plan_for, study_rows
+from analysis.study_versions import has_several_versions, study_versions
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 
@@ -109,6 +110,8 @@ def analyze(
     by_factor = {factor: accuracy(exclusions.trials, [factor], plan) for factor in by}
     names = {factor: f"accuracy_by_{_file_name(factor, by)}" for factor in by}
     tables = _tables(exclusions, plan) | sensitivity(trials, plan, exclusions)
+    if has_several_versions(trials):
+        tables["study_versions"] = study_versions(exclusions.trials)
     not_computed: list[str] = []
     tables |= study_measures(exclusions.trials, plan, not_computed)
     planned = replace(planned, not_computed=[*planned.not_computed, *not_computed])

@@ -16,7 +16,7 @@ Every recruited participant and every planned test trial is in exactly one row o
 - A person with several sessions is one participant. Trials of a session that was withdrawn or not completed leave at
   that step; the person does too unless another session was completed. Two completed sessions are an error, unless the
   plan has the rule `duplicates`, or the experimenter meant them: sessions of different occasions in the laboratory
-  all stay, and a note says so.
+  all stay, and a note says so. A rule about a participant (failed checks, a median, a share) is about all of them.
 
 The rules themselves are in `analysis.exclusion_steps`.
 """
@@ -43,7 +43,11 @@ class Exclusions:
     trials: pd.DataFrame
     """The tidy table with `excluded_by`: the step that took the trial, missing where it is in the analysis."""
     participants: pd.DataFrame
-    """A row a participant (for models, a run), with `disposition`: the step that took them, or `included`."""
+    """A row a participant (for models, a run), with `disposition`: the step that took them, or `included`.
+
+    Where they have several sessions, `source` and `group` name what all of them have, counts are of all, and `status`,
+    `started_at` and `completed_at` are those of the first that was completed, or else of the first.
+    """
     flow: pd.DataFrame
     """A row a kind and step: how many participants and test trials it took, and how many it left."""
     notes: list[str]
@@ -227,26 +231,27 @@ def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
         index=who,
     )
     medians = test[test["answered"]].groupby("who")["rt_ms"].median().reindex(who)
-    columns = [
-        "participant",
-        "run",
-        "model",
-        "model_version",
-        "source",
-        "group",
-        "status",
-        "started_at",
-        "completed_at",
-    ]
+    columns = ["participant", "run", "model", "model_version", "source", "group", "status", "started_at",
+               "completed_at"]  # fmt: skip
     first_of_session = table[["who", "session"]].drop_duplicates().index
     sessions = marked.loc[first_of_session, [*columns, "session"]].assign(who=table["who"])
-    in_order = sessions.sort_values(["completed_at", "session"], na_position="last")
-    first = in_order.drop_duplicates("who").set_index("who").reindex(who)
-    described = pd.concat([first[columns], counts.fillna(0).astype("int64")], axis=1)
+    in_order = sessions.sort_values(["completed_at", "started_at", "session"], na_position="last")
+    first = in_order.drop_duplicates("who").set_index("who").reindex(who)[columns]
+    first = first.assign(**{column: _of_all_sessions(in_order, column).reindex(who) for column in ("source", "group")})
+    counts.insert(0, "n_sessions", sessions["who"].value_counts())
+    described = pd.concat([first, counts.fillna(0).astype("int64")], axis=1)
     described["median_rt_ms"] = medians
     described["disposition"] = books.disposition.astype("str").to_numpy()
     described.insert(0, "kind", books.recruited.get_level_values("kind"))
     return described.reset_index(drop=True)
+
+
+def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
+    """Return what each participant's sessions have in a column; where they differ, all of it as one text."""
+    different = sessions[["who", column]].dropna().drop_duplicates()
+    if not different["who"].duplicated().any():
+        return different.set_index("who")[column]
+    return different[column].astype("str").groupby(different["who"]).agg(", ".join)
 
 
 def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
@@ -269,5 +274,5 @@ def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[st
     who = "1 participant" if n == 1 else f"{n} participants"
     return [
         f"{who} completed the study on several occasions; all their sessions count, and the column `occasion` tells "
-        "them apart."
+        "them apart. A rule that judges a participant judges all their sessions together."
     ]

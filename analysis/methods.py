@@ -10,7 +10,8 @@ from analysis.exclusions import Exclusions
 from analysis.planned_results import PlannedResults
 from analysis.planned_tests import EQUIVALENCE
 from analysis.references import references
-from analysis.wording import count, percent
+from analysis.sessions import sessions_of
+from analysis.wording import count, percent, source_words
 from experiment.planned_analyses import PlannedAnalyses
 from experiment.preregistration import AnalysisPlan
 
@@ -77,17 +78,17 @@ def methods_of_data(plan: PlannedAnalyses, results: PlannedResults, software_ver
 
 
 def _participants(exclusions: Exclusions) -> list[str]:
-    people, sentences = exclusions.participants, []
+    people, sessions, sentences = exclusions.participants, sessions_of(exclusions.trials), []
     for kind, name in PEOPLE.items():
-        own = people[people["kind"] == kind]
+        own, sat = people[people["kind"] == kind], sessions[sessions["kind"] == kind]
         if own.empty:
             continue
         n_in = int((own["disposition"] == "included").sum())
-        ways = " and ".join(sorted(own["source"].unique()))
-        groups = own["group"].nunique()
+        ways = " and ".join(source_words(kind, source) for source in sorted(sat["source"].unique()))
+        began = f"began {count(len(sat), 'session')}" if len(sat) > len(own) else "began"
         sentences.append(
-            f"{count(len(own), 'participant')} ({name}, source: {ways}) began, in "
-            f"{count(groups, 'counterbalance group')}; {n_in} are in the analysis, with "
+            f"{count(len(own), 'participant')} ({name}, source: {ways}) {began}, in "
+            f"{count(sat['group'].nunique(), 'counterbalance group')}; {n_in} are in the analysis, with "
             f"{count(int(own['n_included'].sum()), 'test trial')}."
         )
     runs = people[people["kind"] == "model"]

@@ -7,11 +7,13 @@ import pandas as pd
 
 from analysis.columns import KINDS, PEOPLE, level_order
 from analysis.exclusions import Exclusions
+from analysis.exclusions_by_group import told_several_groups
 from analysis.methods import methods_of_study
 from analysis.planned_words import in_short
 from analysis.provenance import Provenance
 from analysis.report_markup import environment, with_markup
 from analysis.report_planned import planned_section
+from analysis.sessions import sessions_of
 from analysis.shown_tables import shown
 from analysis.study_measures import TITLES
 from analysis.wording import (
@@ -21,6 +23,8 @@ from analysis.wording import (
     level_words,
     percent,
     rule_sentences,
+    simulated_words,
+    source_words,
 )
 from experiment.planned_analyses import PlannedComparison
 from experiment.preregistration import AnalysisPlan
@@ -67,6 +71,9 @@ def render_report(
         registration=analysis.registration,
         only_simulated=not (trials["kind"] == "human").any(),
         has_simulated=bool((trials["kind"] == "simulated").any()),
+        simulated_words=simulated_words(
+            set(trials.loc[trials["kind"] == "simulated", "source"]), has_people=bool((trials["kind"] == "human").any())
+        ),
         has_models=bool((trials["kind"] == "model").any()),
         tasks=sorted(trials.loc[trials["phase"] == "test", "task"].unique()),
         n_items=int(kept["item_id"].nunique()),
@@ -78,7 +85,9 @@ def render_report(
                  for name, table in by_factor.items()],
         who=_who(exclusions),
         flows=_flows(exclusions.flow),
+        versions=shown(tables["study_versions"].drop(columns="battery")) if "study_versions" in tables else None,
         by_group=shown(tables["exclusions_by_group"]),
+        several_groups=told_several_groups(exclusions),
         sensitivities=[(SENSITIVITIES[name], name, shown(table)) for name, table in tables.items()
                        if name in SENSITIVITIES],
         overall=overall,
@@ -158,7 +167,7 @@ def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _who(exclusions: Exclusions) -> list[dict[str, Any]]:
     """Return a row a subject: how many began, how many are in the analysis, by which way, and when."""
     rows = []
-    people = exclusions.participants
+    people, sessions = exclusions.participants, sessions_of(exclusions.trials)
     for kind in KINDS:
         of_kind = people[people["kind"] == kind]
         groups = (
@@ -169,13 +178,14 @@ def _who(exclusions: Exclusions) -> list[dict[str, Any]]:
         for subject, members in groups:
             if members.empty:
                 continue
-            days = _days(members["started_at"])
+            own = sessions[(sessions["kind"] == kind) & ((kind != "model") | (sessions["unit"] == subject))]
+            days = _days(own["started_at"])
             rows.append(
                 {
                     "kind": kind,
                     "subject": subject,
                     "version": ", ".join(sorted(members["model_version"].dropna().unique())),
-                    "source": ", ".join(sorted(members["source"].unique())),
+                    "source": ", ".join(source_words(kind, source) for source in sorted(own["source"].unique())),
                     "recruited": len(members),
                     "completed": int((members["status"] == "completed").sum()),
                     "included": int((members["disposition"] == "included").sum()),

@@ -21,7 +21,7 @@ HEADINGS = {
     "is_equivalent": "equivalent", "pearson": "Pearson's r",
     "spearman": "Spearman's rho", "kappa": "Cohen's kappa",
     "n_pairs_left_out": "pairs left out", "n_signal": "signals", "n_noise": "noise", "n_invalid": "invalid",
-    "d_prime": "d'",
+    "d_prime": "d'", "n_completed": "completed", "n_included": "in the analysis",
 }  # fmt: skip
 
 

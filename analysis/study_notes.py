@@ -6,7 +6,9 @@ import pandas as pd
 
 from analysis.columns import PEOPLE, factor_columns
 from analysis.exclusions import Exclusions
+from analysis.exclusions_by_group import told_several_groups
 from analysis.figures import MOST_LEVELS
+from analysis.study_versions import told_versions
 from experiment.preregistration import AnalysisPlan
 
 
@@ -32,8 +34,8 @@ def study_notes(
     trials, notes = exclusions.trials, []
     if trials["battery"].nunique() > 1:
         notes.append("The sessions used more than one version of the battery; the test items they share are the same.")
-    if trials["study_version"].nunique() > 1:
-        notes.append("The sessions used more than one version of the study.")
+    notes += told_versions(trials)
+    notes += told_several_groups(exclusions)
     for kind, name in PEOPLE.items():
         if (trials["kind"] == kind).any() and not (kept["kind"] == kind).any():
             notes.append(f"None of the {name} are in the analysis; see what was excluded.")
@@ -79,8 +81,8 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
         balanced, pooled = f"{100 * per_item['mean'].mean():.1f} %", f"{100 * row['accuracy']:.1f} %"
         if balanced != pooled:
             note = (
-                f"Items were answered by {per_item['size'].min()} to {per_item['size'].max()} {row['subject']}, whose "
-                f"accuracy of {pooled} would be {balanced} if every item weighed the same"
+                f"Items were answered {per_item['size'].min()} to {per_item['size'].max()} times by {row['subject']}, "
+                f"whose accuracy of {pooled} would be {balanced} if every item weighed the same"
             )
             if (kept["kind"] == "model").any():
                 note += (

@@ -1,5 +1,6 @@
 """Numbers in words: how the report and the figures say them. Tables keep the numbers themselves."""
 
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
@@ -67,6 +68,37 @@ def level_words(level: Any) -> str:
     if isinstance(level, bool):
         return "yes" if level else "no"
     return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def source_words(kind: str, source: str) -> str:
+    """Return how a kind's answers came: `lab` says of simulated participants that somebody rehearsed.
+
+    Examples
+    --------
+    >>> source_words("human", "lab"), source_words("simulated", "lab"), source_words("simulated", "web")
+    ('lab', 'lab (rehearsals)', 'web')
+    """
+    return f"{source} (rehearsals)" if (kind, source) == ("simulated", "lab") else source
+
+
+def simulated_words(sources: Collection[str], *, has_people: bool) -> str:
+    """Return what to know of simulated participants: they were programs, or in the laboratory whoever rehearsed."""
+    rehearsals = "rehearsals in the laboratory, at which somebody pressed keys to try the study out"
+    nobody = "Nobody in it took part in the study."
+    if "lab" not in sources:
+        nobody = "Nobody in it is a person."
+        what = (
+            "Their answers and response times were made by a program to try the study out, and say nothing about "
+            "people."
+        )
+    elif set(sources) == {"lab"}:
+        what = f"They are {rehearsals}: their answers and response times are no participant's."
+    else:
+        what = (
+            f"Those with the source lab are {rehearsals}; the answers and response times of the others were made by a "
+            "program. None are a participant's."
+        )
+    return f"{what} They are never put together with people's." if has_people else f"{nobody} {what}"
 
 
 def interval(low: float, high: float, confidence: float) -> str:

@@ -1,7 +1,9 @@
 """The analysis of a study's own store, and of any tidy file; locking a plan before data are seen."""
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +19,7 @@ from equipoise.progress import spinner
 from experiment.planned_analyses import PlannedAnalyses
 from experiment.preregistration import AnalysisPlan
 from experiment.records import Kind
-from experiment.study import Study
+from experiment.study import Study, StudyDefinition
 from server.serving import store_location
 from server.settings import read_settings
 from server.store import StoreUnavailable
@@ -212,7 +214,8 @@ def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> li
     except (InputError, StoreUnavailable):  # such as a read-only copy, which can still be analyzed
         return ["The plan that stood when the sessions began could not be read, so it was not compared with this one."]
     notes = []
-    for earlier in (one for one in registered if one.definition.version in versions):
+    answered = [one for one in registered if one.definition.version in versions]
+    for earlier in answered:
         changed = [
             field
             for field in AnalysisPlan.model_fields
@@ -224,7 +227,28 @@ def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> li
                 f"{earlier.definition.version}, registered {earlier.registered_at[:16].replace('T', ' ')} UTC): "
                 f"{', '.join(changed)} changed since."
             )
-    return notes
+    return notes + _differences_of_versions([one.definition for one in answered])
+
+
+def _differences_of_versions(definitions: Sequence[StudyDefinition]) -> list[str]:
+    """Return in which entries of `study.yaml` the versions that were answered differ."""
+    if len(definitions) < 2:
+        return []
+    entries = [_entries(one.model_dump(mode="json", exclude={"version"})) for one in definitions]
+    names = sorted(set().union(*entries))
+    different = [name for name in names if any(one.get(name) != entries[0].get(name) for one in entries[1:])]
+    versions = " and ".join(one.version for one in definitions)
+    if not different:
+        return [f"The definitions of versions {versions} differ in no entry; the files that they name may."]
+    return [f"The definitions of versions {versions} differ in {', '.join(f'`{name}`' for name in different)}."]
+
+
+def _entries(part: dict[str, Any], before: str = "") -> dict[str, Any]:
+    """Return the entries of a definition by their names, such as `timing.fixation_ms`."""
+    found: dict[str, Any] = {}
+    for name, value in part.items():
+        found |= _entries(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
+    return found
 
 
 def _changed_battery(study: Study, answered: set[str]) -> list[str]:

@@ -76,7 +76,9 @@ class _Matrix:
     """The name of the condition of each row of `counts`."""
     conditions: list[str]
     participants: dict[int, int]
-    """Participants in the analysis, by group."""
+    """Participants in the analysis, by group; whoever was in several is in each."""
+    n_participants: int
+    """Participants in the analysis, each once."""
 
 
 def _matrix(assigned: pd.DataFrame, row_factor: str, conditions_by: list[str]) -> _Matrix:
@@ -100,7 +102,7 @@ def _matrix(assigned: pd.DataFrame, row_factor: str, conditions_by: list[str]) -
     participants = kept.groupby("group")["participant"].nunique()
     return _Matrix(
         counts, row_factor, conditions_by, counts[row_factor].drop_duplicates().tolist(), groups, condition,
-        conditions, {group: int(participants.get(group, 0)) for group in groups},
+        conditions, {group: int(participants.get(group, 0)) for group in groups}, int(kept["participant"].nunique()),
     )  # fmt: skip
 
 
@@ -194,8 +196,10 @@ def _words(matrix: _Matrix) -> str:
     what = " and ".join([matrix.row_factor, *matrix.conditions_by])
     each = f"Each combination of {what}" if matrix.conditions_by else f"Each level of {what}"
     none_left = int((matrix.counts["n_trials"] == 0).sum())
+    if sum(matrix.participants.values()) > matrix.n_participants:
+        groups += "; whoever was in several groups is counted in each"
     return (
-        f"{count(sum(matrix.participants.values()), 'participant')} in the analysis ({groups}). {each} "
+        f"{count(matrix.n_participants, 'participant')} in the analysis ({groups}). {each} "
         f"has {totals.min()} to {totals.max()} answers over all groups. "
         f"{count(none_left, 'assigned cell has', 'assigned cells have')} none left."
     )

@@ -136,6 +136,23 @@ def test_simulated_participants_are_announced(view, session, tmp_path):
     assert "No model runs are in the data" in page
 
 
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        (["web"], "Nobody in it is a person. Their answers and response times were made by a program"),
+        (["lab"], "Nobody in it took part in the study. They are rehearsals in the laboratory, at which somebody"),
+        (["lab", "web"], "Those with the source lab are rehearsals in the laboratory, at which somebody pressed keys"),
+    ],
+)
+def test_a_rehearsal_in_the_laboratory_is_not_said_to_be_made_by_a_program(view, session, tmp_path, sources, said):
+    rows = view([session(kind="simulated", participant=source, source=source) for source in sources])
+    run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000))
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert said in page
+    assert ("made by a program" in page) == ("web" in sources)
+    assert ("lab (rehearsals)" in page) == ("lab" in sources)
+
+
 def test_models_alone_and_people_alone_can_be_analysed(view, session, tmp_path):
     assert run(view(session(kind="model")), tmp_path / "m", AnalysisPlan()).tables["differences"].empty
     assert run(view(session()), tmp_path / "p", AnalysisPlan()).tables["differences_overall"].empty
@@ -312,6 +329,9 @@ def test_unequal_items_and_missing_levels_are_noted(view, session, row, tmp_path
         row(participant="A", trial_index=9, item_id="i9"),
     )
     notes = " ".join(run(rows, tmp_path / "out").notes)
-    assert "answered by 1 to 2 people, whose accuracy of 71.4 % would be 80.0 % if every item weighed the same" in notes
+    assert (
+        "answered 1 to 2 times by people, whose accuracy of 71.4 % would be 80.0 % if every item weighed the same"
+        in notes
+    )
     assert "The factor condition is not set on 1 test items" in notes
     assert "fewer than 10 participants" in notes

@@ -152,6 +152,28 @@ def test_a_person_with_an_abandoned_and_a_completed_session_is_one_participant(v
     assert len(result.participants) == 1
 
 
+def test_a_participant_who_came_again_is_described_by_all_their_sessions(view, session):
+    again = {"occasion": 2, "group": 3, "source": "web", "completed_at": "2026-01-09T10:20:00Z"}
+    rows = view(
+        session(participant="A", session="x", occasion=1, group=1, source="lab", started_at="2026-01-02T10:00:00Z"),
+        session(participant="A", session="a", **again, started_at="2026-01-09T10:00:00Z", n_test=5),
+        session(participant="B", group=3),
+        session(kind="model", run="M"),
+    )
+    people = apply_exclusions(tidy_trials(rows), AnalysisPlan()).participants.set_index("participant")
+    assert people.loc["A", ["n_sessions", "group", "source"]].tolist() == [2, "1, 3", "lab, web"]
+    assert people.loc["A", ["n_test_trials", "n_included"]].tolist() == [9, 9]
+    assert people.loc["A", "started_at"] == "2026-01-02T10:00:00Z", "of the first that was completed"
+    assert people.loc["B", ["n_sessions", "group", "source"]].tolist() == [1, "3", "web"]
+    assert people.loc["model M", "n_sessions"] == 1 and pd.isna(people.loc["model M", "group"])
+
+
+def test_where_nobody_has_several_groups_a_group_is_a_number(view, session):
+    rows = view(session(participant="A", group=2), session(kind="model", run="M"))
+    groups = apply_exclusions(tidy_trials(rows), AnalysisPlan()).participants["group"]
+    assert groups.dtype == "Int64" and groups.tolist() == [2, pd.NA]
+
+
 def test_checks_of_a_session_that_was_not_completed_do_not_count(view, session, row):
     rows = view(
         session(participant="A", session="first", status="withdrawn", n_test=3, response=None, rt_ms=None),

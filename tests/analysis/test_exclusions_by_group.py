@@ -2,13 +2,14 @@
 
 import dataclasses
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.data import tidy_trials
 from analysis.exclusions import apply_exclusions
-from analysis.exclusions_by_group import COUNTS, exclusions_by_group
+from analysis.exclusions_by_group import COUNTS, exclusions_by_group, told_several_groups
 from experiment.preregistration import AnalysisPlan
 
 PLAN = AnalysisPlan.model_validate(
@@ -93,15 +94,45 @@ def test_whoever_stays_keeps_the_abandoned_session_among_single_trials(view, ses
     assert counts(table, "human", "1") == (1, 7, 0, 0, 3, 1, 4)
 
 
-def test_no_group_has_trials_without_the_participants_who_were_to_answer_them(view, session):
-    """Whoever begins anew may get another group; the abandoned trials are theirs all the same."""
+def test_trials_of_somebody_who_comes_again_are_counted_in_the_group_of_each_session(view, session):
+    result = apply_exclusions(
+        tidy_trials(
+            view(
+                session(participant="A", session="a1", source="lab", occasion=1, group=1),
+                session(participant="A", session="a2", source="lab", occasion=2, group=3, n_test=5),
+                session(participant="B", source="lab", occasion=1, group=3),
+            )
+        ),
+        PLAN,
+    )
+    table = exclusions_by_group(result)
+    assert counts(table, "human", "1") == (1, 4, 0, 0, 0, 1, 4)
+    assert counts(table, "human", "3") == (2, 9, 0, 0, 0, 2, 9)
+    assert counts(table, "human", "total") == (2, 13, 0, 0, 0, 2, 13), "a participant is one of the total"
+    (sentence,) = told_several_groups(result)
+    assert sentence.startswith("1\u00a0participant was in more than one counterbalance group.")
+    assert "add up to more than the total" in sentence
+
+
+def test_whoever_stays_with_one_group_alone_is_excluded_from_the_other_and_not_from_the_total(view, session):
     table = table_of(
         view(
-            session(participant="A", session="first", status="active", completed_at=None, group=1, n_test=3),
-            session(participant="A", session="second", group=2),
+            session(participant="A", session="a1", occasion=1, group=1),
+            session(participant="A", session="a2", occasion=2, group=2, status="active", completed_at=None, n_test=3),
         )
     )
-    assert (table["recruited_participants"] > 0).all()
+    assert counts(table, "human", "1") == (1, 4, 0, 0, 0, 1, 4)
+    assert counts(table, "human", "2") == (1, 3, 1, 3, 0, 0, 0)
+    assert counts(table, "human", "total") == (1, 7, 0, 0, 3, 1, 4)
+
+
+def test_where_nobody_was_in_several_groups_nothing_is_said_of_it(view, session):
+    rows = view(
+        [session(participant="A", session=f"a{n}", occasion=n, group=2) for n in (1, 2)],
+        session(participant="B"),
+        [session(kind="model", run=run) for run in ("M", "N")],
+    )
+    assert told_several_groups(apply_exclusions(tidy_trials(rows), PLAN)) == []
 
 
 def test_a_participant_whose_last_trials_went_in_different_ways_is_excluded_with_all_of_them(view, session, row):
@@ -163,3 +194,40 @@ def test_whatever_the_data_rows_and_columns_add_up_and_count_what_is_there(view,
         assert (named[COUNTS].sum() == own[own["group"] == "total"][COUNTS].sum()).all()
         kept = result.trials["excluded_by"].isna() & (result.trials["kind"] == kind)
         assert named["final_trials"].sum() == kept.sum()
+
+
+COMING_AGAIN = st.lists(
+    st.lists(
+        st.tuples(st.sampled_from([None, 1, 2, 12]), st.sampled_from(["completed", "completed", "active", "withdrawn"]),
+                  st.lists(st.sampled_from([None, 100.0, 1500.0]), min_size=1, max_size=3)),
+        min_size=1, max_size=3,
+    ),
+    min_size=1, max_size=5,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(people=COMING_AGAIN)
+def test_however_often_people_come_each_group_has_its_own_trials_and_whoever_answered_them(view, row, people):
+    rows = [
+        row(participant=f"P{who}", session=f"P{who}-{occasion}", source="lab", occasion=occasion, group=group,
+            status=status, completed_at="2026-01-02T10:20:00Z" if status == "completed" else None,
+            trial_index=place, item_id=f"i{place}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
+        for who, sessions in enumerate(people)
+        for occasion, (group, status, trials) in enumerate(sessions, start=1)
+        for place, rt_ms in enumerate(trials)
+    ]  # fmt: skip
+    trials = apply_exclusions(tidy_trials(view(rows)), AnalysisPlan(exclusions=[{"rule": "trial_rt", "min_ms": 200}]))
+    table = exclusions_by_group(trials)
+    of_group = {"total": trials.trials}
+    for group, own in trials.trials.groupby("group", dropna=False):
+        of_group["none" if group is pd.NA or group != group else str(group)] = own
+    assert sorted(table["group"]) == sorted(of_group)
+    for group, own in of_group.items():
+        kept = own[own["excluded_by"].isna()]
+        there, stay = set(own["participant"]), set(kept["participant"])
+        lost = own[own["excluded_by"].notna()]
+        of_gone = int((~lost["participant"].isin(stay)).sum())
+        assert counts(table, "human", group) == (
+            len(there), len(own), len(there - stay), of_gone, len(lost) - of_gone, len(stay), len(kept)
+        )  # fmt: skip

@@ -32,6 +32,7 @@ from server.participants import Answers, Start, participants
 from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
+from server.store.sessions import LISTED
 from server.web_client import web_client
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -288,6 +289,10 @@ def test_every_file_and_column_of_an_analysis_is_documented(store_with_runs: Stu
         assert f"`{Path(name).stem.replace('by_outcome', 'by_<factor>')}`" in text_of(page)
     assert {"report.html", "provenance.json"} <= written
     assert NOT_A_TEST_TRIAL in text_of(page)
+
+
+def test_every_column_of_the_list_of_sessions_is_documented() -> None:
+    assert set(LISTED) <= documented_in(DOCS / "reference" / "data.md", "The list of sessions")
 
 
 def test_every_address_and_field_of_the_participant_api_is_documented() -> None:

@@ -46,6 +46,14 @@ def test_the_numbers_of_participants_in_the_analysis_stand_above_the_groups(read
     assert "has 8 to 9 answers over all groups" in said
 
 
+def test_who_was_in_two_groups_stands_above_both_and_is_one_participant(readable):
+    trials = square(per_group=2).assign(excluded_by=None)
+    trials["participant"] = trials["participant"].replace({"1-0": "again", "2-0": "again"})
+    said = readable(matrix(trials)).description
+    assert "11\u00a0participants in the analysis (group 1: 2, group 2: 2," in said
+    assert "group 6: 2; whoever was in several groups is counted in each)" in said
+
+
 def test_two_versions_share_a_cell(readable):
     words = texts(readable(matrix(square(versions=2))))
     assert words.count("A·0") == 24

@@ -1,0 +1,65 @@
+"""Somebody who comes to the laboratory on several occasions: every table, figure and sentence counts them alike."""
+
+import html
+import re
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+from analysis.analyze import analyze
+from analysis.data import tidy_trials
+from experiment.preregistration import AnalysisPlan
+
+PLAN = AnalysisPlan.model_validate(
+    {"bootstrap_resamples": 1000, "tables": {"by_group": {"by": ["group"], "of": ["correct"]}}}
+)
+
+
+@pytest.fixture
+def results(view, session, tmp_path):
+    """As reviewers found it: Q01 came in group 1, and on another day in group 3."""
+    in_lab = {"source": "lab", "n_correct": 3}
+    rows = view(
+        session(participant="Q01", session="q1", occasion=1, group=1, **in_lab, started_at="2026-01-02T10:00:00Z"),
+        session(participant="Q01", session="q2", occasion=2, group=3, **in_lab, started_at="2026-01-12T10:00:00Z",
+                completed_at="2026-01-12T10:20:00Z"),
+        [session(participant=f"Q0{n}", occasion=1, group=3, **in_lab) for n in (2, 3)],
+    )  # fmt: skip
+    analyze(tidy_trials(rows), PLAN, tmp_path / "out", title="A study", software_version="0.1.0",
+            made_at=datetime(2026, 3, 1, tzinfo=UTC))  # fmt: skip
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def page(results):
+    text = re.sub("<[^>]+>", " ", html.unescape((results / "report.html").read_text(encoding="utf-8")))
+    return " ".join(text.replace("\u00a0", " ").split())
+
+
+def test_every_table_and_figure_counts_the_same_trials_in_a_group(results):
+    by_group = pd.read_csv(results / "tables" / "exclusions_by_group.csv", dtype={"group": "str"}).set_index("group")
+    planned = pd.read_csv(results / "tables" / "by_group.csv").set_index("group")
+    drawn = pd.read_csv(results / "figures" / "counterbalance.csv").groupby("group")["n_trials"].sum()
+    for group, n_trials in ((1, 4), (3, 12)):
+        assert by_group.loc[str(group), "final_trials"] == planned.loc[group, "n"] == drawn[group] == n_trials
+    assert by_group.loc["total", ["final_participants", "final_trials"]].tolist() == [3, 16]
+    assert by_group["final_participants"].tolist() == [1, 3, 3]
+
+
+def test_the_report_says_beside_the_groups_that_participants_stand_in_several(page):
+    sentence = "1 participant was in more than one counterbalance group. A trial is counted in its own group;"
+    assert page.count(sentence) == 2, "below the table, and in what to keep in mind"
+
+
+def test_the_report_tells_of_all_sessions_where_it_tells_of_participants(page):
+    assert "3 participants (people, source: lab) began 4 sessions, in 2 counterbalance groups; 3 are in the" in page
+    assert "2026-01-02 to 2026-01-12" in page
+    assert "Items were answered" not in page, "every item was answered four times"
+    assert "A rule that judges a participant judges all their sessions together." in page
+
+
+def test_the_books_name_all_groups_of_a_participant(results):
+    people = pd.read_csv(results / "tables" / "participants.csv", dtype="str").set_index("participant")
+    assert people.loc["Q01", ["group", "n_sessions", "n_test_trials"]].tolist() == ["1, 3", "2", "8"]
+    assert people.loc["Q02", ["group", "n_sessions", "n_test_trials"]].tolist() == ["3", "1", "4"]
