@@ -6,12 +6,13 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from experiment.study import Study
 from server.context import Context, context
+from server.entry import NoSession
 from server.headers import StrictHeaders
 from server.laboratory import laboratory
 from server.logs import logger
 from server.metrics import figures, measure
 from server.operations import operations
-from server.participants import NoEntry, NoSession, participants
+from server.participants import NoEntry, participants
 from server.researchers import researchers
 from server.secret_files import Secrets
 from server.settings import Settings

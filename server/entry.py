@@ -1,9 +1,11 @@
 """How people come in: the panel's id, or a personal link's token, leaves the address at once for a signed cookie.
 
-Nothing is stored before consent; until then only the participant's own browser holds the id.
+Nothing is stored before consent; until then only the participant's own browser holds the id. From then on their session
+is known by a random token in another signed cookie; the store keeps only the token's digest.
 """
 
 import base64
+import hashlib
 import json
 import re
 import secrets
@@ -11,6 +13,7 @@ from dataclasses import asdict
 
 from flask import Response, redirect, request, url_for
 from itsdangerous import BadSignature, Signer
+from werkzeug.exceptions import HTTPException
 
 from experiment.study import Study
 from server.context import context
@@ -23,6 +26,13 @@ MAX_AGE_S = 24 * 3600
 LINK_PARAMETER = "token"
 ID_PATTERN = re.compile(r"[\x21-\x7e]{1,128}")
 """An id as panels make them: letters, digits and signs, without spaces."""
+
+
+class NoSession(HTTPException):
+    """A request without a session, or with a forged one."""
+
+    code = 401
+    text = "no_session"
 
 
 def exchange() -> Response:
@@ -47,6 +57,34 @@ def identity() -> Identity | None:
         return None
     found = Identity(**json.loads(base64.urlsafe_b64decode(held)))
     return found if found.source == entry else None
+
+
+def send_token(response: Response, token: str) -> None:
+    """Give a session's token to whoever has begun it, or goes on with it."""
+    SESSION_COOKIE.send(response, token, _session_max_age_s())
+
+
+def token_digest() -> str:
+    """Return the digest of the token that the request comes with.
+
+    Raises
+    ------
+    NoSession
+        If it comes without one.
+    """
+    token = SESSION_COOKIE.read(_session_max_age_s())
+    if token is None:
+        raise NoSession()
+    return digest_of_token(token)
+
+
+def digest_of_token(token: str) -> str:
+    """Return the digest by which the store knows a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _session_max_age_s() -> int:
+    return context().settings.session_days * 24 * 3600
 
 
 def _identity_in_address() -> Identity | None:

@@ -7,6 +7,8 @@ experimenter, whose program speaks English.
 """
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Self, TypeVar
 
 from flask import Blueprint, Response, jsonify, request
@@ -20,9 +22,8 @@ from server import entry, sent
 from server.bodies import BadRequest, read_body
 from server.context import context
 from server.logs import logger
-from server.participants import cookie_max_age_s, digest_of_token, session_json
 from server.researchers import require_token
-from server.store import Adopted, Conflict, Identity, NotYourSession, SessionStart, StoredSession, StudyFull
+from server.store import Adopted, Conflict, Identity, Refusal, SessionStart, StoredSession
 
 laboratory = Blueprint("laboratory", __name__)
 
@@ -32,6 +33,26 @@ LONGEST_CODE = 64
 MOST_OCCASIONS = 10_000
 LARGEST_SEED = 2**31 - 1
 
+
+_FULL = (
+    "The study has no place for {participant}: all are taken or under way; raise the quota in study.yaml, or release a "
+    "place with `equipoise assignment release`."
+)
+SENTENCES = {
+    "cannot_begin_again": "Participant {participant} has withdrawn from this study, and all their answers were "
+    "deleted; they cannot begin it again. If this is somebody else, give another code.",
+    "place_given_away": "The place of participant {participant} is no longer theirs: somebody else has it since the "
+    "time-out, or it was released with `equipoise assignment release`; the answers so far are kept. After a time-out, "
+    "raise the quota in study.yaml, or release the place of somebody who does not come back with `equipoise assignment "
+    "release`, and run the same command again.",
+    "study_full": _FULL,
+    "places_taken": _FULL,
+    "start_of_another": "This start has begun the session of another participant than {participant}; run the same "
+    "command again.",
+    "opened_at_once": "The session of participant {participant} was opened by another program at this moment; close "
+    "one, and run the same command again.",
+}
+"""What the experimenter is told where a participant would hear the text of this name."""
 
 Asked = TypeVar("Asked", bound=BaseModel)
 
@@ -86,12 +107,14 @@ class Adopt(BaseModel):
     group: int = Field(description="Its counterbalance group.")
     seed: int = Field(ge=0, le=LARGEST_SEED, description="Seed of its plan.")
     started_at: records.Moment = Field(description="When it began.")
-    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated; the same as the start's.")
     own_code: str | None = Field(
         default=None,
         pattern=r"^[0-9A-F]{10}$",
         description="The code by which the participant was told that they can have the answers deleted; "
         "null if they were told none.",
+    )
+    is_withdrawn: bool = Field(
+        default=False, description="Whether it was withdrawn there, and is brought to be withdrawn here too."
     )
 
 
@@ -111,25 +134,20 @@ class LabStart(Newcomer, Who):
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
-        if self.adopt is None:
-            return self
-        if self.adopt.kind is not self.kind:
-            raise ValueError("`kind` and `adopt.kind` differ; write the same.")
-        if self.group not in {None, self.adopt.group}:
+        if self.adopt is not None and self.group not in {None, self.adopt.group}:
             raise ValueError("`group` and `adopt.group` differ; write the same, or leave `group` out.")
         return self
 
 
 @laboratory.get("/api/lab/session")
 def find() -> Response:
-    """The session that somebody has begun on an occasion; nothing is stored."""
+    """The session that somebody has begun on an occasion; it is not opened."""
     require_token()
     who = _read_query(Who)
     stored = context().store.session_on(context().study, who.identity, who.occasion)
     if stored is None:
         raise NotFound
-    answers = context().store.answers(stored.plan.session) if sent.needs_answers(stored) else None
-    return jsonify(sent.session_json(stored, answers) | _for_the_laboratory(stored))
+    return jsonify(sent.session_json(stored) | _for_the_laboratory(stored))
 
 
 @laboratory.get("/api/lab/place")
@@ -137,13 +155,8 @@ def place() -> Response:
     """Whether somebody may begin, said before they have read the consent and not after it; nothing is stored."""
     require_token()
     who = _read_query(Newcomer)
-    try:
+    with _told_to_the_experimenter(who):
         context().store.require_place(context().study, who.identity, who.group)
-    except StudyFull:
-        raise Conflict(
-            f"The study has no place for {who.participant}: all are taken or under way; raise the quota in "
-            "study.yaml, or release a place with `equipoise assignment release`."
-        ) from None
     return jsonify({})
 
 
@@ -166,22 +179,20 @@ def start() -> tuple[Response, int]:
         body.start_id,
         body.kind,
         Source.LAB,
-        digest_of_token(token),
+        entry.digest_of_token(token),
         body.consent_digest,
         body.identity if body.kind is Kind.HUMAN else None,
         body.device,
         body.occasion,
         body.group,
-        _adopted(body.adopt),
+        Adopted(**body.adopt.model_dump()) if body.adopt else None,
     )
-    try:
+    with _told_to_the_experimenter(body):
         stored = store.start_session(study, begun)
-    except NotYourSession:
-        raise Conflict("The same session was opened by another program at this moment; close one, and go on.") from None
     what = ("session adopted" if body.adopt else "session begun") if stored.is_new else "session gone on with"
     logger.info(what, extra={"session": stored.plan.session, "group": stored.session.group})
-    response = jsonify(session_json(stored) | _for_the_laboratory(stored))
-    entry.SESSION_COOKIE.send(response, token, cookie_max_age_s())
+    response = jsonify(sent.session_json(stored) | _for_the_laboratory(stored))
+    entry.send_token(response, token)
     return response, 201 if stored.is_new else 200
 
 
@@ -192,8 +203,15 @@ def _read_query(form: type[Asked]) -> Asked:
         raise BadRequest(describe(error, form)) from None
 
 
-def _adopted(adopt: Adopt | None) -> Adopted | None:
-    return Adopted(**adopt.model_dump(exclude={"kind"})) if adopt else None
+@contextmanager
+def _told_to_the_experimenter(who: Coming) -> Iterator[None]:
+    """Say what is refused to the experimenter and not to the participant, in whose words the store says it."""
+    try:
+        yield
+    except Refusal as refusal:
+        sentence = SENTENCES.get(refusal.text)
+        told = sentence.format(participant=who.participant) if sentence else f"Participant {who.participant}: {refusal}"
+        raise Conflict(told) from None
 
 
 def _for_the_laboratory(stored: StoredSession) -> dict[str, Any]:

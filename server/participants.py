@@ -1,13 +1,10 @@
 """The participant's way through a study: consent, plan, answers, completion, withdrawal.
 
-A session is known by a random token in a signed cookie; the store keeps only the token's digest. No answer key is in
-anything that is sent, practice feedback apart, which comes after the answer.
+No answer key is in anything that is sent, practice feedback apart, which comes after the answer.
 """
 
-import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from flask import Blueprint, Response, jsonify
@@ -28,7 +25,6 @@ from server.metrics import figures
 from server.store import (
     NOTHING_PASSED_OVER,
     Identity,
-    Place,
     Refusal,
     Release,
     SessionPlan,
@@ -40,13 +36,6 @@ from server.store import (
 participants = Blueprint("participants", __name__)
 
 MAX_RESPONSES_AT_ONCE = 100
-
-
-class NoSession(HTTPException):
-    """A request without a session, or with a forged one."""
-
-    code = 401
-    text = "no_session"
 
 
 class NoEntry(HTTPException):
@@ -80,17 +69,6 @@ class Opening(BaseModel):
         pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
     )
     device: records.FoundDevice | None = Field(default=None, description="What the session is opened on.")
-
-
-class LabOpening(BaseModel):
-    """Body of `POST /api/visit` for a session in a laboratory."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    visit_id: str = Field(
-        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
-    )
-    device: records.LabDevice | None = Field(default=None, description="What the session is opened on.")
 
 
 class AboutPerson(BaseModel):
@@ -146,8 +124,8 @@ def start() -> tuple[Response, int]:
         raise BadRequest(study.words.say("consent_changed"))
     under_way = _find_session()
     if under_way and under_way.session.status is Status.ACTIVE and under_way.plan.kind is body.kind:
-        opened = store.open_session(study, digest_of_token(_token()), Visit(body.start_id, body.device))
-        return jsonify(session_json(opened)), 200
+        opened = store.open_session(study, entry.token_digest(), Visit(body.start_id, body.device))
+        return jsonify(sent.session_json(opened)), 200
     context().limits.count_start()
     token = secrets.token_urlsafe(32)
     stored = store.start_session(
@@ -156,15 +134,15 @@ def start() -> tuple[Response, int]:
             body.start_id,
             body.kind,
             Source.WEB,
-            digest_of_token(token),
+            entry.digest_of_token(token),
             body.consent_digest,
             _required_identity(body.kind),
             body.device,
         ),
     )
     logger.info("session begun", extra={"session": stored.plan.session, "group": stored.session.group})
-    response = jsonify(session_json(stored))
-    entry.SESSION_COOKIE.send(response, token, cookie_max_age_s())
+    response = jsonify(sent.session_json(stored))
+    entry.send_token(response, token)
     return response, 201
 
 
@@ -174,18 +152,18 @@ def session() -> Response:
     stored = _session()
     if stored.session.status is Status.ACTIVE and stored.ended_for is None:
         context().store.resume_session(context().study, stored.plan.session)
-    return jsonify(session_json(stored))
+    return jsonify(sent.session_json(stored))
 
 
 @participants.post("/api/visit")
 def visit() -> Response:
     """Note that the session was opened again, and say how it goes on by the study's rules."""
     before = _session()
-    body = read_body(LabOpening) if before.session.source is Source.LAB else read_body(Opening)
-    stored = context().store.open_session(context().study, digest_of_token(_token()), Visit(body.visit_id, body.device))
+    body = read_body(Opening)
+    stored = context().store.open_session(context().study, entry.token_digest(), Visit(body.visit_id, body.device))
     if stored.plan.session != before.plan.session:
         logger.info("session begun again", extra={"session": stored.plan.session, "group": stored.session.group})
-    return jsonify(session_json(stored))
+    return jsonify(sent.session_json(stored))
 
 
 @participants.post("/api/demographics")
@@ -210,10 +188,10 @@ def demographics() -> Response:
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
     """Store answers, all or none; to a practice trial's, say what was right."""
-    parts, token_digest = context(), digest_of_token(_token())
+    parts, token_digest = context(), entry.token_digest()
     plan = parts.store.find_plan(token_digest)
     if plan is None:
-        raise NoSession()
+        raise entry.NoSession()
     parts.limits.count_request(plan.session)
     body = read_body(Answers)
     if body.session != plan.session:
@@ -278,30 +256,17 @@ def _required_identity(kind: Kind) -> Identity | None:
     return identity
 
 
-def cookie_max_age_s() -> int:
-    """Return for how long a session's cookie is good."""
-    return context().settings.session_days * 24 * 3600
-
-
-def _token() -> str:
-    token = entry.SESSION_COOKIE.read(cookie_max_age_s())
-    if token is None:
-        raise NoSession()
-    return token
-
-
 def _find_session() -> StoredSession | None:
     try:
         return _session()
-    except NoSession:
+    except entry.NoSession:
         return None
 
 
 def _session() -> StoredSession:
-    token = _token()
-    stored = context().store.find_session(digest_of_token(token))
+    stored = context().store.find_session(entry.token_digest())
     if stored is None:
-        raise NoSession()
+        raise entry.NoSession()
     context().limits.count_request(stored.plan.session)
     return stored
 
@@ -356,20 +321,3 @@ def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] |
             context().store.release_place(plan.session, Release.PRACTICE)
         said["practice"] = sent.practice_json(plan, judged)
     return said
-
-
-def session_json(stored: StoredSession) -> dict[str, Any]:
-    """Return what is sent of a session, once it is seen to that a practice that was not passed has ended it."""
-    store, plan = context().store, stored.plan
-    answers = store.answers(plan.session) if sent.needs_answers(stored) else None
-    judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
-    if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
-        # The server stopped between the last answer of the practice and the note of its end.
-        store.release_place(plan.session, Release.PRACTICE)
-        stored = replace(stored, place=Place.RELEASED, release_reason=Release.PRACTICE)
-    return sent.session_json(stored, answers)
-
-
-def digest_of_token(token: str) -> str:
-    """Return the digest by which the store knows a token."""
-    return hashlib.sha256(token.encode()).hexdigest()

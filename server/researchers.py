@@ -49,7 +49,11 @@ def require_token() -> None:
     expected = f"Bearer {context().secrets.researcher_token}"
     if not hmac.compare_digest(request.headers.get("Authorization", "").encode(), expected.encode()):
         context().limits.count_wrong_key()
-        raise Forbidden("Send the header `Authorization: Bearer ` with the token in the file `researcher-token`.")
+        raise Forbidden(
+            "The request does not bring this server's token. Copy it from the file `data/researcher-token` on the "
+            "server, not on this machine: for `equipoise lab` into EQUIPOISE_RESEARCHER_TOKEN, else into the header "
+            "`Authorization: Bearer`."
+        )
 
 
 def _cookie_value() -> str:

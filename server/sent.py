@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -15,7 +16,7 @@ from server import entry, practice
 from server.attention import has_passed_checks
 from server.context import context
 from server.practice import Judged
-from server.store import Release, SessionPlan, StoredSession
+from server.store import Place, Release, SessionPlan, StoredSession
 
 ENDED_BECAUSE = {
     Release.PRACTICE: "practice_failed",
@@ -88,18 +89,21 @@ def study_json(study: Study, notice: str | None) -> dict[str, Any]:
     }
 
 
-def session_json(stored: StoredSession, answers: Mapping[int, Any] | None) -> dict[str, Any]:
-    """Return a session with its plan, and what its state asks for.
-
-    Parameters
-    ----------
-    stored
-        The session.
-    answers
-        Its answers by trial index, where they are needed: see `needs_answers`.
-    """
-    plan, definition = stored.plan, stored.plan.definition
+def session_json(stored: StoredSession) -> dict[str, Any]:
+    """Return a session with its plan, and what its state asks for; it ends if its practice was not passed."""
+    store, plan = context().store, stored.plan
+    is_completed = stored.session.status is Status.COMPLETED
+    answers = store.answers(plan.session) if is_completed or practice.is_under_way(plan, stored.n_answered) else {}
     judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
+    if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
+        # The server stopped between the last answer of the practice and the note of its end.
+        store.release_place(plan.session, Release.PRACTICE)
+        stored = replace(stored, place=Place.RELEASED, release_reason=Release.PRACTICE)
+    return _session_fields(stored, answers, judged)
+
+
+def _session_fields(stored: StoredSession, answers: Mapping[int, Any], judged: Judged | None) -> dict[str, Any]:
+    plan, definition = stored.plan, stored.plan.definition
     breaks, criterion = definition.timeline.breaks, definition.practice_criterion
     body: dict[str, Any] = {
         "session": plan.session,
@@ -126,15 +130,10 @@ def session_json(stored: StoredSession, answers: Mapping[int, Any] | None) -> di
         ],
     }
     if stored.session.status is Status.COMPLETED:
-        body |= completion_json(plan, answers or {})
+        body |= completion_json(plan, answers)
     elif stored.ended_for is not None:
         body |= {"status": "ended", **ended_json(plan, stored.ended_for)}
     return body
-
-
-def needs_answers(stored: StoredSession) -> bool:
-    """Return whether what is sent of a session depends on its answers."""
-    return stored.session.status is Status.COMPLETED or practice.is_under_way(stored.plan, stored.n_answered)
 
 
 def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:

@@ -58,7 +58,8 @@ class Store(ABC):
         session. Who withdrew does not begin again, whatever the occasion.
 
         A session that was taken elsewhere (`start.adopted`) is stored as it is, without a place if there is no room
-        for it. Given again, it is opened as it is by now, completed or withdrawn as may be; that is no visit.
+        for it. Given again, under whichever code, it is opened as it is by now, completed or withdrawn as may be; that
+        is no visit.
 
         Raises
         ------
@@ -66,7 +67,8 @@ class Store(ABC):
             If there is no place.
         Conflict
             If this person has withdrawn from the study, or has completed this occasion; if the group that is wanted
-            has no room, is not there, or is not the session's; if another session than the adopted one has its name.
+            has no room, is not there, or is not the session's; if another session than the adopted one has its name, or
+            another person its code.
         """
 
     @abstractmethod

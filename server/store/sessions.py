@@ -30,6 +30,9 @@ from server.store.values import (
     Visit,
 )
 
+IF_SOMEBODY_ELSE = "If this is somebody else, give another code; if not,"
+"""Said before what to do for the same person: to make one person of two is the worse mistake."""
+
 
 def start(db: Database, study: Study, start: SessionStart) -> bool:
     """Begin a session, or find the one that this start or this person has begun, and return whether it is new.
@@ -106,20 +109,21 @@ def _refuse_in_laboratory(log: Log, held: HeldPlace, study: Study, start: Sessio
     whose = f"Participant {start.identity.external_id}" if start.identity else "This participant"
     if held.status is Status.COMPLETED:
         raise Conflict(
-            f"{whose} has completed session {occasion} of this study; a further one is `--session {occasion + 1}`."
+            f"{whose} has completed session {occasion} of this study. {IF_SOMEBODY_ELSE} a further session "
+            f"is `--session {occasion + 1}`."
         )
     if log.study_digest != study.digest:
         (version,) = log.db.execute(
             "SELECT version FROM studies WHERE study_digest = ?", (log.study_digest,)
         ).fetchone()
         raise Conflict(
-            f"{whose} has begun session {occasion} with version {version} of this study, and can go on with the folder "
-            f"of that version only; a further session of this version is `--session {occasion + 1}`."
+            f"{whose} has begun session {occasion} with version {version} of this study. {IF_SOMEBODY_ELSE} go on "
+            f"with the folder of that version, or begin a further session of this one with `--session {occasion + 1}`."
         )
     if start.group not in {None, held.group}:
         raise Conflict(
-            f"{whose} has begun session {occasion} in group {held.group}, not {start.group}; leave the group out to go "
-            "on with it."
+            f"{whose} has begun session {occasion} in group {held.group}, not {start.group}. {IF_SOMEBODY_ELSE} "
+            "leave the group out to go on with it."
         )
 
 
@@ -134,7 +138,7 @@ def hand_over(db: Database, session: str, start: SessionStart) -> None:
 
 
 def free_start_id(db: Database, session: str, start: SessionStart) -> None:
-    """Take the id of a start from any other session than the one it now leads to."""
+    """Take the id of a start from any other session than the one it now leads to; to that one none leads any more."""
     db.execute("UPDATE sessions SET start_id = NULL WHERE start_id = ? AND session <> ?", (start.start_id, session))
 
 

@@ -1,7 +1,6 @@
 """What the stores have in common: the contract, kept by statements that both databases understand."""
 
 import json
-import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,6 +16,7 @@ from server.store import adoption, answers, assignment, identities, registry, ru
 from server.store.contract import Store
 from server.store.database import Database
 from server.store.log import lock_log, read_log
+from server.store.plans import Plans
 from server.store.values import (
     NOTHING_PASSED_OVER,
     AddedRun,
@@ -38,9 +38,6 @@ from server.store.values import (
 
 Result = TypeVar("Result")
 
-MAX_PLANS_IN_MEMORY = 10_000
-"""A plan takes a few kilobytes."""
-
 
 class SqlStore(Store):
     """A store in a database that speaks SQL; a subclass knows how to read, to write and to commit."""
@@ -50,8 +47,7 @@ class SqlStore(Store):
         # What a digest names never changes, and no more do plans: both can be kept.
         self._definitions: dict[str, tuple[StudyDefinition, dict[str, str]]] = {}
         self._items: dict[str, dict[str, Item]] = {}
-        self._plans: dict[str, SessionPlan] = {}
-        self._lock = threading.Lock()
+        self._plans = Plans()
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Database]:
@@ -87,13 +83,9 @@ class SqlStore(Store):
 
     def find_session(self, token_digest: str) -> StoredSession | None:
         with self._reading() as db:
-            stored = self._stored(db, "token_digest", token_digest, self._plans.get(token_digest))
-        if stored is None:
-            return None
-        with self._lock:
-            while len(self._plans) >= MAX_PLANS_IN_MEMORY:
-                del self._plans[next(iter(self._plans))]
-            self._plans[token_digest] = stored.plan
+            stored = self._stored(db, "token_digest", token_digest)
+        if stored is not None:
+            self._plans.keep(token_digest, stored.plan)
         return stored
 
     def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
@@ -101,10 +93,8 @@ class SqlStore(Store):
             name = identities.session_of(db, study.name, identity, occasion)
             return self._stored(db, "session", name) if name else None
 
-    def _stored(
-        self, db: Database, column: str, value: str, known_plan: SessionPlan | None = None
-    ) -> StoredSession | None:
-        """Return the session with a value in a column of `sessions`, and its plan, unless that is the known one."""
+    def _stored(self, db: Database, column: str, value: str) -> StoredSession | None:
+        """Return the session with a value in a column of `sessions`, and its plan."""
         row = db.execute(
             f"""
             SELECT session, participant, kind, study_digest, battery_digest, "group", seed, source, status,
@@ -130,11 +120,9 @@ class SqlStore(Store):
             started_at=started_at,
             completed_at=completed_at,
         )
-        # A person who began again keeps their token.
-        plan = known_plan if known_plan and known_plan.session == name else self._read_plan(db, session, own_code)
         return StoredSession(
             session=session,
-            plan=plan,
+            plan=self._plans.of_session(name) or self._read_plan(db, session, own_code),
             n_answered=n_answered,
             place=Place(place),
             release_reason=release_reason,
@@ -143,7 +131,7 @@ class SqlStore(Store):
         )
 
     def find_plan(self, token_digest: str) -> SessionPlan | None:
-        plan = self._plans.get(token_digest)
+        plan = self._plans.of_token(token_digest)
         if plan is None:
             stored = self.find_session(token_digest)
             plan = stored.plan if stored else None

@@ -16,6 +16,7 @@ from server.store.answers import Answers
 from server.store.batch import do_batch
 from server.store.database import Database, SqliteDatabase
 from server.store.opening import FileIdentity, connect, identity_of, migrate, refuse_strange
+from server.store.plans import Plans
 from server.store.sql_store import SqlStore
 from server.store.values import StoreUnavailable
 from server.store.writer import GroupCommit
@@ -182,7 +183,7 @@ class SqliteStore(SqlStore):
             for study in self._registered.values():
                 registry.register(SqliteDatabase(connection), study)
             connection.execute("COMMIT")
-        self._plans.clear()
+        self._plans = Plans()
         self._logs_of_file = set()
         self._file = file
 

@@ -1,6 +1,7 @@
 """Sessions that were taken in a laboratory, whole, as they can be handed on to another store."""
 
 import json
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,7 +40,7 @@ class TakenSession:
     completed_at: datetime | None
     consent_digest: str | None
     start_id: str
-    """By which a start that is sent again is known."""
+    """By which a start that is sent again is known; one of its own where none leads to it here any more."""
     own_code: str
     """By which the participant can have the answers deleted."""
     demographics: dict[str, Any] | None
@@ -99,7 +100,8 @@ def _taken(db: Database, row: Sequence[Any]) -> TakenSession:
         datetime.fromisoformat(started_at),
         datetime.fromisoformat(completed_at) if completed_at else None,
         consent_digest,
-        start_id,
+        # Always the same: a session that is handed on as it goes is compared with what was handed on before.
+        start_id or str(uuid.uuid5(uuid.NAMESPACE_OID, session)),
         own_code,
         json.loads(demographics)["answers"] if demographics else None,
         LabDevice.model_validate_json(devices[0][0]) if devices else None,
@@ -118,6 +120,13 @@ def _responses(db: Database, session: str) -> list[Response]:
 def _told(row: dict[str, Any]) -> dict[str, Any]:
     as_json = ("response", "signals", "jspsych")
     return row | {name: json.loads(row[name]) for name in as_json if row[name] is not None}
+
+
+def devices_of(store: Store, session: str) -> dict[int, LabDevice]:
+    """Return what each visit of a session was taken on, by the visit's number."""
+    with store.snapshot() as db:
+        rows = db.execute("SELECT visit, device FROM visits WHERE session = ? AND device IS NOT NULL", (session,))
+        return {visit: LabDevice.model_validate_json(device) for visit, device in rows.fetchall()}
 
 
 def trials_of(store: Store, session: str) -> list[dict[str, Any]]:

@@ -80,7 +80,7 @@ REGAINED_AFTER = (Release.TIME_OUT, Release.NO_ROOM)
 """Reasons after which a session may have a place again, if there is room."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredTrial:
     """A trial of a stored plan, with the item as it was when the session began."""
 
@@ -153,6 +153,8 @@ class Adopted:
     started_at: datetime
     own_code: str | None = None
     """By which the participant can have the answers deleted, as they were told; None if they were told none."""
+    is_withdrawn: bool = False
+    """Whether it is brought to have it deleted here too."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from server.settings import Settings
 from server.store import SqliteStore, Store
 from server.store.postgres import PostgresStore
 from tests.postgres import PostgresCluster
-from tests.server.stores import Clock, empty, make_small
+from tests.server.laboratories import LabOf, Laboratory
+from tests.server.stores import Clock, empty, make_small, recruiting
 
 SECRETS = Secrets(signing_key="a signing key for tests", researcher_token="researcher-token")
 
@@ -140,3 +141,21 @@ def clock() -> Iterator[Clock]:
     """The stores' clock, which a test moves on."""
     with Clock().installed() as clock:
         yield clock
+
+
+@pytest.fixture
+def lab(any_store: Store, small_study: Study) -> Laboratory:
+    any_store.register_study(small_study)
+    return Laboratory(any_store, small_study)
+
+
+@pytest.fixture
+def lab_of(any_store: Store, small_study: Study) -> LabOf:
+    """Make a laboratory with the small study, recruited in a way that a test chooses."""
+
+    def make(study: Study = small_study, **recruitment: Any) -> Laboratory:
+        recruited = recruiting(study, **recruitment)
+        any_store.register_study(recruited)
+        return Laboratory(any_store, recruited)
+
+    return make

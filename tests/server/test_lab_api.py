@@ -26,9 +26,9 @@ from server.store import Identity, SqliteStore, Store
 from server.store.tables import TABLES
 from server.store.times import as_text
 from tests.server.conftest import SECRETS, Participant
+from tests.server.laboratories import DEVICE
 from tests.server.stores import at_once, practising, problems, recruiting, rows, saying, verified, version_of
 from tests.server.test_api_fuzz import assert_no_error_of_ours, mutated, quick
-from tests.server.test_lab_sessions import DEVICE
 
 TOKEN = {"Authorization": f"Bearer {SECRETS.researcher_token}"}
 ADDRESS = "/api/lab/session"
@@ -88,7 +88,7 @@ class Experimenter:
 
     def brought(self, **more: Any) -> dict[str, Any]:
         """Return what the session is that this one has taken, to be brought elsewhere."""
-        names = ("session", "participant", "group", "seed", "started_at", "own_code", "kind")
+        names = ("session", "participant", "group", "seed", "started_at", "own_code")
         return {name: self.session[name] for name in names} | more
 
 
@@ -218,7 +218,7 @@ def test_everything_that_follows_is_as_on_the_web(lab_of: LabOf, small_study: St
     practised = lab.respond(*lab.answers(0))
     assert practised.get_json()["responses"][0]["feedback"]["correct"] in {True, False}
     refused(lab.respond(answer(1, "nothing that the task knows")), 422)
-    assert lab.post("/api/visit", visit_id=new_id(), device=DEVICE.model_dump()).get_json()["visit"] == 2
+    assert lab.post("/api/visit", visit_id=new_id()).get_json()["visit"] == 2
     completed = lab.take()
     assert completed["withdrawal_code"] == lab.session["own_code"]
     (row,) = any_store.sessions(study)
@@ -393,9 +393,6 @@ def test_another_study_than_the_one_served_is_refused(lab: Experimenter, any_sto
 def test_a_machine_in_the_laboratory_and_a_browser_are_not_taken_for_each_other(
     lab: Experimenter, small_study: Study, any_store: Store
 ) -> None:
-    lab.start()
-    refused(lab.post("/api/visit", visit_id=new_id(), device=BROWSER), 422)
-    assert lab.post("/api/visit", visit_id=new_id()).status_code == 200
     visitor = Participant(lab.http.application)
     assert visitor.start(device=DEVICE.model_dump()).status_code == 422
     visitor.start(device=BROWSER)
@@ -527,6 +524,19 @@ def test_who_withdrew_elsewhere_is_withdrawn_here_and_again_is_the_same_as_once(
     assert problems(any_store) == []
 
 
+def test_who_withdrew_elsewhere_before_anything_was_brought_does_not_withdraw_whoever_has_the_code_here(
+    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+) -> None:
+    lab.start()
+    lab.take()
+    elsewhere.start()
+    told = refused(lab.start(adopt=elsewhere.brought(is_withdrawn=True), occasion=2), 409)
+    assert "`equipoise withdraw STUDY --participant P01`" in told
+    assert lab.start("B-P01", adopt=elsewhere.brought(is_withdrawn=True), occasion=2).status_code == 201
+    assert lab.post("/api/withdraw").status_code == 200
+    assert rows(any_store, "SELECT status FROM sessions ORDER BY 1") == [("completed",), ("withdrawn",)]
+
+
 def test_a_rehearsal_from_elsewhere_stays_one(lab: Experimenter, elsewhere: Experimenter, any_store: Store) -> None:
     elsewhere.start(kind="simulated")
     assert bring(lab, elsewhere, elsewhere.answers()).status_code == 201
@@ -624,7 +634,7 @@ def test_no_start_with_another_value_in_it_makes_the_server_fail(
     lab: Experimenter, any_store: Store, data: st.DataObject
 ) -> None:
     told = {"session": f"{len(rows(any_store, 'SELECT 1 FROM sessions')):016x}", "participant": "p-0123456789ab",
-            "group": 1, "seed": 1, "started_at": "2026-11-22T10:00:00Z", "kind": "human", "own_code": None}  # fmt: skip
+            "group": 1, "seed": 1, "started_at": "2026-11-22T10:00:00Z", "own_code": None}  # fmt: skip
     body = lab.body(occasion=1, group=None, kind="human", adopt=data.draw(st.sampled_from([None, told])))
     reply = lab.send(mutated(data, body))
     assert_no_error_of_ours(reply)

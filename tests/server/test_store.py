@@ -33,7 +33,7 @@ from server.store import (
     StoreUnavailable,
     StudyFull,
     answers,
-    sql_store,
+    plans,
 )
 from tests.server.stores import (
     Clock,
@@ -422,12 +422,13 @@ def test_nobody_is_turned_away_for_the_place_that_they_have_just_got(
 def test_the_plans_in_memory_have_a_bound_and_every_session_is_found_all_the_same(
     store: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql_store, "MAX_PLANS_IN_MEMORY", 3)
+    monkeypatch.setattr(plans, "MAX_TRIALS_IN_MEMORY", 11)
     people = at_once(*[partial(Person, store, small_study)] * 10)
     assert at_once(*(partial(store.find_plan, person.token) for person in people)) == [
         person.stored.plan for person in people
     ]
-    assert len(store._plans) <= 3
+    kept = [store._plans.of_token(person.token) for person in people]
+    assert sum(len(plan.trials) for plan in kept if plan) == 9
 
 
 def test_a_session_keeps_its_items_and_its_debriefing_when_the_study_changes(
