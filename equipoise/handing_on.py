@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from batteries.errors import InputError
 from equipoise.progress import progress_bar
+from experiment.lab.course import plan_of
 from experiment.lab.desk import Completion, Desk, Feedback, OpenSession
 from experiment.records import Response, Status
 from experiment.study import Study
@@ -71,6 +72,7 @@ def hand_on(study: Study, taken: TakenSession, desk: Desk, prefix: str = "") -> 
         if taken.status is Status.WITHDRAWN:
             return 0
         raise WithdrawnThereError
+    plan_of(study, there)
     if there.status == "active" and taken.demographics is not None and there.demographics:
         desk.answer_about_person(there.session, taken.demographics)
     if taken.status is Status.WITHDRAWN:
@@ -176,8 +178,8 @@ def _start_of(study: Study, taken: TakenSession, prefix: str) -> dict[str, JsonV
             "group": taken.group,
             "seed": taken.seed,
             "started_at": taken.started_at.isoformat(),
-            "kind": taken.kind,
             "own_code": taken.own_code,
+            "is_withdrawn": taken.status is Status.WITHDRAWN,
         },
     }
 
@@ -233,13 +235,13 @@ class Relay(Desk):
     def start(self, start: dict[str, JsonValue]) -> OpenSession:
         if self._here.find(str(start["participant"]), int(str(start["occasion"]))) is None:
             there = self._reach(lambda: self._there.start(start))
+            plan_of(self._study, there)  # refused before anything is stored here if the server makes another plan
             adopt: dict[str, JsonValue] = {
                 "session": there.session,
                 "participant": there.participant,
                 "group": there.group,
                 "seed": there.seed,
                 "started_at": there.started_at.isoformat(),
-                "kind": start["kind"],
                 "own_code": there.own_code,
             }
             start = start | {"adopt": adopt, "group": None}

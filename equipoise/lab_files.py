@@ -14,11 +14,11 @@ from experiment.lab.desk import OpenSession
 from experiment.lab.notes import Notes
 from experiment.lab.psychopy_csv import Heading, date_of, write_psychopy_csv
 from experiment.lab.session import Visitor
-from experiment.records import Kind, LabDevice
+from experiment.records import Kind
 from experiment.study import Study
 from server.store import Store, StoreUnavailable
 from server.store.sqlite import SqliteStore
-from server.store.taken import trials_of, withdrawn_in_laboratory
+from server.store.taken import devices_of, trials_of, withdrawn_in_laboratory
 
 BEGUN = "_begun.jsonl"
 FRAMES = "_frames.csv"
@@ -35,11 +35,10 @@ class LabFiles:
         If there can be no such folder.
     """
 
-    def __init__(self, study: Study, store: Store, visitor: Visitor, device: LabDevice) -> None:
+    def __init__(self, study: Study, store: Store, visitor: Visitor) -> None:
         self._study = study
         self._store = store
         self._visitor = visitor
-        self._device = device
         self._notes: Notes | None = None
         self._problem: str | None = None
         self.table: Path | None = None
@@ -65,11 +64,10 @@ class LabFiles:
     def write_table(self, session: OpenSession) -> None:
         """Write PsychoPy's table anew, from what is in the store."""
         self.table = self._path(session, ".csv")
-        who = self._visitor
-        heading = Heading(
-            who.participant, who.kind, who.occasion, session.group, session.seed, session.started_at, self._device
-        )
+        who, began = self._visitor, session.started_at
         try:
+            devices = devices_of(self._store, session.session)
+            heading = Heading(who.participant, who.kind, who.occasion, session.group, session.seed, began, devices)
             write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
             self._problem = None
         except (OSError, StoreUnavailable) as error:  # such as a table that is open in Excel

@@ -15,10 +15,11 @@ from equipoise.handing_on import HandedOn, Relay, hand_on_all, hand_on_withdrawa
 from equipoise.lab_files import LabFiles, delete_withdrawn
 from equipoise.stores import store_of
 from experiment.lab.desk import Desk
+from experiment.lab.fitness import check_device, check_tasks
 from experiment.lab.machine_check import LEAST_SIZE_PX, check_machine, report, verdict_of
 from experiment.lab.pictures.fonts import font_for, missing_glyphs, texts_of
 from experiment.lab.prerequisites import require_psychopy
-from experiment.lab.session import LabSession, Outcome, Visitor, check_device, check_tasks
+from experiment.lab.session import LabSession, Outcome, Visitor
 from experiment.records import Kind
 from experiment.study import Study
 from server.app import create_app
@@ -115,7 +116,7 @@ def run_visit(
         problem = delete_withdrawn(study, store)
         stage, sheet = stack.enter_context(opening)
         check_device(study, stage.device)
-        files = LabFiles(study, store, visitor, stage.device)
+        files = LabFiles(study, store, visitor)
         session = LabSession(study, desk, stage, sheet, visitor, files.notes_of, files.write_table, files.delete)
         outcome = session.run()
         has_all = relay is None or relay.finish()

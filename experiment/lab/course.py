@@ -1,7 +1,8 @@
 """How far a session has come: which trial is next, and what a participant is told of it; practice counts once."""
 
-from experiment.lab.desk import Practice
-from experiment.plan import Phase, Plan, Trial
+from batteries.errors import InputError
+from experiment.lab.desk import OpenSession, Practice
+from experiment.plan import Phase, Plan, Trial, plan_session
 from experiment.study import Study
 from experiment.texts import Texts
 
@@ -69,3 +70,21 @@ class Course:
         if self.trial.phase is Phase.PRACTICE:
             return self.trial.trial_index % self._n_in_round, total
         return self._n_in_round + self.n_questions_before(self.trial), total
+
+
+def plan_of(study: Study, session: OpenSession) -> Plan:
+    """Return a session's plan, made here, where it is the one that is stored with the session.
+
+    Raises
+    ------
+    InputError
+        If it is another one, so that answers would be stored with items that were not shown.
+    """
+    plan = plan_session(study, session.group, session.seed)
+    here = [(trial.phase, study.battery.by_id[trial.item_id].content) for trial in plan.trials]
+    if here != [(trial.phase, trial.content) for trial in session.trials]:
+        raise InputError(
+            f"{study.folder / 'study.yaml'}: the study on this machine makes another plan for this session than the "
+            "one that is stored with it; go on with the version of Equipoise and of the study with which it was begun."
+        )
+    return plan

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from batteries.errors import InputError
 from experiment.demographics import Question
+from experiment.plan import Phase
 from experiment.records import Response
 
 
@@ -53,6 +54,14 @@ class Completion(_Received):
     withdrawal_code: str | None
 
 
+class StoredTrial(_Received):
+    """A trial of the plan that is stored with a session."""
+
+    phase: Phase
+    content: dict[str, JsonValue]
+    """Of the item that is shown."""
+
+
 class OpenSession(_Received):
     """A session as far as it has come."""
 
@@ -67,6 +76,7 @@ class OpenSession(_Received):
     visit: int
     demographics: tuple[Question, ...]
     next_trial_index: int
+    trials: tuple[StoredTrial, ...]
     message: str | None = None
     withdrawal_code: str | None = None
 

@@ -14,12 +14,11 @@ import psychopy.core
 from psychopy import event, logging
 
 from experiment.lab.keyboard_backends import Backend, letters_by_ptb_code, ptb_obstacle
-from experiment.lab.pictures.picture import Region
+from experiment.lab.pictures.picture import ESCAPE, Region
 
 if TYPE_CHECKING:
     from experiment.lab.window import LabWindow
 
-ESCAPE = "escape"
 EDITING_KEYS = frozenset(
     {ESCAPE, "return", "num_enter", "backspace", "delete", "tab", "left", "right", "up", "down", "home", "end"}
 )

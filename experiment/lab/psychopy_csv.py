@@ -31,7 +31,8 @@ class Heading:
     group: int
     seed: int
     started_at: datetime
-    device: LabDevice
+    devices: Mapping[int, LabDevice]
+    """What each visit was taken on, by its number, where that is known: of visits elsewhere only the last is."""
 
 
 def date_of(started_at: datetime) -> str:
@@ -53,16 +54,18 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
 
     Notes
     -----
-    `key_resp.rt` and `fixation.duration` are in seconds, `key_resp.started` (the onset) in seconds since the session
-    began. `key_resp.keys` is the answer: the number of the option, or the place on the board.
+    `key_resp.rt` and `fixation.duration` are in seconds, `key_resp.started` (the onset) in seconds since the first
+    onset of the session: both by the laboratory's clock, while a session may have begun by a server's. `frameRate` is
+    that of each trial. `key_resp.keys` is the answer: the number of the option, or the place on the board.
     """
     factors = sorted({name for item in study.battery.items for name in item.factors})
     file = io.StringIO(newline="")
     table = csv.DictWriter(file, [*BEFORE_FACTORS, *factors, *AFTER_FACTORS])
     table.writeheader()
-    for trial in trials:
-        if trial["received_at"] is not None:
-            table.writerow(_row(study, heading, trial))
+    answered = [trial for trial in trials if trial["received_at"] is not None]
+    first_shown_at = next((trial["shown_at"] for trial in answered if trial["shown_at"]), None)
+    for trial in answered:
+        table.writerow(_row(study, heading, trial, first_shown_at))
     return file.getvalue().encode("utf-8-sig")
 
 
@@ -73,11 +76,10 @@ def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Itera
     aside.replace(path)
 
 
-def _row(study: Study, heading: Heading, trial: Mapping[str, Any]) -> dict[str, Any]:
+def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_at: str | None) -> dict[str, Any]:
     item = study.battery.by_id[trial["item_id"]]
-    response = json.loads(trial["response"])
+    response, device = json.loads(trial["response"]), heading.devices.get(trial["visit"])
     is_correct = response is not None and task_named(item.task).score(item.content, item.key, response).correct
-    shown_at = trial["shown_at"]
     return {
         "participant": heading.participant,
         "kind": heading.kind.value,
@@ -85,8 +87,8 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any]) -> dict[str, 
         "date": date_of(heading.started_at),
         "expName": study.name,
         "expVersion": study.definition.version,
-        "psychopyVersion": heading.device.psychopy_version,
-        "frameRate": heading.device.frame_ms and round(1000 / heading.device.frame_ms, 3),
+        "psychopyVersion": device and device.psychopy_version,
+        "frameRate": trial["frame_ms"] and round(1000 / trial["frame_ms"], 3),
         "group": heading.group,
         "seed": heading.seed,
         "trials.thisN": trial["trial_index"],
@@ -97,7 +99,7 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any]) -> dict[str, 
         "key_resp.keys": response,
         "key_resp.rt": _seconds(trial["rt_ms"]),
         "key_resp.corr": int(is_correct),
-        "key_resp.started": shown_at and (datetime.fromisoformat(shown_at) - heading.started_at).total_seconds(),
+        "key_resp.started": _seconds_between(first_shown_at, trial["shown_at"]),
         "missing": trial["missing"],
         "input": trial["input"],
         "attempt": trial["attempt"],
@@ -106,6 +108,12 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any]) -> dict[str, 
         "fixation.frames": trial["fixation_frames"],
         "fixation.framesDropped": trial["frames_dropped"],
     }
+
+
+def _seconds_between(earlier: str | None, later: str | None) -> float | None:
+    if earlier is None or later is None:
+        return None
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
 
 
 def _seconds(milliseconds: float | None) -> float | None:

@@ -9,11 +9,9 @@ from experiment.lab.pictures.buttons import Action
 from experiment.lab.pictures.form import form
 from experiment.lab.pictures.message import message
 from experiment.lab.pictures.pages import pages
-from experiment.lab.pictures.picture import Picture
+from experiment.lab.pictures.picture import ESCAPE, Picture
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.trials import Stage
-
-ESCAPE = "escape"
 
 
 class Reader:

@@ -5,28 +5,27 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NoReturn, TypeVar
 
 from pydantic import JsonValue
 
 from batteries.errors import InputError
-from experiment.lab.answering import Answering, check_task
-from experiment.lab.course import Course
-from experiment.lab.desk import Desk, Feedback, NotNow, OpenSession
+from experiment.lab.answering import Answering
+from experiment.lab.course import Course, plan_of
+from experiment.lab.desk import Desk, Ended, Feedback, NotNow, OpenSession
 from experiment.lab.notes import Notes
 from experiment.lab.pictures.buttons import Action
 from experiment.lab.pictures.fixation import fixation
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.pictures.showing import Feedback as ShownFeedback
 from experiment.lab.pictures.showing import Showing, seconds
-from experiment.lab.pictures.trial import with_even_letters
 from experiment.lab.reading import Reader
 from experiment.lab.trials import Escaped, ShownTrial, Stage, take_trial
-from experiment.plan import Phase, Trial, plan_session
-from experiment.records import Kind, LabDevice, Response
+from experiment.plan import Phase, Trial
+from experiment.records import Kind, Response
 from experiment.study import Study
 
-REFRESH_TOLERANCE = 0.02
-"""As in a browser: 59.94 Hz is sold as 60."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -67,59 +66,8 @@ class _Stops(Exception):
         self.outcome = outcome
 
 
-def check_tasks(study: Study) -> None:
-    """Refuse a study with items that only a browser can show.
-
-    Raises
-    ------
-    InputError
-        If there is one.
-    """
-    try:
-        for item in study.battery.items:
-            check_task(item.item_id, item.task)
-    except InputError as error:
-        raise InputError(f"{study.folder / 'study.yaml'}: {error}") from None
-
-
-def check_device(study: Study, here: LabDevice) -> None:
-    """Refuse a machine that lacks what the study asks of every device.
-
-    Raises
-    ------
-    InputError
-        If its window is too small or its screen too slow.
-    """
-    needs, where = study.definition.device, f"{study.folder / 'study.yaml'}, device"
-    width_px, height_px = needs.width_px or here.width_px, needs.height_px or here.height_px
-    if here.width_px < width_px or here.height_px < height_px:
-        raise InputError(
-            f"{where}: the study needs a window of at least {width_px} x {height_px} pixels, and this one has "
-            f"{here.width_px} x {here.height_px}; run it on a larger screen."
-        )
-    hz = here.measured_hz if here.is_synchronised else here.nominal_hz
-    if needs.refresh_hz and hz and hz < needs.refresh_hz * (1 - REFRESH_TOLERANCE):
-        raise InputError(
-            f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this one has {hz:.1f}; set a faster mode "
-            "of the screen, or take another."
-        )
-
-
-def sheet_for(study: Study, size_px: tuple[int, int]) -> Sheet:
-    """Return the sheet for a study's screens, with letters of one size for all items.
-
-    Raises
-    ------
-    InputError
-        If there is no font for the study, or an item does not fit the screen.
-    """
-    timing, n_trials = study.definition.timing, max(len(items) for items in study.test_items_by_group.values())
-    longest = Showing(
-        progress=study.words.say("question_of", number=n_trials, total=n_trials),
-        reading_ms=timing.reading_ms,
-        deadline_ms=timing.deadline_ms,
-    )
-    return with_even_letters(Sheet.of(study, size_px), study.battery.items, longest)
+class _NotDeleted(InputError):
+    """Somebody has left for whom the answers could not be deleted."""
 
 
 class LabSession:
@@ -166,7 +114,6 @@ class LabSession:
         self._on_withdrawn = on_withdrawn
         self._say = study.words.say
         self._session: OpenSession | None = None
-        self._is_over = False
 
     def run(self) -> Outcome:
         """Run the visit to its end, whatever that is; all that was answered is stored by then.
@@ -174,33 +121,36 @@ class LabSession:
         Raises
         ------
         InputError
-            If the session cannot be begun, in a sentence for whoever runs the laboratory.
+            If the session cannot be begun or gone on with, or answers cannot be deleted, in a sentence for whoever
+            runs the laboratory.
         """
         try:
             return self._run()
         except _Stops as stops:
-            if stops.outcome is not Outcome.COMPLETED:
+            if stops.outcome in _ENDS:
                 title, words = _ENDS[stops.outcome]
                 self._reader.tell(self._say(title), self._say(words), self._say("lab_done"))
             return stops.outcome
-        except InputError:  # a sentence for the experimenter; the participant does not see the window vanish
-            self._reader.tell(self._say("error_title"), self._say("lab_problem"))
+        except InputError as error:  # a sentence for the experimenter; the participant does not see the window vanish
+            words = "lab_not_deleted" if isinstance(error, _NotDeleted) else "lab_problem"
+            self._reader.tell(self._say("error_title"), self._say(words))
             raise
 
     def _run(self) -> Outcome:
         session = self._session = self._begin()
         if session.status == "ended":
-            return self._ended(session.message or "")
-        plan = plan_session(self._study, session.group, session.seed)
+            return self._ended(Ended(message=session.message or "", withdrawal_code=session.withdrawal_code))
+        plan = plan_of(self._study, session)
         notes, course = self._notes_of(session), Course(self._study, plan, session.next_trial_index)
         self._on_stored(session)
+        has_skipped = self._skip_interrupted(session, course, notes)
         if session.demographics:
             self._ask_about_person(session)
         if course.next_trial_index == 0:
             self._instruct()
         elif course.trial is not None:
-            self._welcome_back(course.trial, session, course, notes)
-            if course.trial is not None and course.trial.phase is Phase.PRACTICE:
+            self._welcome_back(course, has_skipped)
+            if course.trial.phase is Phase.PRACTICE:
                 self._instruct()
         is_after_page = True
         while course.trial is not None:
@@ -209,7 +159,7 @@ class LabSession:
             is_after_page = False
             self._take(course.trial, session, course, notes)
         if course.practice is not None and course.practice.ended is not None:
-            return self._ended(course.practice.ended.message)
+            return self._ended(course.practice.ended)
         return self._complete(session)
 
     def _begin(self) -> OpenSession:
@@ -245,7 +195,7 @@ class LabSession:
             question.name: self._reader.ask(question, self._say("question_of", number=number, total=n_questions))
             for number, question in enumerate(session.demographics, start=1)
         }
-        self._desk.answer_about_person(session.session, answers)
+        self._patiently(lambda: self._desk.answer_about_person(session.session, answers), "lab_not_stored")
 
     def _instruct(self) -> None:
         names = self._study.definition.timeline.instructions
@@ -260,23 +210,27 @@ class LabSession:
             "" if deadline_ms is None else f"\n\n{self._say('time_limit', seconds=seconds(self._sheet, deadline_ms))}"
         )
 
-    def _welcome_back(self, trial: Trial, session: OpenSession, course: Course, notes: Notes) -> None:
-        """Say where it goes on; pass the interrupted trial over where the study wants it so, but never practice."""
+    def _skip_interrupted(self, session: OpenSession, course: Course, notes: Notes) -> bool:
+        """Pass the interrupted trial over where the study wants it so, but never practice; return whether one was."""
+        trial, wanted = course.trial, self._study.definition.resume.interrupted_trial
+        n_begun = notes.n_begun(trial.trial_index) if trial else 0
+        if trial is None or n_begun == 0 or wanted == "repeat" or trial.phase is Phase.PRACTICE:
+            return False
+        nothing = Response(
+            response_id=str(uuid.uuid4()),
+            trial_index=trial.trial_index,
+            response=None,
+            missing="interrupted",
+            attempt=n_begun,
+            visit=session.visit,
+        )
+        self._hand_in(nothing, session, course)
+        return True
+
+    def _welcome_back(self, course: Course, has_skipped: bool) -> None:
         answered, total = course.n_answered
         words = [self._say("welcome_back", answered=answered, total=total)]
-        n_begun = notes.n_begun(trial.trial_index)
-        is_skipped = self._study.definition.resume.interrupted_trial == "skip" and trial.phase is not Phase.PRACTICE
-        if n_begun > 0 and is_skipped:
-            nothing = Response(
-                response_id=str(uuid.uuid4()),
-                trial_index=trial.trial_index,
-                response=None,
-                missing="interrupted",
-                attempt=n_begun,
-                visit=session.visit,
-            )
-            self._hand_in(nothing, session, course)
-            words.append(self._say("trial_skipped"))
+        words += [self._say("trial_skipped")] if has_skipped else []
         self._own_page("welcome_back_title", "\n\n".join(words) + self._time_limit())
 
     def _page_before(self, trial: Trial, course: Course) -> None:
@@ -308,25 +262,20 @@ class LabSession:
             self._show(feedback, response, shown, is_last=course.practice_is_over and not has_ended)
 
     def _hand_in(self, response: Response, session: OpenSession, course: Course) -> Feedback | None:
-        while True:
-            try:
-                (feedback,) = self._desk.respond(session.session, [response])
-                break
-            except NotNow:
-                self._wait_to_store()
+        (feedback,) = self._patiently(lambda: self._desk.respond(session.session, [response]), "lab_not_stored")
         self._on_stored(session)
         course.go_on(feedback.practice if feedback else None)
         return feedback
 
-    def _wait_to_store(self) -> None:
-        """Ask for help where an answer cannot be stored at the moment; return to try it again."""
-        actions = [
-            Action("again", self._say("device_try_again"), "1"),
-            Action("leave", self._say("lab_leave"), "2"),
-        ]
-        words = [self._say("lab_not_stored")]
-        if self._reader.choose(self._say("error_title"), words, actions) == "leave":
-            raise _Stops(Outcome.LEFT)
+    def _patiently(self, request: Callable[[], T], words: str, leave: str = "lab_leave") -> T:
+        """Ask for help as long as something cannot be stored at the moment, and try it again, or stop for now."""
+        actions = [Action("again", self._say("device_try_again"), "1"), Action("leave", self._say(leave), "2")]
+        while True:
+            try:
+                return request()
+            except NotNow:
+                if self._reader.choose(self._say("error_title"), [self._say(words)], actions) == "leave":
+                    raise _Stops(Outcome.LEFT) from None
 
     def _show(self, feedback: Feedback, response: Response, shown: ShownTrial, is_last: bool) -> None:
         note = self._say("last_practice") if is_last else ""
@@ -338,35 +287,39 @@ class LabSession:
         self._reader.show(shown.picture(self._sheet, showing))
 
     def _complete(self, session: OpenSession) -> Outcome:
-        completion = self._desk.complete()
+        completion = self._patiently(self._desk.complete, "lab_problem")
         self._on_stored(session)
-        self._is_over = True
         debrief = self._study.definition.timeline.debrief
         parts = [f"# {self._say('completed_title')}", self._say("completed")]
         parts += [self._study.texts[debrief]] if debrief else []
-        if completion.withdrawal_code:
-            code = self._say("lab_change_mind", code=f"**{completion.withdrawal_code}**")
-            parts += [f"## {self._say('change_mind_title')}", code]
-        pages = {debrief or "end": "\n\n".join([*parts, self._say("lab_done")])}
+        return self._last_page(Outcome.COMPLETED, debrief or "end", parts, completion.withdrawal_code)
+
+    def _ended(self, ended: Ended) -> Outcome:
+        parts = [f"# {self._say('ended_title')}", ended.message]
+        return self._last_page(Outcome.ENDED, "end", parts, ended.withdrawal_code)
+
+    def _last_page(self, outcome: Outcome, name: str, parts: list[str], withdrawal_code: str | None) -> Outcome:
+        """Show how it ended, and what to keep of it; there is nothing to leave any more, so that escape closes it."""
+
+        def close() -> NoReturn:
+            raise _Stops(outcome)
+
+        if withdrawal_code:
+            code = self._say("lab_change_mind", code=f"**{withdrawal_code}**")
+            parts = [*parts, f"## {self._say('change_mind_title')}", code]
+        pages = {name: "\n\n".join([*parts, self._say("lab_done")])}
         contact = self._study.definition.timeline.contact
         others = [Action("contact", self._say("contact"), "1")] if contact else []
-        reader = Reader(self._stage, replace(self._sheet, way_out=""), self._escaped)
+        reader = Reader(self._stage, replace(self._sheet, way_out=""), close)
         while reader.read(pages, self._say("close"), *others) == "contact" and contact:
             reader.read({contact: self._study.texts[contact]}, self._say("close"))
-        return Outcome.COMPLETED
-
-    def _ended(self, message: str) -> Outcome:
-        self._is_over = True
-        self._reader.tell(self._say("ended_title"), message, self._say("lab_done"))
-        return Outcome.ENDED
+        return outcome
 
     def _own_page(self, title: str, text: str) -> None:
         self._reader.read({title: f"# {self._say(title)}\n\n{text}"}, self._say("continue"))
 
     def _escaped(self) -> None:
         """Ask whether to stop, and how; return if the participant stays."""
-        if self._is_over:
-            raise _Stops(Outcome.COMPLETED)
         done = {"stay": "leave_stay"}
         done |= {"leave": "lab_leave", "delete": "leave_confirm"} if self._session else {"decline": "decline"}
         contact = self._study.definition.timeline.contact
@@ -381,13 +334,24 @@ class LabSession:
             raise _Stops(Outcome.DECLINED)
         if chosen == "leave":
             raise _Stops(Outcome.LEFT)
-        if chosen == "delete" and self._is_sure():
-            self._desk.withdraw()
-            if self._session is not None:
-                self._on_withdrawn(self._session)
-            raise _Stops(Outcome.WITHDRAWN)
+        if chosen == "delete" and self._session is not None and self._is_sure():
+            self._withdraw(self._session)
 
     def _is_sure(self) -> bool:
         actions = [Action("stay", self._say("leave_stay"), "1"), Action("delete", self._say("leave_confirm"), "2")]
-        title, words = self._say("leave_confirm"), self._say("leave_explained")
-        return self._reader.choose(title, [words], actions) == "delete"
+        words = [self._say("leave_explained")]
+        words += [self._say("lab_leave_earlier")] if self._visitor.occasion > 1 else []
+        return self._reader.choose(self._say("leave_confirm"), words, actions) == "delete"
+
+    def _withdraw(self, session: OpenSession) -> NoReturn:
+        """Have the answers deleted; where that cannot be, neither participant nor experimenter may think it was."""
+        try:
+            self._patiently(self._desk.withdraw, "lab_not_deleted", leave="close")
+        except (_Stops, InputError) as error:
+            why = "the store cannot be written to" if isinstance(error, _Stops) else str(error).rstrip(".")
+            raise _NotDeleted(
+                f"{self._visitor.participant} has left and wants the answers deleted, and they are NOT deleted yet "
+                f"({why}); have that done with `equipoise withdraw {self._study.folder} --session {session.session}`."
+            ) from None
+        self._on_withdrawn(session)
+        raise _Stops(Outcome.WITHDRAWN)

@@ -6,11 +6,11 @@ from contextlib import closing, contextmanager, nullcontext
 
 import psychopy
 
+from experiment.lab.fitness import sheet_for
 from experiment.lab.inputs import Inputs, Press
 from experiment.lab.pictures.picture import Picture
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.presentation import Onset, present
-from experiment.lab.session import sheet_for
 from experiment.lab.triggers import Event, Trigger, code_of, open_trigger
 from experiment.lab.window import AtFlip, LabWindow, Prepared
 from experiment.plan import Phase

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from batteries.items import Item
 from experiment.lab.answering import Answering, after, keys_of
 from experiment.lab.notes import Notes
-from experiment.lab.pictures.picture import Picture
+from experiment.lab.pictures.picture import ESCAPE, Picture
 from experiment.lab.pictures.sheet import Sheet
 from experiment.lab.pictures.showing import Showing
 from experiment.lab.pictures.trial import trial as draw_trial
@@ -105,12 +105,12 @@ def take_trial(stage: Stage, sheet: Sheet, fixation: Picture, shown: ShownTrial,
         If somebody pressed escape; nothing is answered then.
     """
     item, timing = shown.item, shown.timing
-    attempt = notes.begin(shown.trial.trial_index)
     keys, answering = keys_of(item.task, item.content), Answering()
     asking = shown.picture(sheet, Showing())
     first = shown.picture(sheet, Showing(is_reading=True)) if timing.reading_ms else asking
     onset = stage.fixate(fixation, first, timing.fixation_ms, shown.trial.phase)
     n_too_early = stage.take_early(first, keys)
+    attempt = notes.begin(shown.trial.trial_index)  # as on the web: what nobody has seen was not begun
     notes.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
     if timing.reading_ms:
         while _press(stage, first, keys, timing.reading_ms) is not None:
@@ -150,6 +150,6 @@ def take_trial(stage: Stage, sheet: Sheet, fixation: Picture, shown: ShownTrial,
 
 def _press(stage: Stage, picture: Picture, keys: Collection[str], until_ms: float | None) -> "Press | None":
     press = stage.press(picture, keys, until_ms)
-    if press is not None and press.name == "escape":
+    if press is not None and press.name == ESCAPE:
         raise Escaped
     return press

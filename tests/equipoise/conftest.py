@@ -16,12 +16,15 @@ from tests.equipoise.lab_visits import DEVICE, SIZE_PX, FakeStage, careful
 def lab(tmp_path):
     """Return a function that takes a visit, on the store of the study's folder or another one."""
 
-    def visit(study, person=careful, participant="P01", occasion=1, group=None, kind=Kind.HUMAN, wrap=None, store=None):
-        stage = FakeStage(person)
+    def visit(
+        study, person=careful, participant="P01", occasion=1, group=None, kind=Kind.HUMAN, wrap=None, store=None,
+        device=DEVICE,
+    ):  # fmt: skip
+        stage = FakeStage(person, device)
         stored = []
         with local_desk(study, store) as (desk, opened):
             visitor = Visitor(participant, occasion, group, kind)
-            files = LabFiles(study, opened, visitor, DEVICE)
+            files = LabFiles(study, opened, visitor)
 
             def on_stored(session):
                 stored.append(session)

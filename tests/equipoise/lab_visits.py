@@ -1,15 +1,20 @@
 """Visits to a laboratory over the server's own application and a real store; only the window is not there."""
 
+import json
 import uuid
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from zlib import crc32
 
 import httpx
 
+from batteries.blackbox import all_ports
+from batteries.tasks.multiple_choice import MultipleChoice
 from equipoise.laboratory import local_desk, send_sessions
+from experiment.lab.pictures.picture import ESCAPE
 from experiment.lab.presentation import Onset
 from experiment.records import LabDevice
 from server.store.taken import trials_of
@@ -20,16 +25,29 @@ DEVICE = LabDevice(
     is_synchronised=True, pacing="frames", keyboard="ptb", psychopy_version="2026.2", python_version="3.11",
     platform="test", text_font="DejaVuSans",
 )  # fmt: skip
-ESCAPE = "escape"
+
+MOST_PRESSES = 400
 
 
-def press(name, rt_ms=1200.0):
-    return SimpleNamespace(name=name, rt_ms=rt_ms, input="key")
+def press(name):
+    return SimpleNamespace(name=name, rt_ms=None, input="key")
+
+
+def names_on(stage):
+    """Return what can be clicked on the screen."""
+    return {region.name for region in stage.picture.regions}
+
+
+def is_asked(stage):
+    """Return whether there is a trial's question on the screen."""
+    return bool({"absorbed", "1"} & names_on(stage))
 
 
 def careful(stage):
-    """Press whatever goes on: agree, go on, and on a trial the first possible answer."""
-    names = {region.name for region in stage.picture.regions}
+    """Press whatever goes on: agree, go on, leave a question about the person out, and answer a trial at once."""
+    names = names_on(stage)
+    if "continue" in names:
+        return press("return")
     for name, key in (("agree", "1"), ("next", "right"), ("stay", "1")):
         if name in names:
             return press(key)
@@ -38,9 +56,61 @@ def careful(stage):
     return press("1")
 
 
+def words_of(item):
+    """Return the words that a screen must have for an item, and for it alone."""
+    content = item.content
+    if item.task == MultipleChoice.name:
+        return [content["text"], content["prompt"], *content["options"]]
+    side, _, position = content["entry"].partition("-")
+    cells = "; ".join(f"row {row} column {column}" for row, column in sorted(content["atoms"]))
+    return [f"The ray enters at {side.upper()} {position}:", f"Atoms at {cells}." if cells else "There are no atoms"]
+
+
+def demanded(item):
+    """Return the answer that an item demands of somebody who answers by its words: each item another one."""
+    number = crc32("".join(words_of(item)).encode())
+    if item.task == MultipleChoice.name:
+        return number % len(item.content["options"]) + 1
+    ports = [str(port) for port in all_ports(item.content["size"]) if str(port) != item.content["entry"]]
+    return ports[number % len(ports)]
+
+
+def reader_of(study):
+    """Return a person who answers each question by the words that are on the screen, and is careful elsewhere."""
+    waiting = []
+
+    def person(stage):
+        if not is_asked(stage):
+            return careful(stage)
+        if not waiting:
+            waiting.extend(_keys_for(demanded(_item_on(stage.seen[-1], study))))
+        return press(waiting.pop(0))
+
+    return person
+
+
+def _item_on(screen, study):
+    """Return the item whose words are on a screen, wherever its lines are broken."""
+    read = "".join(screen.split())
+    (item,) = [
+        item for item in study.battery.items if all("".join(part.split()) in read for part in words_of(item))
+    ]  # fmt: skip
+    return item
+
+
+def _keys_for(answer):
+    if isinstance(answer, int):
+        return [str(answer)]
+    side, _, position = answer.partition("-")
+    return [side[0], position, "return"]
+
+
 @dataclass
 class FakeStage:
-    """A stage without a window: `person` says what is pressed on each screen; None lets the time pass."""
+    """A stage without a window: `person` says what is pressed on each screen; None lets the time pass.
+
+    No two of its trials have the same times and frames.
+    """
 
     person: Callable = careful
     device: LabDevice = DEVICE
@@ -52,6 +122,9 @@ class FakeStage:
     until_ms: float | None = None
     early: int = 0
     n_focus_lost: int = 0
+    onsets: list = field(default_factory=list)
+    pressed: list = field(default_factory=list)
+    answers: list = field(default_factory=list)
 
     def take_early(self, picture, keys):
         return self.early
@@ -65,7 +138,13 @@ class FakeStage:
     def press(self, picture, keys, until_ms=None):
         assert picture is self.picture, "presses are waited for on what is on the screen"
         self.keys, self.until_ms = tuple(keys), until_ms
-        return self.person(self)
+        made = self.person(self)
+        if made is not None:
+            n = len(self.pressed)
+            made.rt_ms, made.input = 1000 + 7.25 * n, ("key", "mouse")[n % 2]
+            self.pressed.append(made)
+        assert len(self.pressed) < MOST_PRESSES, f"nothing comes after: {self.seen[-1]}"
+        return made
 
     def typing(self, picture):
         assert picture is self.picture
@@ -74,13 +153,23 @@ class FakeStage:
     def fixate(self, fixation, stimulus, fixation_ms, phase):
         self.show(stimulus)
         self.trials.append(phase.value)
-        return Onset(
-            onset_ns=1, shown_at=datetime.now(UTC), fixation_ms=200.4, fixation_frames=12,
-            fixation_frames_intended=12, frame_ms=16.7, frames_dropped=0, frame_intervals_ms=(16.7,) * 12,
-        )  # fmt: skip
+        n, now = len(self.trials), datetime.now(UTC)
+        onset = Onset(
+            onset_ns=n,
+            shown_at=now.replace(microsecond=now.microsecond // 1000 * 1000),
+            fixation_ms=200 + n / 8,
+            fixation_frames=12 + n,
+            fixation_frames_intended=11 + n,
+            frame_ms=16 + n / 64,
+            frames_dropped=n % 5,
+            frame_intervals_ms=(16.5,) * n,
+        )
+        self.onsets.append(onset)
+        return onset
 
     def mark_response(self, phase):
         self.codes.append(phase.value)
+        self.answers.append(self.pressed[-1])
 
 
 def rows(study, session):
@@ -88,14 +177,57 @@ def rows(study, session):
         return trials_of(store, session.session)
 
 
+def devices_of(study, session):
+    """Return what is stored of the device of each visit."""
+    with local_desk(study, None) as (_, store), store.snapshot() as db:
+        stored = db.execute("SELECT device FROM visits WHERE session = ? ORDER BY visit", (session.session,))
+        return [device and LabDevice.model_validate(json.loads(device)) for (device,) in stored.fetchall()]
+
+
+class Killed(BaseException):
+    """The power is cut."""
+
+
+def killed_where(is_there):
+    """Be careful until the power is cut."""
+
+    def person(stage):
+        if is_there(stage):
+            raise Killed
+        return careful(stage)
+
+    return person
+
+
+class FullDisk(httpx.BaseTransport):
+    """A server that cannot store some requests to an address: after those that pass, so many fail.
+
+    To be given as `wrap` to a visit.
+    """
+
+    def __init__(self, address, n_failing, n_passing=0):
+        self.address, self.n_failing, self.n_passing = address, n_failing, n_passing
+        self.asked = []
+
+    def __call__(self, desk, _):
+        self.transport, desk._client._transport = desk._client._transport, self
+        return desk
+
+    def handle_request(self, request):
+        if request.url.path == self.address:
+            self.asked.append(request.read())
+            if self.n_passing < len(self.asked) <= self.n_passing + self.n_failing:
+                return httpx.Response(503, json={"error": "The disk is full."})
+        return self.transport.handle_request(request)
+
+
 def leaving_at(n_trials, menu):
     """Be careful, but press escape on a trial, and then what the menus get."""
     menu = list(menu)
 
     def person(stage):
-        names = {region.name for region in stage.picture.regions}
         if len(stage.trials) == n_trials and menu:
-            return press(menu.pop(0)) if "stay" in names else press(ESCAPE)
+            return press(menu.pop(0) if {"stay", "again"} & names_on(stage) else ESCAPE)
         return careful(stage)
 
     return person

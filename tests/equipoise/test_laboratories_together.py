@@ -126,6 +126,30 @@ def test_a_place_that_the_server_has_is_there_though_none_is_left_here(lab, smal
         assert all(relay.finish() for relay in relays)
 
 
+def test_who_began_again_without_the_server_goes_on_with_it_and_both_sessions_are_handed_on(lab, small, edit, tmp_path):
+    edit(small / "study.yaml", "\ntimeline:", "\nresume: {max_reloads: 0, otherwise: restart}\ntimeline:")
+    study, into = load_study(small), other_store(tmp_path)
+    with server_elsewhere(study, into) as (there, elsewhere):
+        relays = []
+
+        def wrap(desk, store):
+            relays.append(Relay(study, store, desk, there))
+            return relays[-1]
+
+        first = lab(study, leaving_at(3, ["2"]), wrap=wrap)
+        assert relays[-1].finish()
+        second = lab(study, leaving_at(2, ["2"]))
+        assert first.session.session != second.session.session
+        lab(study, wrap=wrap)
+        assert relays[-1].finish(), relays[-1].problem
+    told = send_sessions(study, None, None, into)
+    assert told.refused == ()
+    with local_desk(study, None) as (_, here), local_desk(study, into) as (_, elsewhere):
+        for store in (here, elsewhere):
+            assert len(store.sessions(study)) == 3
+        assert {row["session"] for row in here.sessions(study)} == {row["session"] for row in elsewhere.sessions(study)}
+
+
 def test_what_was_not_handed_on_at_the_end_is_by_the_same_command(lab, small, tmp_path):
     study, into = load_study(small), other_store(tmp_path)
     lab(study)

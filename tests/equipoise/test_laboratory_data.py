@@ -17,7 +17,7 @@ from experiment.lab.session import Outcome, Visitor
 from experiment.loading import load_study
 from experiment.records import Kind
 from server.store.taken import trials_of
-from tests.equipoise.lab_visits import DEVICE, careful, leaving_at, rows, take_on_the_web
+from tests.equipoise.lab_visits import careful, leaving_at, rows, take_on_the_web
 
 
 def test_a_further_occasion_is_another_session_of_the_same_participant(lab, small):
@@ -62,7 +62,7 @@ def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
     assert all(t["received_at"] for t in rows(study, second.session))
     first.table.rmdir()
     with local_desk(study, None) as (_, store):
-        files = LabFiles(study, store, Visitor("P01", 1, None), DEVICE)
+        files = LabFiles(study, store, Visitor("P01", 1, None))
         files.write_table(second.session)
     assert files.problem is None and first.table.is_file()
 

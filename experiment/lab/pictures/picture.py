@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from PIL import Image
 
+ESCAPE = "escape"
+"""The key that asks for the way out, and the region of every screen that means the same."""
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom in px from the image's top left; right and bottom are the first px outside."""
 

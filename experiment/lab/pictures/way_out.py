@@ -3,9 +3,7 @@
 from experiment.lab.pictures.canvas import Canvas
 from experiment.lab.pictures.colours import INK_SOFT
 from experiment.lab.pictures.paragraphs import paragraph
-
-NAME = "escape"
-"""Its region is named as the key that does the same."""
+from experiment.lab.pictures.picture import ESCAPE
 
 
 def draw_way_out(canvas: Canvas) -> None:
@@ -17,4 +15,4 @@ def draw_way_out(canvas: Canvas) -> None:
     words = paragraph(sheet, f"{sheet.way_out}  [Esc]", round(0.7 * sheet.body_px), sheet.inside_px[0])
     left = width_px - side_px - words.width_px if sheet.direction == "ltr" else side_px
     canvas.write(words, left, height_px - above_px + (above_px - words.height_px) // 2, words.width_px, INK_SOFT)
-    canvas.region(NAME, (left, height_px - above_px, left + words.width_px, height_px))
+    canvas.region(ESCAPE, (left, height_px - above_px, left + words.width_px, height_px))
