@@ -229,8 +229,11 @@ class Relay(Desk):
             self._hand_on_once(here.session)  # it may have broken off at its end, before all was handed on
         return here
 
-    def require_place(self, participant: str, group: int | None) -> None:
-        self._reach(lambda: self._there.require_place(participant, group))
+    def require_place(self, participant: str, occasion: int, group: int | None) -> None:
+        if self._here.find(participant, occasion) is None:
+            self._reach(lambda: self._there.require_place(participant, occasion, group))
+        else:  # what was begun goes on without the server, too
+            self._here.require_place(participant, occasion, group)
 
     def start(self, start: dict[str, JsonValue]) -> OpenSession:
         if self._here.find(str(start["participant"]), int(str(start["occasion"]))) is None:

@@ -125,9 +125,9 @@ def run_visit(
 
 
 def _refuse_beforehand(desk: Desk, visitor: Visitor) -> None:
-    """Refuse who cannot begin before the window opens, and not when they have read the consent."""
-    if desk.find(visitor.participant, visitor.occasion) is None:
-        desk.require_place(visitor.participant, visitor.group)
+    """Refuse who cannot begin or go on before the window opens, and not when they sit in front of it."""
+    desk.find(visitor.participant, visitor.occasion)  # refused if it was taken elsewhere
+    desk.require_place(visitor.participant, visitor.occasion, visitor.group)
 
 
 def _tell_of_slips(

@@ -57,8 +57,8 @@ SENTENCES = {
 Asked = TypeVar("Asked", bound=BaseModel)
 
 
-class Coming(BaseModel):
-    """Who comes to the laboratory."""
+class Who(BaseModel):
+    """Who comes to the laboratory, and which time it is."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -66,6 +66,9 @@ class Coming(BaseModel):
         min_length=1,
         max_length=LONGEST_CODE,
         description="The laboratory's own code of the participant, such as `P01`.",
+    )
+    occasion: int = Field(
+        default=1, ge=1, le=MOST_OCCASIONS, description="Which of the participant's sessions it is, from 1."
     )
 
     @field_validator("participant")
@@ -83,18 +86,10 @@ class Coming(BaseModel):
         return Identity(SOURCE, self.participant)
 
 
-class Newcomer(Coming):
-    """Who comes for an occasion that is new, and for which group."""
+class Arrival(Who):
+    """Who comes, which time it is, and for which group."""
 
     group: int | None = Field(default=None, description="The group that is wanted; null for the one whose turn it is.")
-
-
-class Who(Coming):
-    """Who comes, and which time it is."""
-
-    occasion: int = Field(
-        default=1, ge=1, le=MOST_OCCASIONS, description="Which of the participant's sessions it is, from 1."
-    )
 
 
 class Adopt(BaseModel):
@@ -118,7 +113,7 @@ class Adopt(BaseModel):
     )
 
 
-class LabStart(Newcomer, Who):
+class LabStart(Arrival):
     """Body of `POST /api/lab/session`."""
 
     start_id: str = Field(
@@ -152,11 +147,11 @@ def find() -> Response:
 
 @laboratory.get("/api/lab/place")
 def place() -> Response:
-    """Whether somebody may begin, said before they have read the consent and not after it; nothing is stored."""
+    """Whether somebody may begin or go on, said before they sit down and not at the start; nothing is stored."""
     require_token()
-    who = _read_query(Newcomer)
+    who = _read_query(Arrival)
     with _told_to_the_experimenter(who):
-        context().store.require_place(context().study, who.identity, who.group)
+        context().store.require_place(context().study, who.identity, who.occasion, who.group)
     return jsonify({})
 
 
@@ -204,7 +199,7 @@ def _read_query(form: type[Asked]) -> Asked:
 
 
 @contextmanager
-def _told_to_the_experimenter(who: Coming) -> Iterator[None]:
+def _told_to_the_experimenter(who: Who) -> Iterator[None]:
     """Say what is refused to the experimenter and not to the participant, in whose words the store says it."""
     try:
         yield

@@ -106,15 +106,15 @@ class Desk:
         reply = self._client.get("/api/lab/session", params=who, headers=self._authorization)
         return None if reply.status_code == httpx.codes.NOT_FOUND else OpenSession.model_validate(_accepted(reply))
 
-    def require_place(self, participant: str, group: int | None) -> None:
-        """Refuse somebody who comes now and cannot begin; nothing is stored.
+    def require_place(self, participant: str, occasion: int, group: int | None) -> None:
+        """Refuse somebody who comes now and cannot begin or go on; nothing is stored.
 
         Raises
         ------
         InputError
-            If there is no place, in the group that is wanted, or they have withdrawn.
+            If there is no place, in the group that is wanted, they have withdrawn, or have had this session.
         """
-        asked: dict[str, str | int] = {"participant": participant}
+        asked: dict[str, str | int] = {"participant": participant, "occasion": occasion}
         asked |= {} if group is None else {"group": group}
         _accepted(self._client.get("/api/lab/place", params=asked, headers=self._authorization))
 

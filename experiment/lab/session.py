@@ -169,7 +169,7 @@ class LabSession:
         is_human = who.kind is Kind.HUMAN
         is_known = is_human and self._desk.find(who.participant, who.occasion) is not None
         if is_human and not is_known:
-            self._desk.require_place(who.participant, who.group)
+            self._desk.require_place(who.participant, who.occasion, who.group)
         if not is_known:
             pages = {name: texts[name] for name in timeline.information}
             if timeline.consent is None:

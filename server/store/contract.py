@@ -76,8 +76,8 @@ class Store(ABC):
         """Return what a person who came now would be told, or None if there is a place for them."""
 
     @abstractmethod
-    def require_place(self, study: Study, identity: Identity, group: int | None) -> None:
-        """Refuse somebody who comes now for an occasion that is new, as `start_session` would; nothing is stored.
+    def require_place(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
+        """Refuse somebody who comes to the laboratory now as `start_session` would; nothing is stored.
 
         Raises
         ------

@@ -60,12 +60,16 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
     return True
 
 
-def require_place(db: Database, study: Study, identity: Identity, group: int | None) -> None:
+def require_place(db: Database, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
     """See `Store.require_place`."""
+    known = identities.session_of(db, study.name, identity, occasion)
     participant = identities.participant_of(db, study.name, identity)
     if participant is not None:
         refuse_withdrawn(db, participant)
-    assignment.require_place(db, study.digest, study.definition.recruitment, group)
+    if known is not None:
+        _refuse_in_laboratory(db, assignment.held_place(db, known), study, identity, occasion, group)
+    else:
+        assignment.require_place(db, study.digest, study.definition.recruitment, group)
 
 
 def refuse_withdrawn(db: Database, participant: str) -> None:
@@ -94,35 +98,37 @@ def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionSt
     if held.status is Status.WITHDRAWN:
         raise Refusal("cannot_begin_again")
     if start.occasion is not None:
-        _refuse_in_laboratory(log, held, study, start)
+        _refuse_in_laboratory(db, held, study, start.identity, start.occasion, start.group)
     hand_over(db, session, start)
     _come_back(log, held, study, start.visit)
 
 
-def _refuse_in_laboratory(log: Log, held: HeldPlace, study: Study, start: SessionStart) -> None:
+def _refuse_in_laboratory(
+    db: Database, held: HeldPlace, study: Study, identity: Identity | None, occasion: int, group: int | None
+) -> None:
     """Refuse to go on with a session that is completed, of another version of the study, or in another group.
 
     The laboratory shows the items of its own folder: those of another version would be stored as what they are not.
     These sentences are the experimenter's.
     """
-    occasion = start.occasion or 1
-    whose = f"Participant {start.identity.external_id}" if start.identity else "This participant"
+    whose = f"Participant {identity.external_id}" if identity else "This participant"
     if held.status is Status.COMPLETED:
         raise Conflict(
             f"{whose} has completed session {occasion} of this study. {IF_SOMEBODY_ELSE} a further session "
             f"is `--session {occasion + 1}`."
         )
-    if log.study_digest != study.digest:
-        (version,) = log.db.execute(
-            "SELECT version FROM studies WHERE study_digest = ?", (log.study_digest,)
-        ).fetchone()
+    digest, version = db.execute(
+        "SELECT study_digest, version FROM sessions JOIN studies USING (study_digest) WHERE session = ?",
+        (held.session,),
+    ).fetchone()
+    if digest != study.digest:
         raise Conflict(
             f"{whose} has begun session {occasion} with version {version} of this study. {IF_SOMEBODY_ELSE} go on "
             f"with the folder of that version, or begin a further session of this one with `--session {occasion + 1}`."
         )
-    if start.group not in {None, held.group}:
+    if group not in {None, held.group}:
         raise Conflict(
-            f"{whose} has begun session {occasion} in group {held.group}, not {start.group}. {IF_SOMEBODY_ELSE} "
+            f"{whose} has begun session {occasion} in group {held.group}, not {group}. {IF_SOMEBODY_ELSE} "
             "leave the group out to go on with it."
         )
 

@@ -77,9 +77,9 @@ class SqlStore(Store):
         with self._reading() as db:
             return assignment.why_full(db, study.digest, study.definition.recruitment)
 
-    def require_place(self, study: Study, identity: Identity, group: int | None) -> None:
+    def require_place(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
         with self._reading() as db:
-            sessions.require_place(db, study, identity, group)
+            sessions.require_place(db, study, identity, occasion, group)
 
     def find_session(self, token_digest: str) -> StoredSession | None:
         with self._reading() as db:

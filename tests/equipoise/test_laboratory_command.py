@@ -91,6 +91,13 @@ def test_where_there_is_no_place_the_window_does_not_open(command, small, edit):
     assert "The study has no place for P02" in refused.stderr
 
 
+def test_a_code_that_has_had_the_session_is_refused_before_the_window_opens(command):
+    assert command().exit_code == 0
+    refused = command()
+    assert refused.exit_code == 2 and not refused.was_opened
+    assert "If this is somebody else, give another code" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("earlier", "participant", "options", "notice"),
     [

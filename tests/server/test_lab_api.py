@@ -317,7 +317,7 @@ def test_whom_nobody_can_be_is_not_looked_for(lab: Experimenter, who: dict[str, 
     refused(lab.find(**who), 422)
 
 
-@pytest.mark.parametrize("who", [{"participant": ""}, {"occasion": "1"}, {"group": "x"}])
+@pytest.mark.parametrize("who", [{"participant": ""}, {"occasion": "0"}, {"group": "x"}, {"kind": "human"}])
 def test_nobody_asks_for_a_place_that_nobody_could_have(lab: Experimenter, who: dict[str, str]) -> None:
     refused(lab.ask_for_place(**who), 422)
 
@@ -337,6 +337,17 @@ def test_whether_there_is_a_place_is_said_beforehand_as_it_would_be_at_the_start
     assert lab.post("/api/withdraw").status_code == 200
     assert lab.ask_for_place("P03").status_code == 200
     assert "cannot begin it again" in refused(lab.ask_for_place("P02"), 409)
+
+
+def test_who_cannot_go_on_is_told_so_beforehand_as_at_the_start(lab: Experimenter, any_store: Store) -> None:
+    lab.start(group=2)
+    before = held(any_store)
+    assert lab.ask_for_place().status_code == lab.ask_for_place(group="2").status_code == 200
+    assert "in group 2, not 1" in refused(lab.ask_for_place(group="1"), 409)
+    assert held(any_store) == before
+    lab.take()
+    assert refused(lab.ask_for_place(), 409) == refused(lab.start(), 409)
+    assert lab.ask_for_place(occasion="2").status_code == 200
 
 
 # What is refused
