@@ -160,6 +160,12 @@ def send(study: Path, store: str | None, server: str | None, into: str | None, p
         click.echo(f"Withdrawn there, and so deleted here too: {handed_on.n_withdrawn:,}.")
     for version, n in handed_on.n_of_other_versions.items():
         click.echo(f"Version {version}, not looked at: {n:,}. Hand them on from the folder of that version.", err=True)
+    if handed_on.n_without_code:
+        click.echo(
+            f"Not handed on, as the participants' codes were deleted here: {handed_on.n_without_code:,}. If they are "
+            "wanted elsewhere, copy the whole store with `equipoise store copy`.",
+            err=True,
+        )
     for sentence in handed_on.refused:
         click.echo(f"Not taken, and kept here: {sentence}", err=True)
     if handed_on.problem is not None:

@@ -17,7 +17,7 @@ from experiment.lab.desk import Completion, Desk, Feedback, OpenSession
 from experiment.records import Response, Status
 from experiment.study import Study
 from server.store import Store
-from server.store.taken import TakenSession, taken_session, taken_sessions, versions_of_others
+from server.store.taken import TakenSession, n_without_code, taken_session, taken_sessions, versions_of_others
 
 AT_ONCE = 50
 RETRY_S = 10.0
@@ -116,6 +116,8 @@ class HandedOn:
     """Sessions that were withdrawn there, and whose answers are deleted here now."""
     n_of_other_versions: dict[str, int]
     """Sessions of other versions of the study, which were not looked at, by version."""
+    n_without_code: int
+    """Sessions whose participants' codes were deleted here, so that nobody can say whose they are; not handed on."""
     refused: tuple[str, ...]
     """Why others are not, a sentence for each; they are kept where they are."""
     problem: str | None = None
@@ -129,6 +131,7 @@ def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> Han
     """
     with store.snapshot() as db:
         sessions, others = taken_sessions(db, study.digest), versions_of_others(db, study)
+        nameless = n_without_code(db, study.digest)
     n_new, n_withdrawn, refused = 0, 0, []
     with progress_bar("Handing on", len(sessions)) as advance:
         for taken in sessions:
@@ -140,7 +143,7 @@ def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> Han
             except InputError as error:
                 refused.append(f"{taken.code}, session {taken.occasion}: {error}")
             advance()
-    return HandedOn(len(sessions) - len(refused), n_new, n_withdrawn, others, tuple(refused))
+    return HandedOn(len(sessions) - len(refused), n_new, n_withdrawn, others, nameless, tuple(refused))
 
 
 def hand_on_withdrawals(study: Study, store: Store, desk: Desk) -> str | None:

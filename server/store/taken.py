@@ -72,6 +72,18 @@ def versions_of_others(db: Database, study: Study) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
+def n_without_code(db: Database, study_digest: str) -> int:
+    """Return how many of a laboratory's sessions of people nobody can name any more: their codes were deleted."""
+    rows = db.execute(
+        "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
+        "WHERE study_digest = ? AND source = 'lab' AND kind = 'human' AND NOT EXISTS "
+        "(SELECT 1 FROM identities WHERE identities.participant = sessions.participant AND source = 'lab')",
+        (study_digest,),
+    )
+    n: int = rows.fetchone()[0]
+    return n
+
+
 def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
     """Return the laboratory's sessions of a study whose answers were withdrawn."""
     rows = db.execute(

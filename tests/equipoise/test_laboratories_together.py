@@ -265,6 +265,17 @@ def test_a_session_that_is_refused_does_not_keep_the_others_back(lab, small, tmp
     assert send_sessions(study, None, None, into).n_new == 0
 
 
+def test_sessions_whose_codes_were_deleted_are_told_of_and_not_passed_over_in_silence(lab, small, tmp_path):
+    study = load_study(small)
+    lab(study, participant="P01")
+    CliRunner().invoke(main, ["identities", "delete", str(small), "--participant", "P01"])
+    lab(study, participant="P02")
+    lab(study, kind=Kind.SIMULATED)
+    told = CliRunner().invoke(main, ["lab", "send", str(small), "--into", other_store(tmp_path)])
+    assert told.exit_code == 0 and "Laboratory sessions there: 1;" in told.stdout
+    assert "Not handed on, as the participants' codes were deleted here: 1." in told.stderr
+
+
 def test_handing_on_needs_one_place_to_go_to(lab, small, tmp_path):
     for arguments in ([], ["--server", "http://127.0.0.1:9", "--into", "other.db"]):
         result = CliRunner().invoke(main, ["lab", "send", str(small), *arguments])

@@ -11,7 +11,7 @@ from experiment.study import Study
 from experiment.timeline import Resume
 from server.store import Conflict, Identity, Refusal
 from server.store.sqlite import SqliteStore
-from server.store.taken import TakenSession, taken_sessions
+from server.store.taken import TakenSession, n_without_code, taken_sessions
 from tests.server.laboratories import LabOf, Laboratory, handed_on, n_sessions, new_id
 from tests.server.stores import by_hand, problems, response, rows, saying, verified
 
@@ -34,6 +34,16 @@ def test_one_pseudonym_is_not_two_peoples(lab: Laboratory) -> None:
     with pytest.raises(Conflict, match="another kind"):
         lab.adopt(None, session="00000000000000bb")
     assert n_sessions(lab.store) == 1
+
+
+def test_sessions_whose_codes_were_deleted_are_counted_as_they_can_no_longer_be_handed_on(lab: Laboratory) -> None:
+    lab.adopt("P01")
+    with lab.store.snapshot() as db:
+        assert n_without_code(db, lab.study.digest) == 0
+    lab.store.delete_identities(lab.study)
+    with lab.store.snapshot() as db:
+        assert n_without_code(db, lab.study.digest) == 1
+    assert taken_in(lab) == []
 
 
 def test_a_session_can_be_brought_again_after_its_code_was_deleted(lab: Laboratory) -> None:
