@@ -188,6 +188,17 @@ def test_one_version_of_a_study_can_be_analyzed_by_itself(study_folder: Path, ed
     assert "the versions are 1.0, 1.1" in none.stderr
 
 
+def test_the_report_says_in_which_entries_the_versions_of_a_study_differ(study_folder: Path, edit: Edit) -> None:
+    equipoise("simulate", study_folder, "-n", "4")
+    edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')
+    edit(study_folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 500")
+    equipoise("simulate", study_folder, "-n", "4")
+    mixed = equipoise("analyze", study_folder, "-o", study_folder / "out")
+    assert mixed.returncode == 0, mixed.stderr
+    report = " ".join((study_folder / "out" / "report.html").read_text(encoding="utf-8").split())
+    assert "The definitions of versions 1.0 and 1.1 differ in <code>timing.fixation_ms</code>." in report
+
+
 def test_a_pilot_on_another_battery_can_be_left_out_of_the_analysis(study_folder: Path, edit: Edit) -> None:
     equipoise("simulate", study_folder, "-n", "10")
     # One item is another, the version still the same.
