@@ -101,8 +101,8 @@ def run(
         )
     if visit.withdrawals_waiting_for is not None:
         click.echo(
-            f"The server still has answers of somebody who has withdrawn ({visit.withdrawals_waiting_for}). Have them "
-            f"deleted with: {again}",
+            "The server may still have answers of somebody who has withdrawn, as that could not be seen to "
+            f"({visit.withdrawals_waiting_for}). Have it done with: {again}",
             err=True,
         )
     sys.exit(bool(visit.withdrawals_waiting_for or (is_withdrawn and visit.waiting_for)))

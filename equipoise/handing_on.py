@@ -152,7 +152,7 @@ def hand_on_withdrawals(study: Study, store: Store, desk: Desk) -> str | None:
     Returns
     -------
     str or None
-        Why not all are deleted there; None if they are.
+        Why that could not be seen to for all of them; None if they are deleted there.
     """
     with store.snapshot() as db:
         withdrawn = [taken for taken in taken_sessions(db, study.digest) if taken.status is Status.WITHDRAWN]
@@ -160,7 +160,9 @@ def hand_on_withdrawals(study: Study, store: Store, desk: Desk) -> str | None:
     for taken in withdrawn:
         try:
             hand_on(study, taken, desk)
-        except (httpx.HTTPError, InputError) as error:
+        except httpx.HTTPError as error:  # nor will the next come through, and somebody waits
+            return str(error)
+        except InputError as error:
             problem = f"{taken.code}, session {taken.occasion}: {error}"
     return problem
 

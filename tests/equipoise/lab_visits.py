@@ -13,6 +13,7 @@ import httpx
 
 from batteries.blackbox import all_ports
 from batteries.tasks.multiple_choice import MultipleChoice
+from equipoise.handing_on import Relay
 from equipoise.laboratory import local_desk, send_sessions
 from experiment.lab.pictures.picture import ESCAPE
 from experiment.lab.presentation import Onset
@@ -263,6 +264,17 @@ def server_elsewhere(study, location, n_requests=10**9):
     with local_desk(study, location) as (desk, store):
         desk._client._transport = Broken(desk._client._transport, n_requests)
         yield desk, store
+
+
+def relaying(study, there):
+    """Return what makes a visit's desk hand on to another, and the list of the relays that it makes."""
+    relays = []
+
+    def wrap(desk, store):
+        relays.append(Relay(study, store, desk, there))
+        return relays[-1]
+
+    return wrap, relays
 
 
 def take_on_the_web(client):

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 from analysis.data import read_trials
 from batteries.errors import InputError
 from equipoise.cli import main
-from equipoise.handing_on import Relay
 from equipoise.laboratory import local_desk, remote_desk, send_sessions
 from experiment.lab.desk import Desk
 from experiment.lab.session import Outcome
@@ -17,7 +16,7 @@ from experiment.loading import load_study
 from experiment.records import Kind
 from server.store import Release
 from server.store.taken import trials_of
-from tests.equipoise.lab_visits import leaving_at, other_store, rows, sent, server_elsewhere
+from tests.equipoise.lab_visits import leaving_at, other_store, relaying, rows, sent, server_elsewhere
 
 
 def test_what_was_withdrawn_where_it_was_handed_on_to_is_deleted_here_too(lab, small, tmp_path):
@@ -88,7 +87,7 @@ def test_a_session_that_went_on_at_another_machine_is_not_gone_on_with_here(lab,
         server_elsewhere(study, into) as (there, _),
         pytest.raises(InputError, match="was taken at another machine, and its answers are there"),
     ):
-        lab(study, wrap=lambda desk, store: Relay(study, store, desk, there))
+        lab(study, wrap=relaying(study, there)[0])
 
 
 def test_a_session_that_was_begun_goes_on_whatever_the_server_says(lab, small, edit, tmp_path):
@@ -97,12 +96,7 @@ def test_a_session_that_was_begun_goes_on_whatever_the_server_says(lab, small, e
     lab(study, leaving_at(3, ["2"]), participant="P01")
     lab(study, leaving_at(3, ["2"]), participant="P02", store=into)  # takes the server's only place
     with server_elsewhere(study, into) as (there, elsewhere):
-        relays = []
-
-        def wrap(desk, store):
-            relays.append(Relay(study, store, desk, there))
-            return relays[-1]
-
+        wrap, relays = relaying(study, there)
         assert lab(study, wrap=wrap).outcome is Outcome.COMPLETED
         assert relays[-1].finish()
         assert sorted(row["status"] for row in elsewhere.sessions(study)) == ["active", "completed"]
@@ -112,12 +106,7 @@ def test_a_place_that_the_server_has_is_there_though_none_is_left_here(lab, smal
     edit(small / "study.yaml", "\ntimeline:", "\nrecruitment:\n  quota: 1\ntimeline:")
     study, into = load_study(small), other_store(tmp_path)
     with server_elsewhere(study, into) as (there, elsewhere):
-        relays = []
-
-        def wrap(desk, store):
-            relays.append(Relay(study, store, desk, there))
-            return relays[-1]
-
+        wrap, relays = relaying(study, there)
         left = lab(study, leaving_at(3, ["2"]), participant="P01", wrap=wrap)
         with pytest.raises(InputError, match="no place for P02"):
             lab(study, participant="P02", wrap=wrap)
@@ -130,12 +119,7 @@ def test_who_began_again_without_the_server_goes_on_with_it_and_both_sessions_ar
     edit(small / "study.yaml", "\ntimeline:", "\nresume: {max_reloads: 0, otherwise: restart}\ntimeline:")
     study, into = load_study(small), other_store(tmp_path)
     with server_elsewhere(study, into) as (there, elsewhere):
-        relays = []
-
-        def wrap(desk, store):
-            relays.append(Relay(study, store, desk, there))
-            return relays[-1]
-
+        wrap, relays = relaying(study, there)
         first = lab(study, leaving_at(3, ["2"]), wrap=wrap)
         assert relays[-1].finish()
         second = lab(study, leaving_at(2, ["2"]))
@@ -155,7 +139,7 @@ def test_what_was_not_handed_on_at_the_end_is_by_the_same_command(lab, small, tm
     lab(study)
     with server_elsewhere(study, into) as (there, elsewhere):
         with pytest.raises(InputError, match="has completed session 1"):
-            lab(study, wrap=lambda desk, store: Relay(study, store, desk, there))
+            lab(study, wrap=relaying(study, there)[0])
         assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
 
 
@@ -206,13 +190,8 @@ def test_with_a_server_the_place_is_the_servers_and_all_is_there_at_the_end(lab,
     into = other_store(tmp_path)
     for participant in ("W01", "W02"):
         lab(study, participant=participant, store=into)
-    relays = []
     with server_elsewhere(study, into) as (there, elsewhere):
-
-        def wrap(desk, store):
-            relays.append(Relay(study, store, desk, there))
-            return relays[-1]
-
+        wrap, relays = relaying(study, there)
         visit = lab(study, wrap=wrap)
         assert relays[-1].finish()
         assert (visit.session.group, visit.session.seed) == (1, 3), "two were begun at the server, and failed the check"
@@ -225,13 +204,8 @@ def test_with_a_server_the_place_is_the_servers_and_all_is_there_at_the_end(lab,
 def test_when_the_network_is_cut_the_session_goes_on_and_is_handed_on_later(lab, small, tmp_path, monkeypatch):
     study = load_study(small)
     into = other_store(tmp_path)
-    relays = []
     with server_elsewhere(study, into, n_requests=6) as (there, elsewhere):
-
-        def wrap(desk, store):
-            relays.append(Relay(study, store, desk, there))
-            return relays[-1]
-
+        wrap, relays = relaying(study, there)
         visit = lab(study, wrap=wrap)
         assert visit.outcome is Outcome.COMPLETED
         assert not relays[-1].finish()
@@ -248,7 +222,7 @@ def test_a_server_that_cannot_be_reached_begins_nothing(lab, small, tmp_path):
         server_elsewhere(study, other_store(tmp_path), n_requests=0) as (there, _),
         pytest.raises(InputError, match=r"cannot be reached .* nothing was begun"),
     ):
-        lab(study, wrap=lambda desk, store: Relay(study, store, desk, there))
+        lab(study, wrap=relaying(study, there)[0])
     with local_desk(study, None) as (_, store):
         assert store.sessions(study) == []
 

@@ -146,6 +146,19 @@ def test_who_withdraws_while_the_network_is_cut_is_deleted_at_the_server_with_th
     assert all(trial["response"] is None for trial in trials if trial["status"] == "withdrawn")
 
 
+def test_with_the_network_cut_nobody_waits_for_it_once_for_each_who_has_withdrawn(command, server, monkeypatch):
+    for participant in ("P01", "P02", "P03"):
+        command(participant=participant, person=leaving_at(3, ["3", "2"]))
+    command(participant="P04", person=leaving_at(3, ["2"]))
+    with server(n_requests=0) as (there, _):
+        start, asked = there.start, []
+        monkeypatch.setattr(there, "start", lambda body: (asked.append(body["participant"]), start(body))[1])
+        goes_on = command(*SERVER, participant="P04")
+    assert goes_on.stdout.startswith("P04 has completed the session.")
+    assert goes_on.exit_code == 1 and "could not be seen to (the cable is out)" in goes_on.stderr
+    assert [participant for participant in asked if participant != "P04"] == ["P01"]
+
+
 def test_each_answer_goes_to_the_server_once_and_the_plan_does_not_come_back_with_it(command, server, monkeypatch):
     with server() as (there, _):
         asked = []
