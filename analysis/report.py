@@ -85,7 +85,9 @@ def render_report(
                  for name, table in by_factor.items()],
         who=_who(exclusions),
         flows=_flows(exclusions.flow),
-        versions=shown(tables["study_versions"].drop(columns="battery")) if "study_versions" in tables else None,
+        versions=shown(tables["study_versions"].drop(columns=["first_started_at", "last_started_at", "battery"]))
+        if "study_versions" in tables
+        else None,
         by_group=shown(tables["exclusions_by_group"]),
         several_groups=told_several_groups(exclusions),
         sensitivities=[(SENSITIVITIES[name], name, shown(table)) for name, table in tables.items()
