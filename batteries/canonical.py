@@ -29,3 +29,8 @@ def canonical_json(value: Any) -> bytes:
 def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical JSON of `value`, as 64 hexadecimal digits."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Return whether two values are the same as JSON: in Python, `true` equals 1."""
+    return canonical_json(one) == canonical_json(other)

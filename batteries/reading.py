@@ -1,27 +1,36 @@
 """Reading files that people write (YAML, JSON Lines) into checked models, with errors that name file, line and mend."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
+from reprlib import Repr
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from batteries.bounded_yaml import UnreadableYAMLError, load_yaml
 from batteries.errors import InputError
 
 Model = TypeVar("Model", bound=BaseModel)
 
 MOST_SENTENCES = 5
-"""Mistakes that are named of one line or export: with more of them the file is of another kind altogether."""
+"""Mistakes that are named of one line, export or request: with more of them it is of another kind altogether."""
+MOST_SENTENCES_OF_A_FILE = 50
+"""Mistakes that are named of one file, which its author corrects together."""
+LONGEST_SHOWN = 60
+"""Characters of a name or value that a sentence quotes; a longer name is compared with no known one."""
+DEEPEST_JSON = 100
+"""Lists and objects inside each other in a JSON text; more could exhaust Python's stack where it is used."""
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file.
+def read_text(path: Path, newline: str | None = None) -> str:
+    """Return the text of a UTF-8 file; with `newline=""` its line ends are kept, as the cells of CSV need.
 
     Raises
     ------
@@ -29,7 +38,8 @@ def read_text(path: Path) -> str:
         If the file is missing, unreadable or not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig", newline=newline) as file:
+            return file.read()
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file; check the name, or where you started from.") from None
     except UnicodeDecodeError as error:
@@ -55,7 +65,9 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
 def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
     """Return a YAML 1.2 text, which was read from `path`, as `model`; errors are those of `read_yaml`."""
     try:
-        document = YAML(typ="rt").load(text)
+        document = load_yaml(text)
+    except UnreadableYAMLError as error:
+        raise InputError(f"{path}, line {error.line}: {error}") from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark else ""
@@ -69,10 +81,18 @@ def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
         return model.model_validate(_plain(document))
     except ValidationError as error:
         said = []
-        for details in _mistakes(error):
+        found = _mistakes(error)
+        for details in found[:MOST_SENTENCES_OF_A_FILE]:
             line_number, details["loc"] = _find(document, details["loc"])
             said.append(f"{path}, line {line_number}: {_sentence(details, model)}")
+        if len(found) > len(said):
+            said.append(f"{path}: {_more(len(found) - len(said))}")
         raise InputError("\n".join(said)) from None
+
+
+def line_of(path: Path, location: tuple[int | str, ...]) -> int:
+    """Return the line (from 1) of a place, such as `("timeline", "consent")`, in a YAML file that can be read."""
+    return _find(load_yaml(read_text(path)), location)[0]
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
@@ -92,7 +112,8 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 def parse_json(text: str, place: str) -> Any:
     """Return the value of a JSON text; an InputError begins with `place`."""
     try:
-        return json.loads(text, object_pairs_hook=_each_name_once)
+        value = json.loads(text, object_pairs_hook=_each_name_once)
+        _refuse_deep(value)
     except json.JSONDecodeError as error:
         # In a text of many lines the parser's line is more use than the place alone.
         line = f", line {error.lineno}" if "\n" in text else ""
@@ -103,6 +124,22 @@ def parse_json(text: str, place: str) -> Any:
         raise InputError(
             f"{place}: this JSON cannot be read ({error}); its numbers or nesting are too large."
         ) from None
+    return value
+
+
+def _refuse_deep(value: Any) -> None:
+    """Raise RecursionError where a value holds too many lists and objects inside each other."""
+    level = [value]
+    for _ in range(DEEPEST_JSON):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return
+    raise RecursionError(f"more than {DEEPEST_JSON} levels")
 
 
 class _NameTwiceError(Exception):
@@ -112,8 +149,7 @@ class _NameTwiceError(Exception):
 def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _NameTwiceError(next(name for name in names if names.count(name) > 1))
+        raise _NameTwiceError(_shorter(next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)))
     return fields
 
 
@@ -127,16 +163,18 @@ def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Mo
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
     """Return what is wrong in one sentence for each mistake that pydantic found, the first few of many."""
-    said = sentences(error, model)
-    n_more = len(said) - MOST_SENTENCES
-    if n_more > 0:
-        said[MOST_SENTENCES:] = [f"And {n_more} more of this kind."]
-    return " ".join(said)
+    return " ".join(sentences(error, model, MOST_SENTENCES))
 
 
-def sentences(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """Return a sentence for each mistake that pydantic found."""
-    return [_sentence(details, model) for details in _mistakes(error)]
+def sentences(error: ValidationError, model: type[BaseModel], most: int = MOST_SENTENCES_OF_A_FILE) -> list[str]:
+    """Return a sentence for each of the first mistakes that pydantic found, and one that counts the others."""
+    found = _mistakes(error)
+    said = [_sentence(details, model) for details in found[:most]]
+    return said if len(found) <= most else [*said, _more(len(found) - most)]
+
+
+def _more(n: int) -> str:
+    return f"And {n} more of this kind."
 
 
 def _plain(node: Any) -> Any:
@@ -178,13 +216,13 @@ def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int,
 
 def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
     location = details["loc"]
-    place = ".".join(str(step) for step in location) or "the whole"
-    given = repr(details["input"])
-    shown = given if len(given) <= 60 else given[:57] + "..."
+    place = ".".join(_shorter(str(step)) for step in location) or "the whole"
+    given = _given(details["input"])
     match details["type"]:
         case "extra_forbidden":
             known = _siblings(model, location)
-            near = get_close_matches(str(location[-1]), known, n=1)
+            name = str(location[-1])
+            near = get_close_matches(name, known, n=1) if len(name) <= LONGEST_SHOWN else []
             listed = f"; the fields here are {', '.join(known)}." if known else "."
             hint = f"; did you mean `{near[0]}`?" if near else listed
             return f"`{place}` is not a field Equipoise knows{hint} Mend the spelling or take it out."
@@ -192,14 +230,14 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"`{place}` is missing; add it."
         case "string_type":
             is_number = isinstance(details["input"], int | float)
-            quoted = f'put it in quotes: "{details["input"]}".' if is_number else f"it is {shown}; mend it."
+            quoted = f'put it in quotes: "{given}".' if is_number else f"it is {given}; mend it."
             return f"`{place}` must be a text; {quoted}"
         case "tuple_type" | "list_type":
             return f"`{place}` must be a list, such as [{_shown_in_list(details['input'])}]."
         case "model_type" | "model_attributes_type" | "dict_type":
-            return f"`{place}` must hold `name: value` fields (it is {shown})."
+            return f"`{place}` must hold `name: value` fields (it is {given})."
         case "int_type" | "int_parsing" | "int_from_float":
-            return f"`{place}` must be a whole number (it is {shown}); mend it."
+            return f"`{place}` must be a whole number (it is {given}); mend it."
         case "string_too_short" if details["ctx"]["min_length"] == 1:
             return f"`{place}` is empty; write it."
         case "too_short":
@@ -208,26 +246,55 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"`{place}`: {details['ctx']['error']}" if location else str(details["ctx"]["error"])
         case "union_tag_invalid":
             expected = details["ctx"]["expected_tags"].replace("'", "`")
-            return f"`{place}`: {details['ctx']['tag']!r} is not known; it must be one of {expected}."
+            return f"`{place}`: {_given(details['ctx']['tag'])} is not known; it must be one of {expected}."
         case "union_tag_not_found":
             return f"`{place}` lacks the field {details['ctx']['discriminator']}, which says what kind it is; add it."
         case _:
             message = details["msg"][0].lower() + details["msg"][1:]
-            return f"`{place}`: {message} (it is {shown})."
+            return f"`{place}`: {message} (it is {given})."
+
+
+class _Bounded(Repr):
+    """A `repr` whose work does not grow with the value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxstring = self.maxother = LONGEST_SHOWN
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python itself refuses to write the digits of a number with thousands of them.
+        return repr(x) if x.bit_length() <= 128 else f"a number of {x.bit_length()} bits"
+
+
+_REPR = _Bounded()
+
+
+def _given(value: object) -> str:
+    """Return a value as Python writes it, its beginning if it is long."""
+    return _shorter(_REPR.repr(value))
+
+
+def _shorter(text: str) -> str:
+    """Return a text, its beginning if it is long."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
 def _shown_in_list(value: object) -> str:
     """Return a value as one would write it in a YAML list."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{name}: {inner}' for name, inner in value.items())}}}"
-    return str(value)
+        first = islice(value.items(), _REPR.maxdict)
+        return _shorter(f"{{{', '.join(f'{name}: {_given(inner)}' for name, inner in first)}}}")
+    return _shorter(value) if isinstance(value, str) else _given(value)
 
 
 def _mistakes(error: ValidationError) -> list[ErrorDetails]:
     """Return what pydantic found, without its claim that a list is too short only because its entries are wrong."""
-    found = error.errors()
-    inside = {details["loc"][: len(other["loc"])] for details in found for other in found if details is not other}
-    return [details for details in found if details["type"] != "too_short" or details["loc"] not in inside]
+    found = error.errors(include_url=False)
+    # Of a list that is called too short, whether anything else lies within its place; counted once for all lists.
+    depths = {len(details["loc"]) for details in found if details["type"] == "too_short"}
+    n_inside = Counter(details["loc"][:depth] for depth in depths for details in found)
+    return [details for details in found if details["type"] != "too_short" or n_inside[details["loc"]] == 1]
 
 
 def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

@@ -7,6 +7,8 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m004_timing_of_every_answer",
     "m005_occasions",
     "m006_occasion_of_a_trial",
+    "m007_answer_totals",
+    "m008_revisions_and_exclusions",
 )
 """Names of the schema's versions: the server applies them, the analysis refuses what it does not know."""
 
@@ -47,6 +49,9 @@ RESERVED_FACTOR_NAMES = frozenset(
         "signals",
         "jspsych",
         "occasion",
+        "study_revision",
+        "excluded_at",
+        "excluded_reason",
         "signal_hidden",
         "signal_away_ms",
         "signal_fullscreen_left",

@@ -4,7 +4,6 @@ Both are functions from a battery to files, as texts by their names; `write_file
 holds what they share: who sees which trial, the file of keys to score with afterwards, and spreadsheet files.
 """
 
-import csv
 import io
 import re
 import shutil
@@ -17,6 +16,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from batteries.errors import InputError
+from batteries.files.csv_files import is_formula, write_rows
 from batteries.items import Battery, Item
 from batteries.reading import describe
 from batteries.tasks.multiple_choice import MultipleChoice
@@ -115,9 +115,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
     InputError
         If a text could be taken for a formula.
     """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="")
-    writer.writeheader()
+    rows = list(rows)
     for row in rows:
         for column, cell in row.items():
             if isinstance(cell, str) and _is_formula(cell):
@@ -125,7 +123,8 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
                     f"the item `{row['item_id']}`: its {column} begins with {cell.strip()[0]!r}, which spreadsheet "
                     "programs take for a formula; begin it with a word or another sign, such as − (minus) or – (dash)."
                 )
-        writer.writerow(row)
+    text = io.StringIO()
+    write_rows(text, [columns, *([row.get(column, "") for column in columns] for row in rows)], cell_of=str)
     return text.getvalue()
 
 
@@ -195,8 +194,7 @@ def _trial(item: Item, phase: Phase) -> Trial:
 
 def _is_formula(cell: str) -> bool:
     start = cell.strip()
-    # Spreadsheet programs in Japanese and Chinese read the wide signs as the narrow ones. A number is no formula.
-    return start.startswith(tuple("=+-@＝＋－＠")) and not re.fullmatch(r"[-+]\d[\d.,]*", start)
+    return is_formula(start) and not re.fullmatch(r"[-+]\d[\d.,]*", start)  # a number is no formula
 
 
 def _remove(path: Path) -> None:

@@ -34,6 +34,7 @@ class MultipleChoice(Task):
 
     name = "multiple_choice"
     content_model = MultipleChoiceContent
+    wording = frozenset({"text", "prompt", "options"})
 
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
         return list(range(1, len(content["options"]) + 1))

@@ -1,12 +1,15 @@
 """The contract of a task."""
 
 import json
+import unicodedata
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, JsonValue
 
+from batteries.canonical import same_json
 from batteries.errors import InputError
 
 READING_WORDS_PER_MINUTE = 238
@@ -44,6 +47,8 @@ class Task(ABC):
 
     name: ClassVar[str]
     content_model: ClassVar[type[BaseModel]]
+    wording: ClassVar[frozenset[str]] = frozenset()
+    """Fields of the content whose texts are words to read; all else decides what the question is."""
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         """Check content and key of an item, and return the content whole, with the defaults that were left out.
@@ -82,6 +87,19 @@ class Task(ABC):
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
         """Return what to say after a practice trial."""
 
+    def is_reworded(self, content: dict[str, Any], other: dict[str, Any]) -> bool:
+        """Return whether two contents ask the same question, in the same or in other words.
+
+        Texts in lists must keep their places: options in another order are another question, as the key is a place.
+        Only likeness is compared, so words that mean the opposite can pass: `True` that became `Wrong`.
+        """
+        return content.keys() == other.keys() and all(
+            _differ_in_words(content[name], other[name])
+            if name in self.wording
+            else same_json(content[name], other[name])
+            for name in content
+        )
+
     def n_words(self, content: dict[str, Any]) -> int:
         """Return the number of words that a participant has to read."""
         return 0
@@ -89,3 +107,46 @@ class Task(ABC):
     def chance(self, content: dict[str, Any]) -> float:
         """Return the probability that a random response is right."""
         return 1 / len(self.responses(content))
+
+
+def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
+    """Return whether two JSON values have the same form and the same values, apart from texts.
+
+    A text may not come or go, and texts in a list may not change their places.
+    """
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and not _moved(one, other) and all(map(_differ_in_words, one, other))
+    if isinstance(one, str) and isinstance(other, str):
+        return bool(one.strip()) == bool(other.strip())
+    return same_json(one, other)
+
+
+def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
+    """Return whether a text of one list is more like a text at another place of the other list than like its own."""
+    before, after = _comparable([str(text) for text in one], [str(text) for text in other])
+    places = range(len(before))
+    alike = [[_likeness(before[here], after[there]) for there in places] for here in places]
+    return any(alike[here][there] > min(alike[here][here], alike[there][there]) for here in places for there in places)
+
+
+def _likeness(one: str, other: str) -> float:
+    """Return how alike two texts are, from 0 to 1; the same whichever comes first."""
+    return SequenceMatcher(None, min(one, other), max(one, other), autojunk=False).ratio()
+
+
+def _comparable(*lists: list[str]) -> list[list[str]]:
+    """Return texts without what seldom matters; more of it is kept where the texts of a list differ in nothing else."""
+    for form in (_letters_and_digits, _without_spaces):
+        short = [[form(text) for text in texts] for texts in lists]
+        if all(all(texts) and len(set(texts)) == len(texts) for texts in short):
+            return short
+    return [*lists]
+
+
+def _letters_and_digits(text: str) -> str:
+    """Return letters, with the marks on them, and digits, in lower case."""
+    return "".join(sign for sign in text.casefold() if unicodedata.category(sign)[0] in "LMN")
+
+
+def _without_spaces(text: str) -> str:
+    return "".join(text.split())

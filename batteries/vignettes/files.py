@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
 
 from batteries.canonical import canonical_json
 from batteries.errors import InputError
+from batteries.files.private_files import whole_or_not_at_all
 from batteries.items import BatteryHeader, Item
 from batteries.vignettes.published_csv import write_published_csv
 
@@ -81,18 +80,3 @@ def _line(item: Item) -> str:
     if item.clean is not None:
         fields["clean"] = item.clean
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n"
-
-
-@contextmanager
-def whole_or_not_at_all(path: Path) -> Iterator[TextIO]:
-    """Open a file to write that is there whole at the end, or not at all; an InputError says why it cannot be."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); name another place.") from None
-    finally:
-        with suppress(OSError):  # what could not be made cannot be removed either
-            part.unlink(missing_ok=True)

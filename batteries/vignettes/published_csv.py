@@ -10,12 +10,14 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
 from pydantic import ValidationError
 
 from batteries.errors import InputError
+from batteries.files.csv_files import unguarded, write_rows
 from batteries.items import Battery, BatteryHeader, Item, Level
 from batteries.reading import describe, read_text
 from batteries.tasks import task_named
@@ -85,9 +87,8 @@ def write_published_csv(items: Iterable[Item], dimensions: Iterable[str], file: 
         If an item is of another task, or has not four options.
     """
     dimensions = tuple(dimensions)
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*PUBLISHED_COLUMNS, *dimensions, *OUR_COLUMNS])
-    writer.writerows(_row(item, dimensions) for item in items)
+    rows = (_row(item, dimensions) for item in items)
+    write_rows(file, chain([[*PUBLISHED_COLUMNS, *dimensions, *OUR_COLUMNS]], rows))
 
 
 def battery_dimensions(battery: Battery) -> tuple[str, ...]:
@@ -106,8 +107,8 @@ def read_published_csv(path: Path) -> Battery:
     InputError
         A sentence for each missing column and each row that cannot be read, with its line.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    header = [name.strip() for name in reader.fieldnames or ()]
+    reader = csv.DictReader(io.StringIO(read_text(path, newline=""), newline=""))
+    header = [unguarded(name).strip() for name in reader.fieldnames or ()]
     reader.fieldnames = header
     missing = [name for name in PUBLISHED_COLUMNS if name not in header]
     if any(";" in name for name in header):
@@ -119,7 +120,7 @@ def read_published_csv(path: Path) -> Battery:
     if missing:
         raise InputError(f"{path}, line 1: the columns {', '.join(missing)} are missing; export the battery with them.")
     dimensions = [n for n in header if n and n != "Unnamed: 0" and n not in {*PUBLISHED_COLUMNS, *OUR_COLUMNS}]
-    rows = [(reader.line_num, {name: text or "" for name, text in row.items() if name}) for row in reader]
+    rows = [(reader.line_num, {name: unguarded(text or "") for name, text in row.items() if name}) for row in reader]
     # Degrees of noise are factors where any item of the battery has some.
     noise = [name for name in PERTURBATION_COLUMNS if any(row[name].strip() not in _NO_NOISE for _, row in rows)]
     texts = [*_SAME_NAME, *(name for name in _OURS if name in header)]

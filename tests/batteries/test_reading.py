@@ -1,10 +1,17 @@
+import json
+import sys
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from batteries.errors import InputError
-from batteries.reading import read_yaml
+from batteries.reading import MOST_SENTENCES, describe, parse_json, read_yaml
 
 
 class Inner(BaseModel):
@@ -67,3 +74,200 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> Non
     path = tmp_path / "file.yaml"
     path.write_bytes(b"\xef\xbb\xbfname: a\r\ninner: {width_ms: 2}\r\n")
     assert read_yaml(path, Outer).inner.width_ms == 2
+
+
+class Requested(BaseModel):
+    """A body of a request."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    number: int = 0
+    many: tuple[Inner, ...] = Field(default=(), min_length=1)
+    anything: JsonValue = None
+
+
+def work_to_describe(body: str) -> tuple[str, Counter[str]]:
+    """Return what is said of a body that does not fit, and how often each of our functions was called for it."""
+    with pytest.raises(ValidationError) as error:
+        Requested.model_validate_json(body, strict=True)
+    calls: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            calls[frame.f_code.co_name] += 1
+
+    sys.setprofile(count)
+    try:
+        said = describe(error.value, Requested)
+    finally:
+        sys.setprofile(None)
+    return said, calls
+
+
+def lines_run(body: str) -> int:
+    """Return how many lines of our own Python run to describe a body that does not fit."""
+    with pytest.raises(ValidationError) as error:
+        Requested.model_validate_json(body, strict=True)
+    n = 0
+
+    def count(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal n
+        n += event == "line" and frame.f_code.co_filename != __file__
+        return count
+
+    sys.settrace(count)
+    try:
+        describe(error.value, Requested)
+    finally:
+        sys.settrace(None)
+    return n
+
+
+def test_of_thousands_of_unknown_fields_five_are_described_and_the_others_counted() -> None:
+    for n in (8_100, 16_200):
+        said, calls = work_to_describe(json.dumps({"name": "a"} | {f"x{number}": number for number in range(n)}))
+        assert calls["_sentence"] == MOST_SENTENCES
+        assert calls["get_close_matches"] <= MOST_SENTENCES
+        assert said.endswith(f"And {n - MOST_SENTENCES} more of this kind.")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda n: json.dumps({f"x{number}": number for number in range(n)}),
+        lambda n: json.dumps({"name": "a", "many": [{"width_ms": "x"}] * n}),
+        lambda n: json.dumps({"name": "a", "many": [{f"x{number}": 1} for number in range(n)]}),
+        lambda n: json.dumps({"name": list(range(n))}),
+        lambda n: json.dumps({"name": {str(number): 1 for number in range(n)}}),
+        lambda n: json.dumps({"name": "a", "many": {str(number): 1 for number in range(n)}}),
+        lambda n: json.dumps({"name" * n: 1}),
+        lambda n: '{"name": 1' + "0" * min(n, 4_000) + "}",
+    ],
+)
+def test_twice_as_large_a_mistake_is_at_most_twice_the_work(body: Callable[[int], str]) -> None:
+    assert lines_run(body(4_000)) <= 2.2 * lines_run(body(2_000)) + 100
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[" * 65_000,
+        '{"name": ' + "[" * 150 + "]" * 150 + "}",
+        '{"anything": ' + "[" * 150 + "]" * 150 + "}",
+        '{"name": 1e999}',
+        '{"name": ' + "9" * 4_000 + "}",
+        '{"name": ' + "9" * 60_000 + "}",
+        '{"number": ' + "9" * 4_000 + "}",
+        '{"number": "' + "9" * 60_000 + '"}',
+        '{"name": "a\\u0000", "x\\u0000": 1}',
+        '{"name": "\\ud800"}',
+        '{"na\\ud800me": 1}',
+        json.dumps({"x" * 60_000: "y" * 60_000}),
+        json.dumps({"name": {"y" * 60_000: 1}}),
+        json.dumps({"many": "y" * 60_000}),
+        json.dumps({"many": {"y" * 60_000: "z" * 60_000}}),
+    ],
+)
+def test_whatever_the_body_what_is_wrong_with_it_is_said_briefly(body: str) -> None:
+    said, _ = work_to_describe(body)
+    assert 0 < len(said) < 1_000
+
+
+def test_a_list_is_not_called_too_short_when_its_entries_are_wrong() -> None:
+    said, _ = work_to_describe('{"name": "a", "many": [{"width_ms": "x"}]}')
+    assert "many.0.width_ms" in said and "at least" not in said
+    said, _ = work_to_describe('{"name": "a", "many": []}')
+    assert said == "`many` needs at least 1 entries."
+
+
+def test_a_json_name_that_is_given_twice_is_found_in_one_pass() -> None:
+    names = [f"x{number}" for number in range(20_000)]
+    text = "{" + ",".join(f'"{name}": 1' for name in [*names, names[-1]]) + "}"
+    calls = 0
+
+    def count(_: FrameType, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event == "c_call"
+
+    sys.setprofile(count)
+    try:
+        with pytest.raises(InputError, match="the name `x19999` stands twice"):
+            parse_json(text, "file")
+    finally:
+        sys.setprofile(None)
+    assert calls < 1_000, "a count for each name would be 20,000"
+
+
+@pytest.mark.parametrize("text", ["[" * 500 + "]" * 500, '{"a": ' * 150 + "1" + "}" * 150, "[" * 100_000, "9" * 9_999])
+def test_json_that_is_nested_too_deeply_or_has_too_long_numbers_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="file: this JSON cannot be read"):
+        parse_json(text, "file")
+
+
+class Anything(BaseModel):
+    a: JsonValue = None
+    b: JsonValue = None
+
+
+def read_anything(tmp_path: Path, text: str) -> Anything:
+    path = tmp_path / "file.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_yaml(path, Anything)
+
+
+LAUGHS = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n" + "".join(
+    f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]\n" for number in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LAUGHS, r"line 6: the aliases up to `\*a4` stand for more than 1,000,000 values and characters\. Fix: "),
+        (LAUGHS.replace("[", "{<<: [").replace("]", "]}"), r"line \d+: .* Fix: "),
+        (
+            f"a: &a {'x' * 200_000}\nb: [*a, *a, *a, *a, *a, *a]\n",
+            r"line 2: the aliases up to `\*a` stand for .* Fix: ",
+        ),
+        ("a: &a [1, *a]\n", r"line 1: the alias `\*a` is inside the value that it names\. Fix: "),
+        ("a: " + "[" * 60_000, r"line 1: more than 50 levels of nesting\. Fix: "),
+        ("a: " + "{a: " * 60_000, r"line 1: more than 50 levels of nesting\. Fix: "),
+        ("a:\n" + "".join(f"{' ' * depth}a:\n" for depth in range(1, 300)), r"line 50: more than 50 levels"),
+        ("- " * 60_000, r"line 1: more than 50 levels"),
+        ("? " * 60_000, r"line 1: more than 50 levels"),
+        ("a: 1\nb: " + "9" * 60_000, r"line 2: a value cannot be read .* Fix: "),
+        ("a: 1\nb: 0x" + "f" * 60_000, r"line 2: a value cannot be read .* Fix: "),
+        ("a: 1\nb: 2024-13-45", r"line 2: a value cannot be read \(month must be in 1\.\.12\)\. Fix: "),
+        ("a: 1\n[[a]]: 2", r"line 2: a list or mapping is used as a name\. Fix: "),
+        ("a: !!bool x", r"line 1: a value cannot be read .* Fix: "),
+        ("a: '" + "x" * 20_000_000 + "'", r"line 1: the file has more than 20 MB\. Fix: "),
+    ],
+)
+def test_a_yaml_file_that_stands_for_too_much_is_refused_before_it_is_expanded(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=message) as error:
+            read_anything(tmp_path, text)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert str(error.value).startswith(f"{tmp_path / 'file.yaml'}, line")
+    assert peak < 200_000_000
+
+
+def test_honest_aliases_and_merges_are_read_as_their_values(tmp_path: Path) -> None:
+    text = "a: &limits {low: 1, high: [2, 3]}\nb: {one: *limits, two: {<<: *limits, high: 4}, three: *limits}\n"
+    limits = {"low": 1, "high": [2, 3]}
+    read_in = read_anything(tmp_path, text)
+    assert read_in.a == limits
+    assert read_in.b == {"one": limits, "two": {"low": 1, "high": 4}, "three": limits}
+
+
+def test_the_first_fifty_mistakes_of_a_file_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read(tmp_path, "name: a\n" + "".join(f"x{number}: 1\n" for number in range(80)))
+    *named, last = str(error.value).splitlines()
+    assert len(named) == 50
+    assert last == f"{tmp_path / 'file.yaml'}: And 30 more of this kind."

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,3 +101,44 @@ def test_feedback_ends_in_one_full_stop() -> None:
     content = {"text": "", "prompt": "Which?", "options": ["It rolled.", "It stayed."]}
     for response in (1, 2):
         assert said(task_named("multiple_choice").feedback(content, 1, response)).endswith("“It rolled”.")
+
+
+def choice(*options: str, text: str = "A story.") -> dict[str, Any]:
+    return {"text": text, "prompt": "Is it so?", "options": list(options)}
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (choice("yes", "no"), choice("No", "Yes")),
+        (choice("Yes", "No"), choice("No.", "Yes.")),
+        (choice("yes", "no"), choice(" no", "yes ")),
+        (choice("the red", "the green", "the blue"), choice("the green one", "the blue one", "the red one")),
+        (choice("True", "False"), choice("Wrong", "Right")),
+        (choice("1", "-1"), choice("-1 ", "1 ")),
+        (choice("<", ">"), choice("> ", "< ")),
+        (choice("की", "का"), choice("का।", "की।")),
+        (choice("yes", "no", text=""), choice("yes", "no")),
+        (choice("yes", "no"), choice("yes", "no", text=" ")),
+    ],
+)
+def test_options_in_other_places_and_a_story_that_comes_or_goes_are_no_rewording(was, now):
+    task = task_named("multiple_choice")
+    assert not task.is_reworded(was, now)
+    assert not task.is_reworded(now, was)
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (choice("yes", "no"), choice("Yes.", "No.")),
+        (choice("yes", "no"), choice("Yes, it is so", "No, it is not")),
+        (choice("the red", "the green"), choice("the red one", "the grean one")),
+        (choice("1", "-1"), choice("1.", "-1.")),
+        (choice("yes", "no"), choice("yes", "no", text="Another story.")),
+    ],
+)
+def test_edits_of_options_in_their_places_are_rewording(was, now):
+    task = task_named("multiple_choice")
+    assert task.is_reworded(was, now)
+    assert task.is_reworded(now, was)

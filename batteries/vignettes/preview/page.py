@@ -7,9 +7,9 @@ from typing import Any
 import jinja2
 
 from batteries.errors import InputError
+from batteries.files.private_files import whole_or_not_at_all
 from batteries.items import Battery, Item
 from batteries.tasks import READING_WORDS_PER_MINUTE
-from batteries.vignettes.files import whole_or_not_at_all
 from batteries.vignettes.preview.balance import balance_facts, group_rows
 from batteries.vignettes.preview.counts import position_table, word_rows
 from batteries.vignettes.preview.factors import level_order, levels_of, page_order

@@ -1,0 +1,127 @@
+"""YAML 1.2 texts into ruamel's round-trip nodes, with limits on size, nesting and what aliases (`*name`) expand to.
+
+A few hundred bytes of aliases to aliases stand for gigabytes ("billion laughs"). They are counted while the text is
+read, so that such a file is refused before anything is expanded.
+"""
+
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer, MaxDepthExceededError
+from ruamel.yaml.constructor import RoundTripConstructor
+from ruamel.yaml.error import StringMark
+from ruamel.yaml.events import AliasEvent
+from ruamel.yaml.nodes import MappingNode, ScalarNode
+
+LONGEST_TEXT = 20_000_000
+"""Characters in a file. The largest published batteries have some megabytes; JSON Lines has no limit."""
+DEEPEST = 50
+"""Lists and mappings inside each other. No file of ours needs ten; Python's stack ends at some hundreds."""
+MOST_EXPANDED = 1_000_000
+"""Values and their characters that all aliases of a file together may stand for."""
+
+LARGEST_NUMBER_BITS = 1024
+"""Bits of a whole number, those of the largest float; Python refuses to write numbers of some thousands of digits."""
+
+
+class UnreadableYAMLError(Exception):
+    """A text that is too large, or holds a value that cannot be; says what is wrong and how to fix it."""
+
+    def __init__(self, line: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.line = line
+        """Where, from 1."""
+
+
+def load_yaml(text: str) -> Any:
+    """Return what a YAML text holds, as ruamel's types, which know their lines.
+
+    Raises
+    ------
+    UnreadableYAMLError
+        If the text is too long, is nested too deeply, its aliases stand for too much, or it holds a value that
+        cannot be.
+    ruamel.yaml.error.YAMLError
+        If it is not YAML.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise UnreadableYAMLError(
+            1, f"the file has more than {LONGEST_TEXT // 1_000_000} MB. Fix: save a large battery as JSON Lines."
+        )
+    yaml = YAML(typ="rt")
+    yaml.max_depth = DEEPEST
+    yaml.Composer = _CountingComposer
+    yaml.Constructor = _Constructor
+    try:
+        return yaml.load(text)
+    except MaxDepthExceededError as error:
+        raise UnreadableYAMLError(
+            _line(error.problem_mark), f"more than {DEEPEST} levels of nesting. Fix: nest lists and fields less deeply."
+        ) from None
+
+
+def _line(mark: StringMark | None) -> int:
+    return mark.line + 1 if mark else 1
+
+
+class _CountingComposer(Composer):
+    """Counts what aliases stand for, while the text is composed into nodes."""
+
+    def __init__(self, loader: Any = None) -> None:
+        super().__init__(loader=loader)
+        self._size = 0
+        """Values and characters so far, with aliases expanded."""
+        self._expanded = 0
+        """Those of aliases alone."""
+        self._sizes: dict[str, int] = {}
+        """The size of what each anchor names, once it is complete."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.parser.peek_event()
+        if isinstance(event, AliasEvent):
+            self._count_alias(event)
+            node = super().compose_node(parent, index)
+        else:
+            before = self._size
+            self._size += 1 + len(getattr(event, "value", ""))
+            self._sizes.pop(event.anchor, None)  # a name that is given again names the new value
+            node = super().compose_node(parent, index)
+            if event.anchor is not None:
+                self._sizes[event.anchor] = self._size - before
+        if isinstance(parent, MappingNode) and index is None and not isinstance(node, ScalarNode):
+            raise UnreadableYAMLError(
+                _line(event.start_mark), "a list or mapping is used as a name. Fix: put the name in quotes."
+            )
+        return node
+
+    def _count_alias(self, event: AliasEvent) -> None:
+        if event.anchor not in self.anchors:
+            return  # ruamel's own error says so
+        line = _line(event.start_mark)
+        if event.anchor not in self._sizes:
+            raise UnreadableYAMLError(
+                line, f"the alias `*{event.anchor}` is inside the value that it names. Fix: write the value out."
+            )
+        self._size += self._sizes[event.anchor]
+        self._expanded += self._sizes[event.anchor]
+        if self._expanded > MOST_EXPANDED:
+            raise UnreadableYAMLError(
+                line,
+                f"the aliases up to `*{event.anchor}` stand for more than {MOST_EXPANDED:,} values and characters. "
+                "Fix: use fewer aliases of aliases.",
+            )
+
+
+class _Constructor(RoundTripConstructor):
+    """Says in which line a value is that Python cannot hold, such as a date that does not exist."""
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        try:
+            value = super().construct_object(node, deep=deep)
+            if isinstance(value, int) and value.bit_length() > LARGEST_NUMBER_BITS:
+                raise ValueError("the number has too many digits")
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+            raise UnreadableYAMLError(
+                _line(node.start_mark), f"a value cannot be read ({error}). Fix: correct it or put it in quotes."
+            ) from None
+        return value
