@@ -43,7 +43,7 @@ PATIENCE_S = 60.0
 # process id when the server starts, and an empty line when it has ended.
 GUARD = """
 while read -r line; do server=$line; done
-if [ -n "$server" ] && kill -QUIT "$server"; then
+if [ -n "$server" ] && kill -QUIT "$server" && kill -CONT "$server"; then
   tries=0
   while kill -0 "$server" && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
 fi 2>/dev/null
@@ -123,7 +123,7 @@ class PostgresCluster:
         if binaries is None:
             raise RuntimeError("PostgreSQL's server programs were not found")
         self._binaries = binaries
-        self._account = _account()
+        self._account = server_account()
         self.folder = Path(tempfile.mkdtemp(prefix="equipoise-postgres-", dir=_reachable_folder()))
         self._guard = subprocess.Popen(
             ["/bin/sh", "-c", GUARD, "guard", str(self.folder)],
@@ -233,14 +233,27 @@ class PostgresCluster:
         """
         if self._server is None or not self.is_running:
             return
-        # Held still first, so that it cannot start a process that the list below does not have.
+        # Held still first, so that it cannot start a process that the list of them does not have.
         os.kill(self._server.pid, signal.SIGSTOP)
-        for process in (self._server.pid, *_children(self._server.pid)):
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        self._signal_all(signal.SIGKILL)
         self._server.wait(PATIENCE_S)
         self._was_killed = True
         self._ended()
+
+    def freeze(self) -> None:
+        """Stop all processes of the server where they are; the kernel goes on to accept and acknowledge for them."""
+        self._signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let a frozen server go on."""
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        if self._server is None or not self.is_running:
+            return
+        for process in (self._server.pid, *_children(self._server.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
 
     def close(self) -> None:
         """End the server and remove all that it has left; nothing happens the second time."""
@@ -248,6 +261,7 @@ class PostgresCluster:
             return
         atexit.unregister(self.close)
         try:
+            self.thaw()
             if self._was_killed:
                 # The shared memory of a killed server remains in the system until the next start takes it over.
                 self.start()
@@ -270,12 +284,9 @@ class PostgresCluster:
     def _make(self) -> None:
         if self._account:
             os.chown(self.folder, self._account["user"], self._account["group"])
+        command = self._command_to_make()
         done = subprocess.run(
-            [
-                *(self._binaries / "initdb", "-D", self._data, f"--username={SUPERUSER}", "--auth=trust"),
-                *("--encoding=UTF8", "--locale=C"),
-                "--no-sync",  # of initdb alone; the server itself syncs
-            ],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -284,13 +295,21 @@ class PostgresCluster:
             **self._child_options(),
         )
         if done.returncode != 0:
-            raise RuntimeError(f"initdb failed:\n{done.stdout}")
+            raise RuntimeError(f"{command[0]} failed:\n{done.stdout}")
+
+    def _command_to_make(self) -> list[str]:
+        """Return the command that makes the cluster's folder `data`."""
+        return [
+            *(str(self._binaries / "initdb"), "-D", str(self._data), f"--username={SUPERUSER}", "--auth=trust"),
+            *("--encoding=UTF8", "--locale=C"),
+            "--no-sync",  # of initdb alone; the server itself syncs
+        ]
 
     def _start_on_a_free_port(self) -> None:
         """Start for the first time; a port can be lost to another program between the look at it and the start."""
         tries = 5
         for left in reversed(range(tries)):
-            self.port = _free_port()
+            self.port = free_port()
             try:
                 return self.start()
             except RuntimeError:
@@ -339,7 +358,7 @@ class PostgresCluster:
         self._guard.stdin.flush()
 
 
-def _account() -> Mapping[str, Any]:
+def server_account() -> Mapping[str, Any]:
     """Return whom to run as, for `subprocess`; PostgreSQL refuses to be run by root."""
     if os.geteuid() != 0:
         return {}
@@ -360,7 +379,7 @@ def _reachable_folder() -> Path:
     return folder
 
 
-def _free_port() -> int:
+def free_port() -> int:
     for port in random.SystemRandom().sample(PORTS, len(PORTS)):  # the same seed in two workers must not matter
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))

@@ -10,8 +10,11 @@ from server.store.contract import Store
 from server.store.sqlite import SqliteStore
 from server.store.values import (
     NOTHING_PASSED_OVER,
+    PANEL,
+    Access,
     AddedRun,
     Adopted,
+    BegunElsewhere,
     Conflict,
     Identity,
     NotYourSession,
@@ -20,6 +23,7 @@ from server.store.values import (
     Release,
     SessionPlan,
     SessionStart,
+    StoreAway,
     StoredSession,
     StoreUnavailable,
     StudyFull,
@@ -28,8 +32,11 @@ from server.store.values import (
 
 __all__ = [
     "NOTHING_PASSED_OVER",
+    "PANEL",
+    "Access",
     "AddedRun",
     "Adopted",
+    "BegunElsewhere",
     "Conflict",
     "Identity",
     "NotYourSession",
@@ -40,6 +47,7 @@ __all__ = [
     "SessionStart",
     "SqliteStore",
     "Store",
+    "StoreAway",
     "StoreUnavailable",
     "StoredSession",
     "StudyFull",

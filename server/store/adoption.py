@@ -10,13 +10,18 @@ from typing import Any
 
 from experiment.records import Participant, Source, Status
 from experiment.study import Study
-from server.store import assignment, identities, sessions
+from server.store import assignment, identities, registry, sessions
 from server.store.beginning import begin, insert_participant
 from server.store.database import Database
 from server.store.log import lock_log
+from server.store.registry import Registered
 from server.store.times import now
 from server.store.values import Adopted, Conflict, Place, Release, SessionStart
 
+OTHER_CONTENT = (
+    "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
+    "laboratory; where only its wording changed, run `equipoise revise` on both."
+)
 UNDER_OTHER_CODES = "hand these on under codes of their own, with `lab send --prefix B-`."
 
 
@@ -27,9 +32,12 @@ def adopt(db: Database, study: Study, start: SessionStart) -> bool:
     """
     adopted = start.adopted
     assert adopted is not None
-    log = lock_log(db, study.digest)
+    registered = registry.find(db, adopted.content_digest or study.digest)
+    if registered is None or registered.study_digest != registry.served(db, study).study_digest:
+        raise Conflict(f"{adopted.session}: {OTHER_CONTENT}")
+    log = lock_log(db, registered.study_digest)
     known = identities.participant_of(db, study.name, start.identity) if start.identity else None
-    if _is_here(db, study, known, start, adopted):
+    if _is_here(db, registered, known, start, adopted):
         sessions.hand_over(db, adopted.session, start)
         return False
     if known != adopted.participant:
@@ -45,7 +53,7 @@ def adopt(db: Database, study: Study, start: SessionStart) -> bool:
     elsewhere = {} if participant == adopted.participant else {"participant_elsewhere": adopted.participant}
     place = assignment.adopt(log, start.kind, adopted, study.definition.recruitment, **elsewhere)
     who = Participant(participant=participant, kind=start.kind)
-    begin(db, study, adopted.session, who, adopted.group, adopted.seed, start, start.visit)
+    begin(db, study, registered, adopted.session, who, adopted.group, adopted.seed, start, start.visit)
     db.execute(
         "UPDATE sessions SET place = ?, release_reason = ?, seen_at = ? WHERE session = ?",
         (place.value, None if place is Place.RESERVED else Release.NO_ROOM.value, now(), adopted.session),
@@ -53,7 +61,7 @@ def adopt(db: Database, study: Study, start: SessionStart) -> bool:
     return True
 
 
-def _is_here(db: Database, study: Study, known: str | None, start: SessionStart, adopted: Adopted) -> bool:
+def _is_here(db: Database, registered: Registered, known: str | None, start: SessionStart, adopted: Adopted) -> bool:
     """Return whether the session is stored, under whichever code; refuse another session of the same name.
 
     `known` is the pseudonym of whoever has the code here.
@@ -67,7 +75,7 @@ def _is_here(db: Database, study: Study, known: str | None, start: SessionStart,
         return False
     *content, participant, own_code = stored
     brought: list[Any] = [
-        study.digest,
+        registered.study_digest,
         start.kind.value,
         start.occasion,
         adopted.group,

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any
 
 from experiment.records import Response, Status
+from server.store import totals
 from server.store.checksums import RESPONSE_COLUMNS, link_answer
 from server.store.database import Database, marks
 from server.store.registry import as_json
@@ -33,6 +34,7 @@ class Answers:
 class _State:
     """A session as it stands, and will stand after what has been accepted."""
 
+    study_digest: str
     token_digest: str | None
     status: str
     release_reason: str | None
@@ -46,7 +48,7 @@ class _State:
 def add(db: Database, batch: Sequence[Answers]) -> list[list[bool] | Conflict]:
     """Store what a batch of requests brings; each request is stored whole, or refused by the `Conflict` in its place.
 
-    Works in five statements, however large the batch. See `Store.add_responses`.
+    Works in six statements, however large the batch. See `Store.add_responses`.
     """
     states = _lock_states(db, sorted({answers.session for answers in batch}))
     _note_known_ids(db, batch, states)
@@ -68,6 +70,7 @@ def add(db: Database, batch: Sequence[Answers]) -> list[list[bool] | Conflict]:
             outcomes.append(conflict)
     write(db, accepted)
     _move_on(db, {row[0]: states[row[0]] for row in accepted})
+    totals.add(db, ((states[row[0]].study_digest, row[-1]) for row in accepted))
     return outcomes
 
 
@@ -86,8 +89,8 @@ def _move_on(db: Database, changed: dict[str, _State]) -> None:
 def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
     # In the order of their names, so that two servers never wait for each other in a circle.
     rows = db.execute(
-        "SELECT session, token_digest, status, release_reason, n_trials, n_answered, checksum FROM sessions "
-        f"WHERE session IN ({marks(sessions)}) ORDER BY session{db.for_update}",
+        "SELECT session, study_digest, token_digest, status, release_reason, n_trials, n_answered, checksum "
+        f"FROM sessions WHERE session IN ({marks(sessions)}) ORDER BY session{db.for_update}",
         sessions,
     )
     return {session: _State(*state) for session, *state in rows}

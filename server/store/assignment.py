@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from experiment.records import Kind, Source, Status
 from experiment.recruitment import Recruitment
-from server.store.database import Database
+from server.store.database import Database, marks
 from server.store.log import Log
 from server.store.times import minutes_ago, now
 from server.store.values import REGAINED_AFTER, Adopted, Conflict, Place, Release, StudyFull
@@ -235,6 +235,15 @@ def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[
         "(SELECT 1 FROM responses WHERE responses.session = sessions.session AND received_at >= ?) ORDER BY session",
         (study_digest, limit, limit),
     ).fetchall()
+
+
+def with_places(db: Database, study_digest: str, recruitment: Recruitment, sessions: Sequence[str]) -> list[str]:
+    """Return which of these sessions hold a place; one that has timed out is free for the next person."""
+    expired = {session for session, _, _ in _expired(db, study_digest, recruitment)}
+    rows = db.execute(
+        f"SELECT session FROM sessions WHERE place = 'reserved' AND session IN ({marks(sessions)})", sessions
+    )
+    return [session for (session,) in rows if session not in expired]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from experiment.study import Study
 from server.store import identities
 from server.store.checksums import FIXED, SESSIONS, beginning_of_session
 from server.store.database import Database, insert_sql
-from server.store.registry import as_json
+from server.store.registry import Registered, as_json
 from server.store.times import as_text, now
 from server.store.values import SessionStart, Visit
 
@@ -26,6 +26,7 @@ def insert_participant(db: Database, study: Study, participant: str, start: Sess
 def begin(
     db: Database,
     study: Study,
+    registered: Registered,
     name: str,
     participant: Participant,
     group: int,
@@ -37,8 +38,9 @@ def begin(
     session = Session(
         session=name,
         participant=participant,
-        study_digest=study.digest,
-        battery_digest=study.battery.digest,
+        study_digest=registered.study_digest,
+        revision=registered.revision,
+        battery_digest=registered.battery_digest,
         group=group,
         seed=seed,
         source=start.source,
@@ -50,14 +52,14 @@ def begin(
     note_visit(db, name, visit)
 
 
-def note_visit(db: Database, session: str, visit: Visit) -> None:
-    """Store one opening of a session, with what it was opened on."""
+def note_visit(db: Database, session: str, visit: Visit, most: int = 1) -> None:
+    """Store one opening of a session, with what it was opened on, unless there are `most` already."""
     device = as_json(visit.device.model_dump()) if visit.device else None
     db.execute(
         "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "
         "SELECT session, (SELECT COUNT(*) + 1 FROM visits WHERE session = ?), ?, ?, n_answered, ? "
-        "FROM sessions WHERE session = ?",
-        (session, visit.visit_id, now(), device, session),
+        "FROM sessions WHERE session = ? AND (SELECT COUNT(*) FROM visits WHERE session = ?) < ?",
+        (session, visit.visit_id, now(), device, session, session, most),
     )
 
 
@@ -91,6 +93,8 @@ def insert(
         completed_at if run else None,
         start.occasion if start else None,
         now() if start and start.adopted else None,
+        session.revision,
+        completion_code,
     )
     checksum = beginning_of_session(fixed, ((trial.phase, trial.item_id) for trial in plan.trials))
     row: dict[str, Any] = {
@@ -113,8 +117,9 @@ def insert(
         "seen_at": started_at if start else None,
         "n_answered": 0,
         "checksum": checksum,
-        "occasion": fixed[-2],
-        "adopted_at": fixed[-1],
+        "occasion": fixed[-4],
+        "adopted_at": fixed[-3],
+        "revision": session.revision,
     }
     db.execute(insert_sql("sessions", list(row)), list(row.values()))
     db.executemany(

@@ -33,8 +33,9 @@ FIRST_FIXED = """
 
 N_FIRST_FIXED = 17
 
-FIXED = f"{FIRST_FIXED}, occasion, adopted_at"
-"""What of a session is fixed when it is stored, as columns of `SESSIONS`; the last ones are a laboratory's."""
+FIXED = f"{FIRST_FIXED}, occasion, adopted_at, revision, completion_code"
+"""What of a session is fixed when it is stored, as columns of `SESSIONS`; `occasion` and `adopted_at` are a
+laboratory's. Sessions of before `m007` have checksums without the last one."""
 
 SESSIONS = "sessions LEFT JOIN participants USING (participant) LEFT JOIN runs USING (session)"
 

@@ -7,16 +7,19 @@ from datetime import datetime
 from typing import Any
 
 from experiment.records import Response, Run
-from experiment.study import Study
+from experiment.study import Study, StudyDefinition
 from server.store.database import Database
 from server.store.values import (
     NOTHING_PASSED_OVER,
+    Access,
     AddedRun,
     Event,
     GroupProgress,
     Identity,
+    Place,
     RegisteredDefinition,
     Release,
+    Revision,
     SessionFound,
     SessionPlan,
     SessionStart,
@@ -44,8 +47,34 @@ class Store(ABC):
         Raises
         ------
         InputError
-            If people have answered this version of the study when its content was another: a version names one thing.
+            If people have begun this version of the study when its content was another; the message names what
+            changed since, and says whether `revise_study` could accept it.
         """
+
+    @abstractmethod
+    def revise_study(self, study: Study, reason: str) -> Revision:
+        """Accept a change of wording in a version that people have begun, and write it to the log with the reason.
+
+        Groups, places and sessions stay as they are. A session goes on with the content that it began with; those
+        that begin on a server that has loaded the revision get the new one.
+
+        Raises
+        ------
+        InputError
+            If nobody has begun this version, the content is registered already, or more changed than its wording.
+        """
+
+    @abstractmethod
+    def changed_since(self, study: Study) -> str | None:
+        """Return what changed since this version of the study was registered, by name; None if nothing did."""
+
+    @abstractmethod
+    def revisions(self, study: Study) -> list[Revision]:
+        """Return the revisions of all versions of this study, the oldest first."""
+
+    @abstractmethod
+    def content(self, study: Study, content_digest: str) -> tuple[StudyDefinition, Mapping[str, str]] | None:
+        """Return the definition and texts of a revision of the study that is served, by its digest, or None."""
 
     @abstractmethod
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
@@ -54,7 +83,9 @@ class Store(ABC):
         The seed is the session's number within its kind and group, so that the plans of a whole study can be made
         again without its data; a seed that an adopted session has already is passed over. The same start given twice
         begins one session, and so does the same identity on the same occasion; the later token is then the valid one,
-        and the study's rules for coming back hold (`open_session`). On another occasion the same person begins another
+        and the study's rules for coming back hold (`open_session`). A panel's id alone resumes nothing: the client must
+        hold the session's token, or repeat the start that began it, or bring the panel's newer signature or its name of
+        the submission that began. On another occasion the same person begins another
         session. Who withdrew does not begin again, whatever the occasion.
 
         A session that was taken elsewhere (`start.adopted`) is stored as it is, without a place if there is no room
@@ -65,6 +96,8 @@ class Store(ABC):
         ------
         StudyFull
             If there is no place.
+        BegunElsewhere
+            If a panel's id has begun a session, and the client does not show that it belongs to the same person.
         Conflict
             If this person has withdrawn from the study, or has completed this occasion; if the group that is wanted
             has no room, is not there, or is not the session's; if another session than the adopted one has its name, or
@@ -88,6 +121,18 @@ class Store(ABC):
     @abstractmethod
     def find_session(self, token_digest: str) -> StoredSession | None:
         """Return the session that belongs to a token, or None."""
+
+    @abstractmethod
+    def may_resume(self, study: Study, identity: Identity) -> bool:
+        """Return whether somebody has begun this study and may resume it in another browser (`start_session`)."""
+
+    @abstractmethod
+    def with_places(self, study: Study, sessions: Sequence[str]) -> list[str]:
+        """Return which of these sessions have a place reserved that has not timed out, in any order."""
+
+    @abstractmethod
+    def session_of_start(self, start_id: str) -> str | None:
+        """Return the session to which a start leads if it is sent again, or None if it would begin one."""
 
     @abstractmethod
     def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
@@ -156,10 +201,11 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def withdraw_session(self, session: str) -> None:
+    def withdraw_session(self, session: str, by_researcher: bool = False) -> None:
         """Delete a session's answers, release its place and close it; again is the same as once.
 
-        What the same person answered in an earlier session, before they began again, goes too.
+        What the same person answered in an earlier session, before they began again, goes too. The log says so, and
+        whether the researcher did it.
         """
 
     @abstractmethod
@@ -191,7 +237,34 @@ class Store(ABC):
 
     @abstractmethod
     def release_place(self, session: str, reason: Release) -> bool:
-        """Release a place, reserved or confirmed, by the researcher's decision; return whether there was one."""
+        """Release a place, reserved or confirmed, by the researcher's decision; return whether there was one.
+
+        Without one nothing changes, unless the reason is one of the study's rules, which then ends the session.
+        """
+
+    @abstractmethod
+    def exclude_sessions(self, sessions: Sequence[str], reason: str) -> None:
+        """Exclude people's sessions from the analysis by the researcher's decision, all of them or none.
+
+        Answers stay. The place of each is released, so that another person is recruited.
+
+        Raises
+        ------
+        Conflict
+            If one is withdrawn, excluded already, or not a person's.
+        """
+
+    @abstractmethod
+    def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[Place]:
+        """Undo `exclude_sessions`; return what each has now: its place again, or none if it was given to another.
+
+        The places are in the order of the sessions' names.
+
+        Raises
+        ------
+        Conflict
+            If one is not excluded.
+        """
 
     @abstractmethod
     def open_group(self, study: Study, group: int, is_open: bool) -> None:
@@ -222,7 +295,14 @@ class Store(ABC):
 
     @abstractmethod
     def delete_identities(self, study: Study, participant: str | None = None) -> int:
-        """Delete the panel ids of this study, or one participant's; return how many. Answers are not touched."""
+        """Delete the panel ids of this study, or one participant's; return how many. Answers are not touched.
+
+        The log of the study says how many were deleted.
+        """
+
+    @abstractmethod
+    def kept_traces(self) -> list[str]:
+        """Return a sentence on each file that may still hold what was deleted; none if all is gone."""
 
     @abstractmethod
     def add_runs(self, study: Study, runs: Sequence[Run]) -> list[AddedRun]:
@@ -241,8 +321,40 @@ class Store(ABC):
         """Return what has become of the sessions of people and simulated participants in this study."""
 
     @abstractmethod
-    def events(self, study: Study) -> list[Event]:
-        """Return the log of decisions about this study's places, oldest first."""
+    def note(self, study: Study | None, access: Access, **details: Any) -> list[int]:
+        """Note in a study's log what a researcher did that changes no data.
+
+        The digest that `verify` finds does not depend on these entries, as the data are the same.
+
+        Parameters
+        ----------
+        study
+            The study; None for the whole store, so that the log of each study says it. If this version of the study
+            has no log here, it is noted with the version that was registered last.
+        access
+            What was done.
+        details
+            Numbers and names that say more; nothing personal.
+
+        Returns
+        -------
+        list of int
+            The number of the entry, in each log; empty if the study was never registered here.
+        """
+
+    @abstractmethod
+    def events(self, study: Study, since: int = 0, of: Sequence[str] = ()) -> list[Event]:
+        """Return the log of this study, oldest first: decisions about places, changes, and accesses.
+
+        Parameters
+        ----------
+        study
+            The study.
+        since
+            Number of the first entry wanted.
+        of
+            The events that are wanted; all if empty.
+        """
 
     @abstractmethod
     def registered_definitions(self, study: Study) -> list[RegisteredDefinition]:

@@ -1,8 +1,9 @@
 """Moving a store's content into another store, of whatever kind, and backing up a store that is in use."""
 
 import os
-import secrets
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from batteries.errors import InputError
 from server.store.contract import Store
 from server.store.database import Database
 from server.store.sqlite import SqliteStore
+from server.store.sqlite_log import log_beside, size_of, sync_names
 from server.store.tables import TABLES
 from server.store.values import StoreUnavailable
 from server.store.verifying import Verified, verify
@@ -37,10 +39,24 @@ def copy_store(source: Store, target: Store, on_rows: Callable[[int], None] = la
             raise InputError("the store to copy to holds a study already; name an empty one.")
         for table, columns in TABLES.items():
             write.fill(table, columns, _rows(read, table, columns, on_rows))
-        found, copy = verify(read), verify(write)
+        with _naming_the_source():
+            found = verify(read)
+        copy = verify(write)
         if copy != found or _n_rows(read) != _n_rows(write):
             raise InputError("the copy is not equal to the store it was made from, so it was undone; copy again.")
     return copy
+
+
+@contextmanager
+def _naming_the_source() -> Iterator[None]:
+    """Say of what cannot be read that it is the store to copy from, and not the copy."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InputError(
+            f"the store to copy from cannot be read ({error}). Fix: keep your earlier backups, and see with `equipoise "
+            "store verify` what is damaged."
+        ) from None
 
 
 def _n_rows(db: Database) -> list[int]:
@@ -52,11 +68,12 @@ def _rows(
 ) -> Iterator[tuple[Any, ...]]:
     names = ", ".join(f'"{column}"' for column in columns)
     n_rows = 0
-    for row in db.stream(f'SELECT {names} FROM "{table}"'):
-        yield row
-        n_rows += 1
-        if n_rows % ROWS_AT_ONCE == 0:
-            on_rows(ROWS_AT_ONCE)
+    with _naming_the_source():
+        for row in db.stream(f'SELECT {names} FROM "{table}"'):
+            yield row
+            n_rows += 1
+            if n_rows % ROWS_AT_ONCE == 0:
+                on_rows(ROWS_AT_ONCE)
     on_rows(n_rows % ROWS_AT_ONCE)
 
 
@@ -72,24 +89,35 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
     """
     if not path.name or path.exists():
         raise InputError(f"{path}: there is a file of this name already; name a new one, so that no backup is lost.")
-    aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    # In plain sight: a backup that is killed leaves answers in this file, and nobody looks for hidden ones.
+    aside = path.with_name(f"{path.name}.part")
+    if aside.exists():
+        raise InputError(
+            f"{aside}: another backup writes this file, or was killed while it did. Fix: if none is running, delete "
+            f"{aside.name} and the files beside it that begin with this name."
+        )
+    parts = [aside, *(aside.with_name(aside.name + suffix) for suffix in ("-wal", "-shm", "-journal"))]
     try:
         aside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # for its owner from the first byte on
+    except OSError as error:
+        raise InputError(f"{path}: the backup cannot be written ({error}); name another place.") from None
+    try:
         target = SqliteStore(aside)
         try:
             verified = copy_store(source, target, on_rows)
         finally:
             target.close()
+        if size_of(log_beside(aside)):
+            raise StoreUnavailable("there is not room enough for all of it")
         _sync(aside)
         aside.rename(path)
-        _sync_names(path.parent)
+        sync_names(path.parent)
     except (OSError, StoreUnavailable) as error:
         raise InputError(f"{path}: the backup cannot be written ({error}); name another place.") from None
     finally:
-        if path.parent.is_dir():
-            for leftover in [file for file in path.parent.iterdir() if file.name.startswith(aside.name)]:
-                leftover.unlink()
+        for part in parts:
+            part.unlink(missing_ok=True)
     return verified
 
 
@@ -97,14 +125,3 @@ def _sync(path: Path) -> None:
     """Have a file written to the disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
-
-
-def _sync_names(folder: Path) -> None:
-    """Have the names in a folder written to the disk; Windows cannot be asked to."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

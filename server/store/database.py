@@ -4,6 +4,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from server.store.view import TRIALS
+
+MAX_DAMAGE = 20
+"""Signs of damage that are named, at most."""
+
 
 class Rows(Protocol):
     """The outcome of a statement."""
@@ -39,6 +44,9 @@ class Database(Protocol):
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Put many rows into a table by the fastest way there is."""
 
+    def damage(self) -> list[str]:
+        """Return what is wrong with the files of the database themselves, as far as it can be asked."""
+
 
 class SqliteDatabase:
     """A SQLite connection; its one writer needs no locks on rows."""
@@ -59,6 +67,16 @@ class SqliteDatabase:
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         self.executemany(insert_sql(table, columns), rows)
+
+    def damage(self) -> list[str]:
+        try:
+            found = [text for (text,) in self.connection.execute(f"PRAGMA integrity_check({MAX_DAMAGE})")]
+            view = self.connection.execute("SELECT sql FROM sqlite_master WHERE name = 'trials'").fetchone()
+        except (sqlite3.Error, UnicodeError) as error:
+            return [f"the file is damaged: {error}."]
+        if view is None or not view[0].rstrip().endswith(TRIALS.strip()):
+            found.append("the view `trials` was changed")
+        return [f"the file is damaged: {line}." for text in found if text != "ok" for line in text.splitlines()]
 
 
 def insert_sql(table: str, columns: Sequence[str]) -> str:

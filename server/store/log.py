@@ -1,17 +1,18 @@
-"""The log of decisions about places: append-only, numbered without gaps, each entry chained to the one before.
+"""The log of decisions about places, and of what the researcher did: append-only, numbered without gaps, chained.
 
 Whoever writes to it locks the study's end of the log first; that lock is also what makes decisions about places come
 one after the other, whatever the number of server processes.
 """
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from server.store.checksums import link
-from server.store.database import Database
+from server.store.database import Database, marks
 from server.store.times import now
-from server.store.values import Event
+from server.store.values import Access, Event
 
 
 @dataclass
@@ -48,10 +49,22 @@ def lock_log(db: Database, study_digest: str) -> Log:
     return Log(db, study_digest, n_events, checksum)
 
 
-def read_log(db: Database, study_digest: str) -> list[Event]:
-    """Return a study's log, oldest first."""
+def note(db: Database, study_digests: Iterable[str], access: Access, details: Mapping[str, Any]) -> list[int]:
+    """See `Store.note`."""
+    numbers = []
+    for study_digest in sorted(study_digests):  # in one order, so that two who note at once do not wait for each other
+        log = lock_log(db, study_digest)
+        numbers.append(log.n_events)
+        log.write(access.value, **details)
+    return numbers
+
+
+def read_log(db: Database, study_digest: str, since: int = 0, of: Sequence[str] = ()) -> list[Event]:
+    """See `Store.events`."""
+    chosen = f" AND event IN ({marks(of)})" if of else ""
     rows = db.execute(
-        "SELECT event_index, at, event, session, details FROM events WHERE study_digest = ? ORDER BY event_index",
-        (study_digest,),
+        "SELECT event_index, at, event, session, details FROM events "
+        f"WHERE study_digest = ? AND event_index >= ?{chosen} ORDER BY event_index",
+        (study_digest, since, *of),
     )
     return [Event(index, at, event, session, json.loads(details)) for index, at, event, session, details in rows]

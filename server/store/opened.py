@@ -16,13 +16,15 @@ def is_address(location: str) -> bool:
     return "://" in location
 
 
-def open_store(location: str) -> Store:
+def open_store(location: str, must_exist: bool = False) -> Store:
     """Return the store at a place, which is made where it is not there yet.
 
     Parameters
     ----------
     location
         A file's path, or `postgresql://user:password@host:port/database`.
+    must_exist
+        Whether a store that is missing is refused, instead of made.
 
     Raises
     ------
@@ -36,17 +38,17 @@ def open_store(location: str) -> Store:
             raise InputError(
                 "PostgreSQL needs further packages; install them with: pip install 'equipoise[postgres]'"
             ) from None
-        return PostgresStore(location)
+        return PostgresStore(location, must_exist)
     if is_address(location):
         scheme = location.partition("://")[0]
         raise InputError(f"--store {scheme}://...: there is no such kind of store; name a file or postgresql://...")
-    return SqliteStore(Path(location))
+    return SqliteStore(Path(location), must_exist)
 
 
 @contextmanager
-def opened_store(location: str) -> Iterator[Store]:
+def opened_store(location: str, must_exist: bool = False) -> Iterator[Store]:
     """Open a store for a block; see `open_store`."""
-    store = open_store(location)
+    store = open_store(location, must_exist)
     try:
         yield store
     finally:

@@ -1,11 +1,11 @@
 """The store for more than one server: PostgreSQL, or what speaks its protocol, through a pool of connections.
 
 Answers go through a group commit of their own in each server process; everything else is a transaction by itself, under
-the lock of the study's log. A transaction that the database calls off, to keep others apart, is done again.
+the lock of the study's log. A transaction that the database calls off, to keep others apart, is done again. When a
+connection is lost, all others are renewed, as the primary may be another server by now.
 """
 
 import random
-import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,30 +19,33 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from batteries.errors import InputError
 from batteries.store_format import KNOWN_MIGRATIONS
-from server.store import postgres_schema
+from server.store import identities, postgres_schema, totals
 from server.store.answers import Answers
 from server.store.batch import do_batch
 from server.store.database import Database, Rows
+from server.store.postgres_address import LONG_WORK, OF_CONNECTIONS, away, connect, read_address, reason, refused
+from server.store.postgres_connections import CHECK, LONG, REQUEST, SCHEMA, Connection, Limits, transaction
+from server.store.registry import add_content_digests
 from server.store.sql_store import SqlStore
 from server.store.tables import TABLES
 from server.store.times import now
-from server.store.values import StoreUnavailable
+from server.store.values import StoreAway, StoreUnavailable
 from server.store.writer import GroupCommit
 
 Result = TypeVar("Result")
-Connection = psycopg.Connection[tuple[Any, ...]]
-
 MAX_CONNECTIONS = 16
 """Of one server process; PostgreSQL allows 100 in all as it is installed."""
 PATIENCE_S = 5.0
 """How long a request waits for a connection, or tries again when it collides with others."""
-WORD = r"(?:[^:@/?#\[\]\s%]|%[0-9A-Fa-f]{2})"
-ADDRESS = re.compile(
-    rf"postgres(?:ql)?://(?:{WORD}+(?::{WORD}*)?@)?(?:{WORD}*|\[[0-9A-Fa-f:]+\])(?::\d+)?/{WORD}+(?:\?[^@\s]*)?"
-)
-"""An address that PostgreSQL reads as its writer meant it."""
+CHECK_S = 2.0
+"""How long a check does so."""
 SCHEMA_LOCK = 0x65717569
 """Number of the lock under which servers that start together make the tables one after the other."""
+BYTES_OF_DELETED_ROWS = (
+    "The database keeps the bytes of deleted rows in its files and in its write-ahead log for some time, and backups "
+    "keep them too. Fix: where they must be gone now, run the statements in docs/how-to/deploy.md, under “With "
+    "PostgreSQL”."
+)
 
 
 class PostgresDatabase:
@@ -73,6 +76,9 @@ class PostgresDatabase:
             for row in rows:
                 copy.write_row(row)
 
+    def damage(self) -> list[str]:
+        return []  # PostgreSQL checks its pages itself, as it reads them
+
 
 @lru_cache(maxsize=2048)
 def _with_percent_s(statement: str) -> bytes:
@@ -85,28 +91,36 @@ class PostgresStore(SqlStore):
     Parameters
     ----------
     url
-        `postgresql://user:password@host:port/database`.
+        `postgresql://user:password@host:port/database`. Of several servers (`host1:port,host2:port`) the primary is
+        used, whichever of them it is.
+    must_exist
+        Whether a database without our tables is refused, instead of given them.
 
     Raises
     ------
+    StoreAway
+        If the database cannot be used now, but perhaps soon.
     InputError
-        If the database cannot be reached or used, does not sync its commits, or was written by a newer Equipoise.
+        If the database refuses this user, does not sync its commits, was written by a newer Equipoise, or holds no
+        store where one must exist.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, must_exist: bool = False) -> None:
         super().__init__()
         self._url = url
-        _prepare(url)
+        self._conninfo_for_long_work = read_address(url, **LONG_WORK)
+        _prepare(self._conninfo_for_long_work, must_exist)
+        self._renewed_at = 0.0
         # After an outage a pool tries again for `reconnect_timeout`, at ever longer intervals; when it has given up,
         # the next request makes it try at once. So it is told to give up soon.
         self._pool = ConnectionPool(
-            url,
+            read_address(url),
+            connection_class=Connection,
             min_size=1,
             max_size=MAX_CONNECTIONS,
             timeout=PATIENCE_S,
             reconnect_timeout=1.0,
-            kwargs={"connect_timeout": 5, "application_name": "equipoise"},
-            configure=_configure,
+            kwargs=OF_CONNECTIONS,
             open=True,
         )
         self._group: GroupCommit[Answers] = GroupCommit(self._commit)
@@ -125,16 +139,21 @@ class PostgresStore(SqlStore):
         return self._transaction(job)
 
     def _transaction(
-        self, job: Callable[[Database], Result], again_after: tuple[type[psycopg.Error], ...] = ()
+        self,
+        job: Callable[[Database], Result],
+        again_after: tuple[type[psycopg.Error], ...] = (),
+        limits: Limits = REQUEST,
+        patience_s: float | None = None,
     ) -> Result:
         """Do a job in a transaction, again when it collided with another; two that begin the same thing collide too."""
         again_after = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, *again_after)
-        deadline = time.monotonic() + PATIENCE_S
+        patience_s = PATIENCE_S if patience_s is None else patience_s
+        deadline = time.monotonic() + patience_s
         attempt = 0
         while True:
             try:
-                with self._pool.connection() as connection, connection.transaction():
-                    return job(PostgresDatabase(connection))
+                with self._lent(limits, patience_s) as db:
+                    return job(db)
             except again_after as error:
                 if time.monotonic() > deadline:
                     raise _unavailable(error) from error
@@ -148,34 +167,59 @@ class PostgresStore(SqlStore):
     @contextmanager
     def _reading(self) -> Iterator[Database]:
         try:
-            with self._pool.connection() as connection:
-                yield PostgresDatabase(connection)
+            with self._lent(REQUEST, PATIENCE_S) as db:
+                yield db
         except psycopg.Error as error:
             raise _unavailable(error) from error
+
+    @contextmanager
+    def _lent(self, limits: Limits, patience_s: float) -> Iterator[Database]:
+        """Lend a connection of the pool inside a transaction."""
+        began_at = time.monotonic()
+        with self._pool.connection(patience_s) as connection:
+            try:
+                with transaction(connection, limits):
+                    yield PostgresDatabase(connection)
+            except psycopg.errors.ReadOnlySqlTransaction:  # it was the primary once
+                connection.close()
+                raise
+            finally:
+                if connection.closed and began_at > self._renewed_at:
+                    # The others lead to the same server. Each would fail in its turn, and only after a while.
+                    self._renewed_at = time.monotonic()
+                    self._pool.drain()
+
+    def check(self) -> None:
+        # Changes nothing, but writes it: only that tells whether there is still room on the disk.
+        self._transaction(
+            lambda db: db.execute("UPDATE logs SET n_events = n_events").rowcount, limits=CHECK, patience_s=CHECK_S
+        )
+
+    def kept_traces(self) -> list[str]:
+        """Say what PostgreSQL keeps; it does not tell what is still in its files."""
+        return [BYTES_OF_DELETED_ROWS]
 
     def check_integrity(self) -> None:
         """PostgreSQL checks its pages itself, as it reads them."""
 
     @contextmanager
     def snapshot(self) -> Iterator[Database]:
-        with self._own_connection() as connection:
-            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            connection.read_only = True
-            with connection.transaction():
-                yield PostgresDatabase(connection)
+        with self._own_connection("ISOLATION LEVEL REPEATABLE READ READ ONLY") as db:
+            yield db
 
     @contextmanager
     def filling(self) -> Iterator[Database]:
-        with self._own_connection() as connection, connection.transaction():
-            yield PostgresDatabase(connection)
+        with self._own_connection() as db:
+            yield db
 
     @contextmanager
-    def _own_connection(self) -> Iterator[Connection]:
-        """Lend a connection outside the pool, for work that takes long."""
+    def _own_connection(self, mode: str = "") -> Iterator[Database]:
+        """Lend a connection outside the pool, inside a transaction, for work that takes long."""
         try:
-            with psycopg.connect(self._url) as connection:
-                _configure(connection)
-                yield connection
+            with connect(self._conninfo_for_long_work) as connection, transaction(connection, LONG, mode):
+                yield PostgresDatabase(connection)
+        except StoreAway as error:
+            raise StoreUnavailable(str(error)) from None
         except psycopg.DataError as error:
             raise _cannot_hold(error) from None
         except psycopg.Error as error:
@@ -187,8 +231,7 @@ class PostgresStore(SqlStore):
 
 
 def _unavailable(error: psycopg.Error) -> StoreUnavailable:
-    what = "no connection to the database" if isinstance(error, PoolTimeout) else str(error).strip()
-    return StoreUnavailable(what.partition("\n")[0])
+    return StoreUnavailable("no connection to the database" if isinstance(error, PoolTimeout) else reason(error))
 
 
 def _cannot_hold(error: psycopg.DataError) -> InputError:
@@ -198,24 +241,10 @@ def _cannot_hold(error: psycopg.DataError) -> InputError:
     )
 
 
-def _configure(connection: Connection) -> None:
-    """See to it that a commit is on disk when it returns, whatever the server's default."""
-    (synchronous,) = _one(connection, "SELECT current_setting('synchronous_commit', true)")
-    if synchronous == "off":
-        connection.execute("SET synchronous_commit = on")
-    connection.commit()
-
-
-def _prepare(url: str) -> None:
+def _prepare(conninfo: str, must_exist: bool) -> None:
     """Make the tables, or see that they are ours."""
-    if not ADDRESS.fullmatch(url):
-        # Not passed on: what PostgreSQL says of an address that it misreads may quote the password.
-        raise InputError(
-            "the address of the database is not of the form postgresql://user:password@host:port/database; mend it, "
-            "and write signs such as @ and / in a password as %40 and %2F."
-        )
     try:
-        with psycopg.connect(url, connect_timeout=10) as connection:
+        with connect(conninfo) as connection, transaction(connection, SCHEMA):
             (fsync,) = _one(connection, "SELECT current_setting('fsync', true)")
             if fsync == "off":
                 raise InputError(
@@ -223,19 +252,27 @@ def _prepare(url: str) -> None:
                     "switch it on in postgresql.conf."
                 )
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
-            if postgres_schema.VERSION in _applied(connection):
+            applied = _applied(connection)
+            if must_exist and not applied:
+                raise InputError(
+                    "there is no store in this database. Fix: check the database's name, or collect responses with "
+                    "`equipoise serve` first."
+                )
+            if postgres_schema.VERSION in applied:
                 return  # not again: a change of tables would wait for whoever reads them, and all writers behind it
             for statement in postgres_schema.STATEMENTS:
                 connection.execute(statement.encode())
+            identities.add_checksums(PostgresDatabase(connection))
+            totals.count_all(PostgresDatabase(connection))
+            add_content_digests(PostgresDatabase(connection))
             connection.execute(
                 "INSERT INTO _migrations (name, applied_at) VALUES (%s, %s) ON CONFLICT DO NOTHING",
                 (postgres_schema.VERSION, now()),
             )
+    except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:
+        raise away(error) from None
     except psycopg.Error as error:
-        raise InputError(
-            f"the database cannot be used ({str(error).strip().splitlines()[0]}); check its address, the user's rights "
-            "and that it runs."
-        ) from None
+        raise refused(error) from None
 
 
 def _applied(connection: Connection) -> set[str]:

@@ -7,7 +7,7 @@ in SQLite.
 
 from server.store.view import TRIALS
 
-VERSION = "m006_occasion_of_a_trial"
+VERSION = "m008_revisions_and_exclusions"
 """Of SQLite's migrations, the one that these tables are equal to."""
 
 STATEMENTS = (
@@ -67,7 +67,9 @@ STATEMENTS = (
     """
     ALTER TABLE sessions
       ADD COLUMN IF NOT EXISTS demographics TEXT,
-      ADD COLUMN IF NOT EXISTS occasion INTEGER, ADD COLUMN IF NOT EXISTS adopted_at TEXT
+      ADD COLUMN IF NOT EXISTS occasion INTEGER, ADD COLUMN IF NOT EXISTS adopted_at TEXT,
+      ADD COLUMN IF NOT EXISTS revision INTEGER, ADD COLUMN IF NOT EXISTS excluded_at TEXT,
+      ADD COLUMN IF NOT EXISTS excluded_reason TEXT
     """,
     'CREATE INDEX IF NOT EXISTS sessions_seed ON sessions (study_digest, "group", seed)',
     """
@@ -99,6 +101,22 @@ STATEMENTS = (
     CREATE TABLE IF NOT EXISTS visits (
       session TEXT REFERENCES sessions (session), visit INTEGER, visit_id TEXT NOT NULL, at TEXT NOT NULL,
       next_trial_index INTEGER NOT NULL, device TEXT, PRIMARY KEY (session, visit)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS sessions_completion_code ON sessions (completion_code)",
+    "ALTER TABLE identities ADD COLUMN IF NOT EXISTS checksum TEXT, ADD COLUMN IF NOT EXISTS signed_at TEXT",
+    """
+    CREATE TABLE IF NOT EXISTS answer_totals (
+      study_digest TEXT REFERENCES studies (study_digest), part INTEGER, n_answers BIGINT NOT NULL,
+      checksum_sum BIGINT NOT NULL, PRIMARY KEY (study_digest, part)
+    )
+    """,
+    "ALTER TABLE studies ADD COLUMN IF NOT EXISTS content_digest TEXT",
+    """
+    CREATE TABLE IF NOT EXISTS revisions (
+      study_digest TEXT REFERENCES studies (study_digest), revision INTEGER, content_digest TEXT NOT NULL,
+      battery_digest TEXT NOT NULL, definition TEXT NOT NULL, texts TEXT NOT NULL, registered_at TEXT NOT NULL,
+      PRIMARY KEY (study_digest, revision)
     )
     """,
     "DROP VIEW IF EXISTS trials",  # which cannot be replaced where its columns came in another order

@@ -5,12 +5,12 @@ from batteries.errors import InputError
 from experiment.plan import Phase, Plan, Trial
 from experiment.records import Kind, Participant, Run, Session, Status
 from experiment.study import Study
-from server.store import answers
+from server.store import answers, totals
 from server.store.beginning import insert
 from server.store.checksums import link_answer
 from server.store.database import Database, insert_sql
 from server.store.log import Log
-from server.store.registry import as_json
+from server.store.registry import Registered, as_json, served
 from server.store.times import now
 from server.store.values import AddedRun, Conflict
 
@@ -29,7 +29,7 @@ def add(log: Log, study: Study, run: Run) -> AddedRun:
         return AddedRun(known[0], is_new=False)
     _refuse_stored_answers(db, run)
     label = _free_label(db, run.run)
-    _insert(db, study, run, session, label)
+    _insert(db, served(db, study), study, run, session, label)
     log.write("run added", session, run=label)
     return AddedRun(label, is_new=True)
 
@@ -54,7 +54,7 @@ def _free_label(db: Database, label: str) -> str:
     return free
 
 
-def _insert(db: Database, study: Study, run: Run, session: str, label: str) -> None:
+def _insert(db: Database, registered: Registered, study: Study, run: Run, session: str, label: str) -> None:
     trials = tuple(
         Trial(trial_index=index, phase=Phase.TEST, item_id=item_id) for index, item_id in enumerate(run.item_ids)
     )
@@ -65,7 +65,8 @@ def _insert(db: Database, study: Study, run: Run, session: str, label: str) -> N
         Session(
             session=session,
             participant=Participant(participant=session, kind=Kind.MODEL),
-            study_digest=study.digest,
+            study_digest=registered.study_digest,
+            revision=registered.revision,
             battery_digest=study.battery.digest,
             group=None,
             seed=None,
@@ -88,4 +89,5 @@ def _insert(db: Database, study: Study, run: Run, session: str, label: str) -> N
         checksum = link_answer(checksum, values)
         rows.append((*values, checksum))
     answers.write(db, rows)
+    totals.add(db, ((registered.study_digest, row[-1]) for row in rows))
     db.execute("UPDATE sessions SET n_answered = ?, checksum = ? WHERE session = ?", (len(rows), checksum, session))

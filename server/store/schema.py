@@ -11,11 +11,12 @@ from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
 from batteries.store_format import KNOWN_MIGRATIONS
+from server.store import identities, totals
 from server.store.beginning import beginning
 from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, link
 from server.store.database import SqliteDatabase, insert_sql
 from server.store.log import lock_log
-from server.store.registry import content_checksum
+from server.store.registry import add_content_digests, content_checksum
 from server.store.view import TRIALS
 
 migrations = Migrations("equipoise")
@@ -223,6 +224,38 @@ def m005_occasions(db: Database) -> None:
 @migrations()
 def m006_occasion_of_a_trial(db: Database) -> None:
     """In the view, which of a participant's sessions a trial is of: the analysis tells them apart."""
+    db.execute("DROP VIEW trials")
+    db.create_view("trials", TRIALS)
+
+
+@migrations()
+def m007_answer_totals(db: Database) -> None:
+    """How many answers each study has, a checksum of each panel id, and an index of completion codes."""
+    db.table("sessions").create_index(["completion_code"])
+    db.table("identities").add_column("checksum", str)
+    db.table("answer_totals").create(
+        {"study_digest": str, "part": int, "n_answers": int, "checksum_sum": int}, pk=("study_digest", "part"),
+        not_null={"n_answers", "checksum_sum"}, foreign_keys=[("study_digest", "studies", "study_digest")], strict=True,
+    )  # fmt: skip
+    identities.add_checksums(SqliteDatabase(db.conn))
+    totals.count_all(SqliteDatabase(db.conn))
+
+
+@migrations()
+def m008_revisions_and_exclusions(db: Database) -> None:
+    """Revisions of a study's wording, and sessions that the researcher excludes."""
+    db.table("studies").add_column("content_digest", str)
+    db.table("revisions").create(
+        {"study_digest": str, "revision": int, "content_digest": str, "battery_digest": str, "definition": str,
+         "texts": str, "registered_at": str},
+        pk=("study_digest", "revision"),
+        not_null={"content_digest", "battery_digest", "definition", "texts", "registered_at"},
+        foreign_keys=[("study_digest", "studies", "study_digest")], strict=True,
+    )  # fmt: skip
+    for column, kind in {"revision": int, "excluded_at": str, "excluded_reason": str}.items():
+        db.table("sessions").add_column(column, kind)
+    db.table("identities").add_column("signed_at", str)
+    add_content_digests(SqliteDatabase(db.conn))
     db.execute("DROP VIEW trials")
     db.create_view("trials", TRIALS)
 

@@ -9,16 +9,17 @@ from typing import Any
 
 from experiment.records import Kind, Participant, Source, Status
 from experiment.study import Study, StudyDefinition
-from server.store import assignment, identities
+from server.store import assignment, identities, totals
 from server.store.assignment import HeldPlace
 from server.store.beginning import begin, beginning, insert_participant, note_visit
 from server.store.database import Database
 from server.store.log import Log, lock_log
-from server.store.registry import as_json
+from server.store.registry import CONTENT_OF_SESSION, as_json, begun_with, served
 from server.store.times import as_text, now
 from server.store.values import (
     ENDED_FOR,
     REGAINED_AFTER,
+    BegunElsewhere,
     Conflict,
     Identity,
     NotYourSession,
@@ -30,8 +31,14 @@ from server.store.values import (
     Visit,
 )
 
+MOST_VISITS = 100
+"""Openings of a session that are noted. Further ones open it all the same, and write nothing: a program that reloads
+the page without end must not fill the disk."""
 IF_SOMEBODY_ELSE = "If this is somebody else, give another code; if not,"
 """Said before what to do for the same person: to make one person of two is the worse mistake."""
+
+START_RETRIED_MIN = 10
+"""Minutes for which a page sends its start again when no reply came."""
 
 
 def start(db: Database, study: Study, start: SessionStart) -> bool:
@@ -42,7 +49,8 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
     # Before any lock: whoever is known needs the lock of their session's study only, perhaps an earlier version's.
     known = _known_session(db, study, start)
     if known is None:
-        log = lock_log(db, study.digest)
+        registered = served(db, study)
+        log = lock_log(db, registered.study_digest)
         # Of before this occasion; asked first, as whoever begins something for the same person makes us wait here.
         participant = identities.participant_of(db, study.name, start.identity) if start.identity else None
         known = _known_session(db, study, start)  # begun while we waited for the lock, by a start that came twice
@@ -56,7 +64,8 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
     if participant is None:
         participant = f"p-{secrets.token_hex(6)}"
         insert_participant(db, study, participant, start)
-    begin(db, study, name, Participant(participant=participant, kind=start.kind), group, seed, start, start.visit)
+    who = Participant(participant=participant, kind=start.kind)
+    begin(db, study, registered, name, who, group, seed, start, start.visit)
     return True
 
 
@@ -69,7 +78,7 @@ def require_place(db: Database, study: Study, identity: Identity, occasion: int,
     if known is not None:
         _refuse_in_laboratory(db, assignment.held_place(db, known), study, identity, occasion, group)
     else:
-        assignment.require_place(db, study.digest, study.definition.recruitment, group)
+        assignment.require_place(db, served(db, study).study_digest, study.definition.recruitment, group)
 
 
 def refuse_withdrawn(db: Database, participant: str) -> None:
@@ -80,9 +89,14 @@ def refuse_withdrawn(db: Database, participant: str) -> None:
 
 
 def _known_session(db: Database, study: Study, start: SessionStart) -> str | None:
-    """Return the session that this start, or this person on this occasion, has begun."""
+    """Return the session that this start, or this person on this occasion, has begun.
+
+    The laboratory shows the researcher's token, so that the start's id alone is enough.
+    """
     same_start = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
     if start.identity is None:
+        if same_start and start.source is not Source.LAB and not _is_same_client(db, same_start[0], start):
+            raise Refusal("start_used")
         return same_start[0] if same_start else None
     known = identities.session_of(db, study.name, start.identity, start.occasion)
     if same_start is not None and known is None:
@@ -90,10 +104,28 @@ def _known_session(db: Database, study: Study, start: SessionStart) -> str | Non
     return known
 
 
+def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
+    """Return whether a start comes from the client that began a session: it holds the token, or repeats the start.
+
+    A repeated start counts as long as its reply may have been lost: for some minutes, and until the session is used.
+    Later somebody else may have learnt its id.
+    """
+    token_digest, start_id, started_at, n_answered, demographics = db.execute(
+        "SELECT token_digest, start_id, started_at, n_answered, demographics FROM sessions WHERE session = ?",
+        (session,),
+    ).fetchone()
+    if start.held_digest is not None and start.held_digest == token_digest:
+        return True
+    age = datetime.now(UTC) - datetime.fromisoformat(started_at)
+    is_unused = n_answered == 0 and demographics is None and age <= timedelta(minutes=START_RETRIED_MIN)
+    return start.start_id == start_id and is_unused
+
+
 def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionStart) -> None:
     """Let somebody who comes again go on with the session they have; the token of then is no longer valid."""
     log = _lock(db, session)
     session = _known_session(db, study, start) or session  # another one may have been begun while we waited
+    _refuse_unproven(db, study, session, start)
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
         raise Refusal("cannot_begin_again")
@@ -101,6 +133,16 @@ def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionSt
         _refuse_in_laboratory(db, held, study, start.identity, start.occasion, start.group)
     hand_over(db, session, start)
     _come_back(log, held, study, start.visit)
+
+
+def _refuse_unproven(db: Database, study: Study, session: str, start: SessionStart) -> None:
+    """Refuse a client that gives a known id, and shows in no way that it is the person who began the session."""
+    if start.identity is None or _is_same_client(db, session, start):
+        return
+    if not identities.may_resume(db, session, start.identity):
+        raise BegunElsewhere("begun_with_this_id" if start.identity.is_claim else "open_again_from_prolific")
+    if start.identity.signed_at is not None:
+        identities.let_in(db, study.name, start.identity)
 
 
 def _refuse_in_laboratory(
@@ -121,7 +163,7 @@ def _refuse_in_laboratory(
         "SELECT study_digest, version FROM sessions JOIN studies USING (study_digest) WHERE session = ?",
         (held.session,),
     ).fetchone()
-    if digest != study.digest:
+    if digest != served(db, study).study_digest:
         raise Conflict(
             f"{whose} has begun session {occasion} with version {version} of this study. {IF_SOMEBODY_ELSE} go on "
             f"with the folder of that version, or begin a further session of this one with `--session {occasion + 1}`."
@@ -173,11 +215,16 @@ def _come_back(log: Log, held: HeldPlace, study: Study, visit: Visit, is_exempt:
     reason = None if is_exempt else _broken_rule(db, held.session)
     if reason is None:
         _regain(log, held, study)
-        note_visit(db, held.session, visit)
-    elif _definition(db, held.session).resume.otherwise == "end" or log.study_digest != study.digest:
+        note_visit(db, held.session, visit, most=_most_visits(db, held.session))
+    elif _definition(db, held.session).resume.otherwise == "end" or log.study_digest != served(db, study).study_digest:
         assignment.release(log, held, reason)  # also where the study has a new version since, with groups of its own
     else:
         _begin_again(log, held, study, visit)
+
+
+def _most_visits(db: Database, session: str) -> int:
+    """Return how many visits of a session are noted: enough for the study's own rule about them."""
+    return max(MOST_VISITS, (_definition(db, session).resume.max_reloads or 0) + 1)
 
 
 def _broken_rule(db: Database, session: str) -> Release | None:
@@ -227,7 +274,9 @@ def _begin_again(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
         consent_digest,
         occasion=occasion,
     )
-    begin(db, study, name, Participant(participant=participant, kind=held.kind), held.group, seed, start, visit)
+    who = Participant(participant=participant, kind=held.kind)
+    # With the content of the first session: it is what they consented to, whatever was revised since.
+    begin(db, study, begun_with(db, held.session), name, who, held.group, seed, start, visit)
     db.execute("UPDATE sessions SET demographics = ? WHERE session = ?", (demographics, name))
 
 
@@ -286,17 +335,17 @@ def complete(
         assignment.release(log, held, Release.ATTENTION_CHECK, completed_at=completed_at)
 
 
-def withdraw(db: Database, session: str) -> None:
+def withdraw(db: Database, session: str, by_researcher: bool = False) -> None:
     """See `Store.withdraw_session`."""
     for (one,) in db.execute(
         "SELECT session FROM sessions WHERE participant = (SELECT participant FROM sessions WHERE session = ?) "
         "ORDER BY session",
         (session,),
     ).fetchall():
-        _withdraw_one(db, one)
+        _withdraw_one(db, one, by_researcher)
 
 
-def _withdraw_one(db: Database, session: str) -> None:
+def _withdraw_one(db: Database, session: str, by_researcher: bool) -> None:
     log = _lock(db, session)
     held = assignment.held_place(db, session)
     if held.status is Status.WITHDRAWN:
@@ -306,16 +355,22 @@ def _withdraw_one(db: Database, session: str) -> None:
         "UPDATE sessions SET status = 'withdrawn', n_answered = 0, checksum = ?, demographics = NULL WHERE session = ?",
         (beginning(db, session), session),
     )
+    checksums = db.execute("SELECT checksum FROM responses WHERE session = ?", (session,)).fetchall()
+    totals.add(db, ((log.study_digest, checksum) for (checksum,) in checksums), sign=-1)
     deleted = db.execute("DELETE FROM responses WHERE session = ?", (session,))
     db.execute("UPDATE visits SET device = NULL WHERE session = ?", (session,))
-    log.write("withdrew", session, group=held.group, answers_deleted=deleted.rowcount)
+    by = {"by": "researcher"} if by_researcher else {}
+    log.write("withdrew", session, group=held.group, answers_deleted=deleted.rowcount, **by)
     assignment.release(log, held, Release.WITHDRAWAL)
 
 
 def release_place(db: Database, session: str, reason: Release) -> bool:
     """See `Store.release_place`."""
     log = _lock(db, session)
-    return assignment.release(log, assignment.held_place(db, session), reason)
+    held = assignment.held_place(db, session)
+    if held.place is Place.RELEASED and reason not in ENDED_FOR:
+        return False  # the reason stays too: a session that the rules ended must not open again by another one
+    return assignment.release(log, held, reason)
 
 
 def _lock(db: Database, session: str) -> Log:
@@ -326,7 +381,7 @@ def _lock(db: Database, session: str) -> Log:
 LISTED = (
     "session", "participant", "kind", "study_version", "group", "source", "status", "place", "release_reason",
     "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "occasion",
-    "adopted_at", "n_visits",
+    "adopted_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
 )  # fmt: skip
 """What is listed of a session, beside its device and what the participant said about themselves."""
 
@@ -334,12 +389,15 @@ LISTED = (
 def listed(db: Database, study: str) -> list[dict[str, Any]]:
     """See `Store.sessions`."""
     rows = db.execute(
-        """
+        f"""
         SELECT session, participant, kind, version, "group", source, status, place, release_reason, started_at,
-               completed_at, n_trials, n_answered, definition, consent_digest, occasion, adopted_at,
+               completed_at, n_trials, n_answered, consent_digest, occasion, adopted_at,
                (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session),
+               contents.revision, contents.content_digest, excluded_at, excluded_reason, contents.definition,
                (SELECT device FROM visits WHERE visits.session = sessions.session AND visit = 1), demographics
-          FROM sessions JOIN participants USING (participant) JOIN studies USING (study_digest)
+          FROM sessions JOIN participants USING (participant)
+          JOIN studies ON studies.study_digest = sessions.study_digest
+          JOIN {CONTENT_OF_SESSION}
          WHERE study = ? AND kind <> 'model' ORDER BY started_at, session
         """,
         (study,),
@@ -348,9 +406,10 @@ def listed(db: Database, study: str) -> list[dict[str, Any]]:
 
 
 def _listed(row: Sequence[Any]) -> dict[str, Any]:
-    *fields, definition, consent_digest, occasion, adopted_at, n_visits, device, demographics = row
-    version = StudyDefinition.model_validate_json(definition).timeline.consent_version if consent_digest else None
-    found = dict(zip(LISTED, (*fields, version, consent_digest, occasion, adopted_at, n_visits), strict=True))
+    *fields, definition, device, demographics = row
+    found = dict(zip((name for name in LISTED if name != "consent_version"), fields, strict=True))
+    consent_version = StudyDefinition.model_validate_json(definition).timeline.consent_version
+    found["consent_version"] = consent_version if found["consent_digest"] else None
     said = json.loads(demographics)["answers"] if demographics else {}
     used = json.loads(device) if device else {}
     device_columns = {f"device_{name}": value for name, value in used.items()}

@@ -12,13 +12,14 @@ from batteries.items import Item
 from experiment.plan import Phase
 from experiment.records import Participant, Response, Run, Session
 from experiment.study import Study, StudyDefinition
-from server.store import adoption, answers, assignment, identities, registry, runs, sessions
+from server.store import adoption, answers, assignment, exclusion, identities, registry, runs, sessions
 from server.store.contract import Store
 from server.store.database import Database
-from server.store.log import lock_log, read_log
+from server.store.log import lock_log, note, read_log
 from server.store.plans import Plans
 from server.store.values import (
     NOTHING_PASSED_OVER,
+    Access,
     AddedRun,
     Event,
     GroupProgress,
@@ -27,6 +28,7 @@ from server.store.values import (
     Place,
     RegisteredDefinition,
     Release,
+    Revision,
     SessionFound,
     SessionPlan,
     SessionStart,
@@ -44,8 +46,8 @@ class SqlStore(Store):
 
     def __init__(self) -> None:
         self._registered: dict[str, Study] = {}
-        # What a digest names never changes, and no more do plans: both can be kept.
-        self._definitions: dict[str, tuple[StudyDefinition, dict[str, str]]] = {}
+        # A registered content never changes, and no more do plans: both can be kept.
+        self._definitions: dict[tuple[str, int], tuple[StudyDefinition, dict[str, str]]] = {}
         self._items: dict[str, dict[str, Item]] = {}
         self._plans = Plans()
 
@@ -57,6 +59,10 @@ class SqlStore(Store):
     def _write(self, job: Callable[[Database], Result]) -> Result:
         """Do a job in a transaction and return its result once that is committed."""
 
+    def _delete(self, job: Callable[[Database], Result]) -> Result:
+        """Do a job that deletes what must leave no trace."""
+        return self._write(job)
+
     @abstractmethod
     def _add_answers(self, new: answers.Answers) -> list[bool]:
         """Store answers together with all others that wait, and return once they are committed."""
@@ -64,6 +70,24 @@ class SqlStore(Store):
     def register_study(self, study: Study) -> None:
         self._write(lambda db: registry.register(db, study))
         self._registered[study.digest] = study
+
+    def revise_study(self, study: Study, reason: str) -> Revision:
+        return self._write(lambda db: registry.revise(db, study, reason))
+
+    def changed_since(self, study: Study) -> str | None:
+        with self._reading() as db:
+            return registry.changed_since(db, study)
+
+    def revisions(self, study: Study) -> list[Revision]:
+        with self._reading() as db:
+            return registry.revisions(db, study.name)
+
+    def content(self, study: Study, content_digest: str) -> tuple[StudyDefinition, Mapping[str, str]] | None:
+        with self._reading() as db:
+            found = registry.find(db, content_digest)
+            if found is None or found.study_digest != registry.served(db, study).study_digest:
+                return None
+            return registry.definition_and_texts(db, found.study_digest, found.revision)
 
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
         begin = adoption.adopt if start.adopted else sessions.start
@@ -75,7 +99,7 @@ class SqlStore(Store):
 
     def why_full(self, study: Study) -> StudyFull | None:
         with self._reading() as db:
-            return assignment.why_full(db, study.digest, study.definition.recruitment)
+            return assignment.why_full(db, registry.served(db, study).study_digest, study.definition.recruitment)
 
     def require_place(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
         with self._reading() as db:
@@ -88,6 +112,21 @@ class SqlStore(Store):
             self._plans.keep(token_digest, stored.plan)
         return stored
 
+    def may_resume(self, study: Study, identity: Identity) -> bool:
+        with self._reading() as db:
+            session = identities.session_of(db, study.name, identity, None)
+            return session is not None and identities.may_resume(db, session, identity)
+
+    def with_places(self, study: Study, sessions: Sequence[str]) -> list[str]:
+        with self._reading() as db:
+            study_digest = registry.served(db, study).study_digest
+            return assignment.with_places(db, study_digest, study.definition.recruitment, sessions)
+
+    def session_of_start(self, start_id: str) -> str | None:
+        with self._reading() as db:
+            found = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start_id,)).fetchone()
+            return found[0] if found else None
+
     def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
         with self._reading() as db:
             name = identities.session_of(db, study.name, identity, occasion)
@@ -97,7 +136,7 @@ class SqlStore(Store):
         """Return the session with a value in a column of `sessions`, and its plan."""
         row = db.execute(
             f"""
-            SELECT session, participant, kind, study_digest, battery_digest, "group", seed, source, status,
+            SELECT session, participant, kind, study_digest, revision, battery_digest, "group", seed, source, status,
                    started_at, completed_at, n_answered, place, completion_code, release_reason,
                    (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session), demographics IS NOT NULL
               FROM sessions JOIN participants USING (participant) WHERE {column} = ?
@@ -106,12 +145,13 @@ class SqlStore(Store):
         ).fetchone()
         if row is None:
             return None
-        (name, participant, kind, study_digest, battery_digest, group, seed, source, status, started_at,
+        (name, participant, kind, study_digest, revision, battery_digest, group, seed, source, status, started_at,
          completed_at, n_answered, place, own_code, release_reason, n_visits, has_demographics) = row  # fmt: skip
         session = Session(
             session=name,
             participant=Participant(participant=participant, kind=kind),
             study_digest=study_digest,
+            revision=revision,
             battery_digest=battery_digest,
             group=group,
             seed=seed,
@@ -138,11 +178,12 @@ class SqlStore(Store):
         return plan
 
     def _read_plan(self, db: Database, session: Session, own_code: str) -> SessionPlan:
-        if session.study_digest not in self._definitions:
-            self._definitions[session.study_digest] = registry.definition_and_texts(db, session.study_digest)
+        content = session.study_digest, session.revision or 1
+        if content not in self._definitions:
+            self._definitions[content] = registry.definition_and_texts(db, *content)
         if session.battery_digest not in self._items:
             self._items[session.battery_digest] = registry.items_of(db, session.battery_digest)
-        definition, texts = self._definitions[session.study_digest]
+        definition, texts = self._definitions[content]
         items = self._items[session.battery_digest]
         planned = db.execute(
             "SELECT trial_index, phase, item_id FROM planned_trials WHERE session = ? ORDER BY trial_index",
@@ -174,8 +215,8 @@ class SqlStore(Store):
     ) -> None:
         self._write(lambda db: sessions.complete(db, study, session, passed_checks, completed_at))
 
-    def withdraw_session(self, session: str) -> None:
-        self._write(lambda db: sessions.withdraw(db, session))
+    def withdraw_session(self, session: str, by_researcher: bool = False) -> None:
+        self._delete(lambda db: sessions.withdraw(db, session, by_researcher))
 
     def resume_session(self, study: Study, session: str) -> None:
         self._write(lambda db: sessions.resume(db, study, session))
@@ -190,8 +231,21 @@ class SqlStore(Store):
     def release_place(self, session: str, reason: Release) -> bool:
         return self._write(lambda db: sessions.release_place(db, session, reason))
 
+    def exclude_sessions(self, sessions: Sequence[str], reason: str) -> None:
+        self._write(lambda db: exclusion.exclude(db, sessions, reason))
+
+    def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[Place]:
+        return self._write(lambda db: exclusion.include(db, study, sessions, reason))
+
     def open_group(self, study: Study, group: int, is_open: bool) -> None:
-        self._write(lambda db: assignment.open_group(lock_log(db, study.digest), group, is_open))
+        def job(db: Database) -> None:
+            registered = registry.nearest(db, study)
+            if registered is None:
+                registry.register(db, study)
+            found = registered or registry.served(db, study)
+            assignment.open_group(lock_log(db, found.study_digest), group, is_open)
+
+        self._write(job)
 
     def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
         with self._reading() as db:
@@ -219,23 +273,31 @@ class SqlStore(Store):
             return identities.identities(db, study.name)
 
     def delete_identities(self, study: Study, participant: str | None = None) -> int:
-        return self._write(lambda db: identities.delete(db, study.name, participant))
+        return self._delete(lambda db: identities.delete(db, study, participant))
+
+    def kept_traces(self) -> list[str]:
+        return []
 
     def add_runs(self, study: Study, runs_: Sequence[Run]) -> list[AddedRun]:
         def job(db: Database) -> list[AddedRun]:
             registry.register(db, study)
-            log = lock_log(db, study.digest)  # so that two imports do not both find a label free
+            # Locked, so that two imports do not both find a label free.
+            log = lock_log(db, registry.served(db, study).study_digest)
             return [runs.add(log, study, run) for run in runs_]
 
         return self._write(job)
 
     def progress(self, study: Study) -> list[GroupProgress]:
         with self._reading() as db:
-            return registry.progress(db, study.digest)
+            return registry.progress(db, study)
 
-    def events(self, study: Study) -> list[Event]:
+    def note(self, study: Study | None, access: Access, **details: Any) -> list[int]:
+        return self._write(lambda db: note(db, registry.logs_of(db, study), access, details))
+
+    def events(self, study: Study, since: int = 0, of: Sequence[str] = ()) -> list[Event]:
         with self._reading() as db:
-            return read_log(db, study.digest)
+            registered = registry.nearest(db, study)
+            return read_log(db, registered.study_digest, since, of) if registered else []
 
     def registered_definitions(self, study: Study) -> list[RegisteredDefinition]:
         with self._reading() as db:
@@ -251,7 +313,7 @@ class SqlStore(Store):
 
     def trials(self, study: Study | None = None) -> list[dict[str, Any]]:
         where, values = ("WHERE study = ?", [study.name]) if study else ("", [])
-        with self._reading() as db:
+        with self.snapshot() as db:
             rows = db.execute(f"SELECT * FROM trials {where} ORDER BY session, trial_index", values)
             names = [column[0] for column in rows.description]
             return [dict(zip(names, row, strict=True)) for row in rows]

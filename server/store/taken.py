@@ -12,11 +12,13 @@ from experiment.study import Study
 from server.store.checksums import RESPONSE_COLUMNS
 from server.store.contract import Store
 from server.store.database import Database
+from server.store.registry import CONTENT_OF_SESSION, nearest
 
-_SELECT = """
+_SELECT = f"""
     SELECT session, participant, external_id, occasion, kind, "group", seed, status, started_at, completed_at,
-           consent_digest, start_id, completion_code, demographics
+           consent_digest, start_id, completion_code, demographics, contents.content_digest, excluded_reason
       FROM sessions JOIN participants USING (participant) JOIN identities USING (participant)
+      JOIN {CONTENT_OF_SESSION}
      WHERE sessions.source = 'lab' AND identities.source = 'lab'
 """
 """Rehearsals have no identity, and are nothing to hand on."""
@@ -45,15 +47,26 @@ class TakenSession:
     """By which the participant can have the answers deleted."""
     demographics: dict[str, Any] | None
     """What somebody said about themselves, if asked."""
+    content_digest: str
+    """Digest of the study's content that it began with."""
+    excluded_reason: str | None
+    """Why the researcher has excluded it here; None if not."""
     device: LabDevice | None
     """What it was taken on, the last time."""
     responses: tuple[Response, ...]
 
 
-def taken_sessions(db: Database, study_digest: str) -> list[TakenSession]:
+def taken_sessions(db: Database, study: Study) -> list[TakenSession]:
     """Return the sessions that a laboratory has taken of this version of a study, the oldest first."""
-    rows = db.execute(f"{_SELECT} AND study_digest = ? ORDER BY started_at, session", (study_digest,)).fetchall()
+    rows = db.execute(
+        f"{_SELECT} AND sessions.study_digest = ? ORDER BY started_at, session", (_digest(db, study),)
+    ).fetchall()
     return [_taken(db, row) for row in rows]
+
+
+def _digest(db: Database, study: Study) -> str:
+    registered = nearest(db, study)
+    return registered.study_digest if registered else ""
 
 
 def taken_session(db: Database, session: str) -> TakenSession:
@@ -67,18 +80,18 @@ def versions_of_others(db: Database, study: Study) -> dict[str, int]:
         "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
         "JOIN identities ON identities.participant = sessions.participant AND identities.source = 'lab' "
         "WHERE studies.study = ? AND study_digest <> ? AND sessions.source = 'lab' GROUP BY version ORDER BY version",
-        (study.name, study.digest),
+        (study.name, _digest(db, study)),
     )
     return dict(rows.fetchall())
 
 
-def n_without_code(db: Database, study_digest: str) -> int:
+def n_without_code(db: Database, study: Study) -> int:
     """Return how many of a laboratory's sessions of people nobody can name any more: their codes were deleted."""
     rows = db.execute(
         "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
         "WHERE study_digest = ? AND source = 'lab' AND kind = 'human' AND NOT EXISTS "
         "(SELECT 1 FROM identities WHERE identities.participant = sessions.participant AND source = 'lab')",
-        (study_digest,),
+        (_digest(db, study),),
     )
     n: int = rows.fetchone()[0]
     return n
@@ -96,7 +109,7 @@ def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
 
 def _taken(db: Database, row: Sequence[Any]) -> TakenSession:
     session, participant, code, occasion, kind, group, seed, status, *rest = row
-    started_at, completed_at, consent_digest, start_id, own_code, demographics = rest
+    started_at, completed_at, consent_digest, start_id, own_code, demographics, content_digest, excluded_reason = rest
     devices = db.execute(
         "SELECT device FROM visits WHERE session = ? AND device IS NOT NULL ORDER BY visit DESC LIMIT 1", (session,)
     ).fetchall()
@@ -116,6 +129,8 @@ def _taken(db: Database, row: Sequence[Any]) -> TakenSession:
         start_id or str(uuid.uuid5(uuid.NAMESPACE_OID, session)),
         own_code,
         json.loads(demographics)["answers"] if demographics else None,
+        content_digest,
+        excluded_reason,
         LabDevice.model_validate_json(devices[0][0]) if devices else None,
         tuple(_responses(db, session)),
     )

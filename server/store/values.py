@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from batteries.errors import InputError
 from batteries.items import Item
 from experiment.plan import Phase
 from experiment.records import FoundDevice, Kind, LabDevice, Session, Source, Status
@@ -38,12 +39,23 @@ class StudyFull(Refusal):
     """There is no free place for another participant."""
 
 
+class BegunElsewhere(Refusal):
+    """The id has begun this study, and the client does not show that it belongs to the same person."""
+
+
 class NotYourSession(Refusal):
     """The token is not, or no longer, the one by which the session is known."""
 
 
 class StoreUnavailable(Exception):
     """The store cannot be used now (full disk, locked file, no connection); nothing was acknowledged, so try again."""
+
+
+class StoreAway(InputError):
+    """A store cannot be opened now, as its database is stopped, starts up or does not reply; waiting may help.
+
+    Any other `InputError` from opening a store needs a person: a wrong address or password, or missing rights.
+    """
 
 
 NOTHING_PASSED_OVER = range(0)
@@ -129,6 +141,10 @@ class StoredSession:
         return Release(self.release_reason)
 
 
+PANEL = "panel"
+"""Source of the identities of people whom a panel sends."""
+
+
 @dataclass(frozen=True)
 class Identity:
     """Who somebody is to a panel, or whose personal link it is; kept apart from all answers."""
@@ -138,6 +154,13 @@ class Identity:
     external_id: str
     parameters: dict[str, str] = field(default_factory=dict)
     """What else came with the id, such as the panel's name of the submission."""
+    signed_at: str | None = None
+    """When the panel signed that it sends this person; UTC, ISO 8601. None where it signs nothing."""
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether nobody vouches for it: a panel's id that stood in an address, and that anybody may have written."""
+        return self.source == PANEL and self.signed_at is None
 
 
 @dataclass(frozen=True)
@@ -155,6 +178,8 @@ class Adopted:
     """By which the participant can have the answers deleted, as they were told; None if they were told none."""
     is_withdrawn: bool = False
     """Whether it is brought to have it deleted here too."""
+    content_digest: str | None = None
+    """Digest of the study's content that it began with there; None for the one that is served here."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +204,8 @@ class SessionStart:
     """The group that is wanted; None for the one whose turn it is."""
     adopted: Adopted | None = None
     """What the session is, if it was taken elsewhere."""
+    held_digest: str | None = None
+    """SHA-256 of the token that the client holds already, if it holds one."""
 
     @property
     def visit(self) -> "Visit":
@@ -217,6 +244,26 @@ class RegisteredDefinition:
 
 
 @dataclass(frozen=True)
+class Revision:
+    """A change of a study's wording that was accepted while people took part."""
+
+    version: str
+    """The study's version, which stays."""
+    revision: int
+    """Its number; 1 is what was registered first."""
+    at: str
+    """UTC, ISO 8601."""
+    reason: str
+    """The researcher's."""
+    changed: tuple[str, ...]
+    """Names of what changed, such as ``` item `q17` ```."""
+    n_sessions: int
+    """Sessions of people and simulated participants that began with it."""
+    options: tuple[str, ...] = ()
+    """When it is accepted: each option of an item that changed, before and after."""
+
+
+@dataclass(frozen=True)
 class GroupProgress:
     """What has become of the sessions of one kind in one group; the five counts add up to all that were begun."""
 
@@ -240,15 +287,28 @@ class GroupProgress:
         return self.n_under_way + self.n_completed + self.n_lapsed + self.n_replaced + self.n_withdrawn
 
 
+class Access(StrEnum):
+    """What a researcher does that changes no data; noted in the study's log beside the decisions."""
+
+    SIGNED_IN = "signed in"
+    SIGNED_OUT = "signed out"
+    SIGN_IN_REFUSED = "sign-in refused"
+    """For a wrong token; so many times, since the last such entry, as `number` says."""
+    EXPORTED = "exported"
+    BACKED_UP = "backed up"
+    COPIED = "copied"
+
+
 @dataclass(frozen=True)
 class Event:
-    """A decision about places, as the log keeps it."""
+    """A decision about places, a change, or an access of the researcher, as the log keeps it."""
 
     event_index: int
     at: str
     """UTC, ISO 8601."""
     event: str
-    """`registered`, `reserved`, `adopted`, `confirmed`, `released`, `regained`, `surplus`, `withdrew`, `closed` ..."""
+    """`registered`, `reserved`, `adopted`, `confirmed`, `released`, `regained`, `surplus`, `withdrew`, `closed`, an
+    `Access` ..."""
     session: str | None
     details: dict[str, Any]
     """Why, and the numbers on which the decision rests."""
@@ -262,3 +322,4 @@ class SessionFound:
     participant: str
     status: str
     place: str | None
+    excluded_reason: str | None

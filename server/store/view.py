@@ -18,7 +18,8 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
        responses.valid AS valid, responses.imported_correct AS imported_correct,
        responses.visit AS visit, responses.input AS input, responses.missing AS missing,
        responses.signals AS signals, responses.jspsych AS jspsych,
-       sessions.occasion AS occasion
+       sessions.occasion AS occasion, sessions.revision AS study_revision,
+       sessions.excluded_at AS excluded_at, sessions.excluded_reason AS excluded_reason
   FROM planned_trials
   JOIN sessions USING (session)
   JOIN studies USING (study_digest)

@@ -19,8 +19,8 @@ from experiment.models.baselines import run_baseline
 from experiment.study import Study
 from server.store import Identity, Release, SqliteStore, StoreUnavailable, StudyFull, answers, postgres_schema
 from server.store import postgres as postgres_module
-from server.store.opened import open_store
-from server.store.postgres import PostgresStore
+from server.store.postgres import PostgresDatabase, PostgresStore
+from server.store.postgres_connections import Connection
 from server.store.tables import TABLES
 from tests import postgres as cluster_module
 from tests.postgres import PostgresCluster
@@ -138,18 +138,18 @@ def test_a_start_that_was_lost_with_the_connection_is_one_session_when_it_is_ret
 ) -> None:
     """The commit arrives, but not the word of it."""
     person = Person(store, small_study)
-    transaction = psycopg.Connection.transaction
+    execute = Connection.execute
 
-    @contextmanager
-    def break_after_commit(connection: psycopg.Connection) -> Iterator[None]:
-        with transaction(connection):
-            yield
-        connection.close()
-        raise psycopg.OperationalError("the connection broke")
+    def break_after_commit(connection: Connection, query: bytes, *arguments: Any) -> Any:
+        done = execute(connection, query, *arguments)
+        if query == b"COMMIT":
+            connection.close()
+            raise psycopg.OperationalError("the connection broke")
+        return done
 
     sent = [response(0), response(1)]
     with monkeypatch.context() as patch:
-        patch.setattr(psycopg.Connection, "transaction", break_after_commit)
+        patch.setattr(Connection, "execute", break_after_commit)
         with pytest.raises(StoreUnavailable):
             person.send(*sent)
         with pytest.raises(StoreUnavailable):
@@ -165,7 +165,8 @@ def test_every_method_says_that_the_database_is_gone(
 ) -> None:
     person = Person(store, small_study)
     postgres.stop()
-    store._pool.timeout = 0.2
+    monkeypatch.setattr(postgres_module, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(postgres_module, "CHECK_S", 0.2)
     for operation in (
         person.answer,
         person.withdraw,
@@ -195,36 +196,6 @@ def by_filling(store: PostgresStore) -> None:
         db.execute("SELECT 1")
 
 
-def test_a_message_shows_no_password(postgres: PostgresCluster) -> None:
-    url = postgres.url("nobody-made-this").replace("postgres@", "postgres:sesame@")
-    with pytest.raises(InputError, match="nobody-made-this") as refused:
-        PostgresStore(url)
-    assert "sesame" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "user", ["me:se@same", "me:sesame/x", "me:ses#ame", "me:sesame?x", "me:ses ame", "me:ses%zzame"]
-)
-def test_a_password_that_makes_an_address_ambiguous_is_not_shown_either(user: str) -> None:
-    with pytest.raises(InputError, match="of the form postgresql://user:password@host") as refused:
-        PostgresStore(f"postgresql://{user}@127.0.0.1:1/nothing")
-    assert not any(part in str(refused.value) for part in ("ses", "same", "se@"))
-
-
-def test_an_address_where_no_database_is_is_refused_in_words() -> None:
-    with pytest.raises(InputError, match=r"cannot be used .*check its address"):
-        PostgresStore("postgresql://nobody@127.0.0.1:1/nothing")
-
-
-def test_a_store_is_opened_by_its_address(postgres: PostgresCluster) -> None:
-    url = postgres.new_database()
-    for location in (url, url.replace("postgresql://", "postgres://")):
-        with closing(open_store(location)) as store:
-            assert isinstance(store, PostgresStore)
-    with pytest.raises(InputError, match="no such kind of store"):
-        open_store("mysql://somewhere/else")
-
-
 # Databases that are refused.
 
 
@@ -249,10 +220,9 @@ def test_commits_are_synced_whatever_the_database_is_set_to(postgres: PostgresCl
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(f'ALTER DATABASE "{url.rpartition("/")[2]}" SET synchronous_commit = off')
     with closing(PostgresStore(url)) as again:
-        with again._pool.connection() as connection:
-            assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
-        with again.filling() as db:
-            assert db.execute("SHOW synchronous_commit").fetchone() == ("on",)
+        for lend in (again._reading, again.filling):
+            with lend() as db:
+                assert db.execute("SHOW synchronous_commit").fetchone() == ("on",)
 
 
 def test_a_store_of_a_newer_version_is_refused_and_untouched(postgres: PostgresCluster) -> None:
@@ -347,6 +317,24 @@ def test_transactions_that_the_database_calls_off_are_done_again(
     assert problems(isolated[0]) == []
 
 
+def test_a_transaction_that_the_database_rolled_back_is_not_taken_for_committed(
+    store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL answers COMMIT with ROLLBACK, and without an error, when a statement had failed."""
+    person = Person(store, small_study)
+
+    def fail_in_silence(db: PostgresDatabase, *_: object) -> list[list[bool]]:
+        with suppress(psycopg.Error):
+            db.execute("SELECT 1 / 0")
+        return [[True]]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(postgres_module, "do_batch", lambda db, *_, **__: fail_in_silence(db))
+        with pytest.raises(StoreUnavailable, match="rolled the transaction back"):
+            person.answer()
+    assert responses_of(store, person.session) == []
+
+
 def test_deadlocks_are_resolved_by_doing_it_again(
     store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -371,7 +359,7 @@ def test_people_who_come_back_to_other_versions_than_their_own_do_not_lock_each_
     """Each of them needs the logs of both versions, in another order."""
     versions = [small_study, version_of(small_study, "1.1")]
     store.register_study(versions[1])
-    known = [Identity("panel", f"person-{number}") for number in range(8)]
+    known = [Identity("panel", f"person-{number}", {"SESSION_ID": f"submission-{number}"}) for number in range(8)]
     people = [Person(store, versions[number % 2], identity=identity) for number, identity in enumerate(known)]
     come_back = [
         partial(Person, store, versions[1 - number % 2], identity=identity) for number, identity in enumerate(known)

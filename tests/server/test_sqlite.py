@@ -1,5 +1,6 @@
 """The embedded store: its file, what happens to that file while the store is open, and disks that are full."""
 
+import errno
 import hashlib
 import os
 import random
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -21,8 +23,9 @@ import pytest
 
 from batteries.errors import InputError
 from experiment.study import Study
-from server.store import Identity, Release, SqliteStore, StoreUnavailable, opening
+from server.store import Identity, Release, SqliteStore, StoreUnavailable, opening, sqlite, sqlite_log, writer
 from server.store.copying import back_up
+from server.store.database import Database
 from server.store.opening import connect, refuse_network
 from tests.server.stores import (
     Person,
@@ -30,6 +33,7 @@ from tests.server.stores import (
     by_hand,
     of,
     problems,
+    recruiting,
     reopened,
     response,
     responses_of,
@@ -88,7 +92,7 @@ def fingerprint(path: Path) -> str:
 
 def test_the_file_is_in_wal_mode_and_every_commit_is_synced(store: SqliteStore, person: Person) -> None:
     assert store._writing is not None
-    for connection in (store._writing[1], connect(store.path)):
+    for connection in (store._writing.connection, connect(store.path)):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
         assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
@@ -102,8 +106,45 @@ def test_a_folder_of_a_windows_network_is_refused_with_what_to_do() -> None:
         refuse_network(PureWindowsPath(r"\\lab\studies\stories\data\equipoise.db"))
 
 
-def test_the_answers_are_for_their_owners_eyes(store: SqliteStore) -> None:
-    assert store.path.parent.stat().st_mode & 0o077 == 0
+def test_the_answers_are_for_their_owners_eyes(
+    tmp_path: Path, small_study: Study, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = os.umask(0)
+    try:
+        with closing(SqliteStore(tmp_path / "data" / "equipoise.db")) as store:
+            store.register_study(small_study)
+            files = files_of(store)
+            assert len(files) == 3
+            back_up(store, tmp_path / "backups" / "monday.db")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "data", tmp_path / "backups")}
+    assert modes == {"data": 0o700, "backups": 0o700}
+    for path in (store.path, tmp_path / "backups" / "monday.db"):
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert caplog.text == ""
+
+
+def test_every_file_beside_the_store_is_for_its_owners_eyes(store: SqliteStore, person: Person) -> None:
+    assert {path.stat().st_mode & 0o777 for path in files_of(store)} == {0o600}
+    assert len(files_of(store)) == 3
+
+
+def test_a_store_that_others_can_read_is_warned_about_and_not_changed(
+    store: SqliteStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.close()
+    store.path.chmod(0o644)
+    SqliteStore(store.path).close()
+    assert caplog.text == ""  # as its folder is shut
+    store.path.parent.chmod(0o755)
+    SqliteStore(store.path).close()
+    assert f"Fix: chmod 700 '{store.path.parent}'; chmod 600 '{store.path}'*" in caplog.text
+    assert (store.path.stat().st_mode & 0o777, store.path.parent.stat().st_mode & 0o777) == (0o644, 0o755)
+    caplog.clear()
+    store.path.chmod(0o600)
+    SqliteStore(store.path).close()
+    assert caplog.text == ""
 
 
 def test_threads_that_come_and_go_leave_no_connections_behind(store: SqliteStore, person: Person) -> None:
@@ -129,14 +170,108 @@ def test_a_withdrawn_answer_leaves_no_trace_in_the_files(store: SqliteStore, per
 def test_a_withdrawn_answer_leaves_no_trace_once_those_who_read_it_have_finished(
     store: SqliteStore, person: Person, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "BUSY_TIMEOUT_S", 0.1)
+    """By itself, although nothing else happens."""
+    monkeypatch.setattr(writer, "IDLE_S", 0.1)
+    monkeypatch.setattr(sqlite, "READERS_PATIENCE_S", 0.2)
     words = "what I said about my illness"
     person.send(response(1, response=words))
     with store.snapshot() as db:
         db.execute("SELECT COUNT(*) FROM responses").fetchone()
         person.withdraw()
-    Person(store, small_study).withdraw()  # the next checkpoint
-    assert sum(path.read_bytes().count(words.encode()) for path in files_of(store)) == 0
+        assert traces_of(words, store) > 0
+        assert "still holds what was deleted" in "".join(store.kept_traces())
+    until_none_is_left(words, store)
+    assert store.kept_traces() == []
+
+
+def traces_of(words: str, store: SqliteStore) -> int:
+    """Count some words in all files of the store's folder."""
+    return sum(path.read_bytes().count(words.encode()) for path in store.path.parent.iterdir())
+
+
+def until_none_is_left(words: str, store: SqliteStore) -> None:
+    deadline = time.monotonic() + 20
+    while traces_of(words, store):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("with_reader", [False, True])
+def test_a_deleted_panel_id_leaves_no_trace_in_the_files(
+    store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch, with_reader: bool
+) -> None:
+    monkeypatch.setattr(writer, "IDLE_S", 0.1)
+    store.register_study(small_study)
+    panel_id = "5f3a90aa11bb22cc33dd44ee"
+    Person(store, small_study, identity=Identity("panel", panel_id, {"SESSION_ID": f"of {panel_id}"})).complete()
+    assert traces_of(panel_id, store) > 0
+    if with_reader:
+        with store.snapshot() as db:
+            db.execute("SELECT COUNT(*) FROM responses").fetchone()
+            assert store.delete_identities(small_study) == 1
+        until_none_is_left(panel_id, store)
+    else:
+        assert store.delete_identities(small_study) == 1
+        assert traces_of(panel_id, store) == 0
+    assert store.kept_traces() == []
+
+
+def test_what_is_deleted_while_people_answer_without_a_pause_leaves_no_trace(
+    store: SqliteStore, person: Person, small_study: Study
+) -> None:
+    words = "what I said about my illness"
+    person.send(response(1, response=words))
+    is_over = threading.Event()
+    study = recruiting(small_study, quota=10_000)
+
+    def take_part() -> None:
+        while not is_over.is_set():
+            Person(store, study).complete()
+
+    threads = [threading.Thread(target=take_part) for _ in range(3)]
+    with store.snapshot() as db:
+        db.execute("SELECT COUNT(*) FROM responses").fetchone()
+        for thread in threads:
+            thread.start()
+        person.withdraw()
+        time.sleep(0.3)
+    try:
+        until_none_is_left(words, store)
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_the_log_of_a_file_that_was_replaced_holds_nothing_and_is_gone(
+    store: SqliteStore, person: Person, tmp_path: Path
+) -> None:
+    """It was moved to the file that it belongs to, which whoever replaced it may have kept."""
+    words = "what I said about my illness"
+    backup, kept = store.path.with_name("backup.db"), tmp_path / "kept.db"
+    back_up(store, backup)
+    person.send(response(1, response=words))
+    store.path.rename(kept)
+    backup.rename(store.path)
+    assert store.answers(person.session).keys() == {0}
+    assert sorted(path.name for path in files_of(store)) == [
+        store.path.name, f"{store.path.name}-shm", f"{store.path.name}-wal",
+    ]  # fmt: skip
+    assert traces_of(words, store) == 0
+    with closing(SqliteStore(kept)) as replaced:
+        assert replaced.answers(person.session)[1] == words
+
+
+@pytest.mark.parametrize("name", ["before-12345678-wal", "saved-12345678"])
+def test_a_file_that_was_left_aside_is_named_when_something_is_deleted(
+    store: SqliteStore, person: Person, name: str
+) -> None:
+    """As a log that was read when its file was replaced, or a copy by a program that was killed."""
+    aside = store.path.with_name(f"{store.path.name}-{name}")
+    aside.write_bytes(b"what was there")
+    person.withdraw()
+    (told,) = store.kept_traces()
+    assert str(aside) in told and "may hold what was deleted. Fix: " in told
 
 
 def test_a_withdrawal_during_a_backup_holds_up_nobody(store: SqliteStore, person: Person, small_study: Study) -> None:
@@ -301,10 +436,46 @@ def test_a_backup_put_in_the_place_of_an_open_store_is_the_store_from_then_on(
         assert len(responses_of(again, newcomer.session)) == 3
 
 
+def test_nothing_is_acknowledged_when_a_backup_is_put_in_place_during_a_commit(
+    store: SqliteStore, person: Person, small_study: Study
+) -> None:
+    backup = store.path.with_name("backup.db")
+    back_up(store, backup)
+    later = Person(store, small_study)
+
+    def replaced(db: Database) -> None:
+        db.execute("UPDATE sessions SET completion_code = completion_code").fetchall()
+        os.replace(backup, store.path)  # noqa: PTH105 - as `mv` does
+
+    with pytest.raises(StoreUnavailable, match="another file took the store's place"):
+        store._write(replaced)
+    assert store.find_session(later.token) is None
+    assert person.answer() == [True]
+    assert problems(store) == []
+
+
+def test_a_log_that_cannot_be_read_makes_the_store_unavailable(
+    store: SqliteStore, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really_open = os.open
+
+    def opened(path: str, *arguments: Any) -> int:
+        if path.endswith("-wal"):
+            raise OSError(errno.EIO, "Input/output error")
+        return really_open(path, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_log.os, "open", opened)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                store.check()
+    assert person.answer() == [True]
+
+
 def test_a_backup_put_in_the_place_of_a_damaged_store_is_the_store_from_then_on(
     store: SqliteStore, person: Person, small_study: Study
 ) -> None:
-    """Where the damage made it close all connections, so that what is written later is in another log than before."""
+    """The store refuses to write to the damaged file, and resumes by itself with the backup."""
     others = [Person(store, small_study) for _ in range(3)]
     backup = store.path.with_name("backup.db")
     before = back_up(store, backup)
@@ -315,10 +486,9 @@ def test_a_backup_put_in_the_place_of_a_damaged_store_is_the_store_from_then_on(
     for operation in (store.trials, store.trials, person.answer):
         with pytest.raises(StoreUnavailable):
             operation()
-    for number in range(100):  # which take the numbers of the files that are gone
-        store.path.with_name(f"other-{number}").touch()
-    for other in others:
-        assert store.release_place(other.session, Release.RETURN)
+    for other in others:  # whose pages are whole
+        with pytest.raises(StoreUnavailable, match="damaged"):
+            store.release_place(other.session, Release.RETURN)
     os.replace(backup, store.path)  # noqa: PTH105 - as `mv` does
     assert verified(store) == before
     store.check_integrity()
@@ -427,6 +597,32 @@ def read_only(folder: Path) -> Iterator[None]:
             path.chmod(mode)
 
 
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Let root, whom modes do not bind, be nobody for a block."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+
+
+@contextmanager
+def as_root() -> Iterator[None]:
+    """Be root again, if that is who runs this, for a block within `as_nobody`."""
+    was_root = os.getuid() == 0
+    if was_root:
+        os.seteuid(0)
+    try:
+        yield
+    finally:
+        if was_root:
+            os.seteuid(65534)
+
+
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
     """A folder that everybody can reach."""
@@ -471,6 +667,43 @@ def test_a_store_that_becomes_unwritable_acknowledges_nothing_until_it_is_mended
             assert person.answer() == [True]
             again.check()
             assert problems(again) == []
+
+
+@pytest.mark.parametrize("was_used", [True, False])
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_a_store_that_was_unwritable_for_a_while_goes_on_by_itself(
+    public_folder: Path, small_study: Study, what: str, was_used: bool
+) -> None:
+    """Also where connections were opened meanwhile: they can only read, and SQLite's files beside it likewise."""
+    with closing(SqliteStore(public_folder / "equipoise.db")) as store:
+        store.register_study(small_study)
+        person = Person(store, small_study)
+        person.answer()
+    public_folder.chmod(0o777)
+    store.path.chmod(0o666)
+    with as_nobody(), closing(SqliteStore(store.path)) as again:
+        person.store = again
+        if was_used:
+            assert person.answer() == [True]
+        place = public_folder if what == "folder" else store.path
+        modes = {path: path.stat().st_mode for path in (place, *public_folder.iterdir())}
+        with as_root():
+            for path, mode in modes.items():
+                path.chmod(mode & ~0o222)
+        for _ in range(2):
+            at_once(*[partial(again.answers, person.session)] * 3)
+            with suppress(StoreUnavailable):
+                again.check()
+        with as_root():
+            for path, mode in modes.items():
+                if path.exists():
+                    path.chmod(mode)
+        with suppress(StoreUnavailable):  # the first one may find what is left of it
+            again.check()
+        again.check()
+        person.answer_all()
+        assert len(again.answers(person.session)) == 3
+        assert problems(again) == []
 
 
 # A locked file.
@@ -693,13 +926,36 @@ def test_damage_is_found_when_the_store_is_checked_whichever_page_it_strikes(fil
             store.check_integrity()
 
 
-@pytest.mark.parametrize("name", ["add_responses", "answers", "trials", "withdraw_session", "snapshot"])
+@pytest.mark.parametrize("name", ["add_responses", "answers", "trials", "withdraw_session"])
 def test_a_page_that_cannot_be_read_makes_the_store_unavailable_and_nothing_else(filled: Person, name: str) -> None:
     damage(filled.store.path, root_page(filled.store, "responses"))
     with closing(SqliteStore(filled.store.path)) as filled.store:
         with pytest.raises(StoreUnavailable, match="malformed"):
             OPERATIONS[name](filled)
         assert filled.now.n_answered == 1  # whose pages are whole
+
+
+def test_after_damage_nothing_more_is_acknowledged_until_the_file_is_replaced(
+    filled: Person, small_study: Study, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is whole can still be read."""
+    with closing(SqliteStore(filled.store.path)) as store:
+        back_up(store, store.path.with_name("backup.db"))
+    damage(filled.store.path, root_page(filled.store, "responses"))
+    with closing(SqliteStore(filled.store.path)) as filled.store:
+        store = filled.store
+        store.check()
+        with pytest.raises(StoreUnavailable, match="malformed"):
+            store.answers(filled.session)
+        for write in (store.check, lambda: Person(store, small_study), filled.withdraw):
+            with pytest.raises(StoreUnavailable, match="nothing is stored until it is replaced by a backup"):
+                write()
+        assert filled.now.n_answered == 1
+        assert len([record for record in caplog.records if "is damaged" in record.getMessage()]) == 1
+        store.path.with_name("backup.db").replace(store.path)
+        store.check()
+        assert filled.answer() == [True]
+        assert problems(store) == []
 
 
 def test_the_advice_on_damage_speaks_of_the_files_beside_the_store(filled: Person) -> None:

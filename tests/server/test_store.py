@@ -63,7 +63,7 @@ def store(any_store: Store, small_study: Study) -> Store:
 
 
 def panel(external_id: str, **parameters: str) -> Identity:
-    return Identity("panel", external_id, parameters)
+    return Identity("panel", external_id, {"SESSION_ID": f"submission of {external_id}"} | parameters)
 
 
 def groups_begun(store: Store) -> Counter[int]:

@@ -22,6 +22,7 @@ from server.store.copying import back_up, copy_store
 from server.store.database import Database, SqliteDatabase
 from server.store.postgres import PostgresDatabase, PostgresStore
 from server.store.tables import TABLES
+from server.store.totals import number_of
 from server.store.verifying import Verified, verify
 from tests.server.stores import (
     Clock,
@@ -33,6 +34,7 @@ from tests.server.stores import (
     reopened,
     response,
     rows,
+    saying,
     verified,
     version_of,
 )
@@ -52,9 +54,12 @@ def live_in(store: Store, study: Study) -> dict[str, Person]:
         people["withdrawn"] = Person(store, study).complete().withdraw()
         people["failed"] = Person(store, study).complete(passed_checks=False)
         people["excluded"] = Person(store, study).complete()
-        store.release_place(people["excluded"].session, Release.EXCLUSION)
+        store.exclude_sessions([people["excluded"].session], "fire alarm")
         people["simulated"] = Person(store, study, Kind.SIMULATED).complete()
         store.open_group(study, 2, is_open=False)
+        revised = saying(study, title="Where does it come out?")
+        store.revise_study(revised, "typo in the title")
+        people["revised"] = Person(store, revised)
         run = run_baseline(study, "baseline/tracer")
         told = tuple(one.model_copy(update={"text": "I see – ä\n🙂", "valid": False}) for one in run.responses)
         store.add_runs(study, [run.model_copy(update={"responses": told, "temperature": 0.1, "prompt_digest": "p"})])
@@ -133,7 +138,8 @@ def test_a_study_goes_on_in_the_copy_where_it_was(
     assert target.add_responses(under_way.session, under_way.token, under_way.sent) == [False, False]
     assert target.add_responses(under_way.session, under_way.token, [response(2)]) == [True]
     target.complete_session(small_study, under_way.session, passed_checks=True)
-    assert Person(target, small_study, identity=Identity("panel", "anna")).session == people["completed"].session
+    (anna,) = target.sessions_of(small_study, "panel", "anna")
+    assert anna.session == people["completed"].session
     newcomer = Person(target, small_study)
     seeds = rows(source, 'SELECT seed FROM sessions WHERE study_digest = ? AND "group" = ?', (
         small_study.digest, newcomer.group,
@@ -304,6 +310,32 @@ def test_a_backup_of_a_damaged_store_says_what_is_damaged(
     assert any(person.session in problem for problem in back_up(store, tmp_path / "backup.db").problems)
 
 
+def test_a_backup_of_a_store_that_cannot_be_read_does_not_blame_the_place_where_it_goes(
+    store: SqliteStore, small_study: Study, tmp_path: Path
+) -> None:
+    store.register_study(small_study)
+    Person(store, small_study).complete()
+    ((page,),) = rows(store, "SELECT rootpage FROM sqlite_master WHERE name = 'responses'")
+    store.close()
+    with store.path.open("rb+") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"x" * 4096)
+    with (
+        closing(SqliteStore(store.path)) as damaged,
+        pytest.raises(InputError, match=r"the store to copy from cannot be read .* Fix: keep your earlier backups"),
+    ):
+        back_up(damaged, tmp_path / "backup.db")
+    assert not list(tmp_path.glob("backup.db*"))
+
+
+def test_a_group_that_was_closed_and_opened_is_no_problem(any_store: Store, small_study: Study) -> None:
+    any_store.register_study(small_study)
+    any_store.open_group(small_study, 1, is_open=False)
+    any_store.open_group(small_study, 2, is_open=False)
+    any_store.open_group(small_study, 2, is_open=True)
+    assert problems(any_store) == []
+
+
 def test_a_backup_made_while_people_answer_is_of_one_moment(
     any_store: Store, tmp_path: Path, small_study: Study
 ) -> None:
@@ -376,6 +408,30 @@ DELETE_SESSION = tuple(
 )
 
 DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "an exclusion taken back unseen": (
+        "session {excluded}: whether and why it is excluded",
+        ("UPDATE sessions SET excluded_at = NULL, excluded_reason = NULL WHERE session = '{excluded}'",),
+    ),
+    "a session excluded unseen": (
+        "session {completed}: whether and why it is excluded",
+        ("UPDATE sessions SET excluded_at = '2026', excluded_reason = 'x' WHERE session = '{completed}'",),
+    ),
+    "another reason for an exclusion": (
+        "session {excluded}: whether and why it is excluded",
+        ("UPDATE sessions SET excluded_reason = 'x' WHERE session = '{excluded}'",),
+    ),
+    "the texts of a revision changed": (
+        "its definition, texts or items are not those registered as revision 2",
+        ("UPDATE revisions SET texts = '{{}}'",),
+    ),
+    "a revision that nobody accepted": (
+        "revision 3 is there, but the log does not know of it",
+        ("UPDATE revisions SET revision = 3",),
+    ),
+    "a session put to another revision": (
+        "session {revised}: its plan, or the end of its answers",
+        ("UPDATE sessions SET revision = 1 WHERE session = '{revised}'",),
+    ),
     "an answer changed": (
         "session {completed}: the answer to trial 1",
         ("UPDATE responses SET response = '\"reflected\"' WHERE session = '{completed}' AND trial_index = 1",),
@@ -410,6 +466,38 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             "DELETE FROM responses WHERE session = '{under way}' AND trial_index = 1",
             "UPDATE sessions SET n_answered = 1 WHERE session = '{under way}'",
         ),
+    ),
+    "the last answer deleted, and the session put back to what it was before it": (
+        "study {study:.12}...: ",
+        (
+            "UPDATE sessions SET n_answered = 1, checksum = (SELECT checksum FROM responses WHERE trial_index = 0 "
+            "AND session = '{under way}') WHERE session = '{under way}'",
+            "DELETE FROM responses WHERE session = '{under way}' AND trial_index = 1",
+        ),
+    ),
+    "a study's totals deleted": (
+        "study {study:.12}...: ",
+        ("DELETE FROM answer_totals WHERE study_digest = '{study}'",),
+    ),
+    "a panel id changed": (
+        "the panel id, or what came with it, is not as it was stored",
+        ("UPDATE identities SET external_id = 'bert' WHERE external_id = 'anna'",),
+    ),
+    "a panel id given to another participant": (
+        "the panel id, or what came with it, is not as it was stored",
+        ("UPDATE identities SET participant = (SELECT participant FROM sessions WHERE session = '{lapsed}')",),
+    ),
+    "what came with a panel id changed": (
+        "the panel id, or what came with it, is not as it was stored",
+        ("UPDATE identities SET parameters = '{{}}'",),
+    ),
+    "a completion code changed": (
+        "session {completed}: the answer to trial 0, or what comes before it",
+        ("UPDATE sessions SET completion_code = 'MINE' WHERE session = '{completed}'",),
+    ),
+    "the reason of a release changed": (
+        "session {excluded}: its status, place, release",
+        ("UPDATE sessions SET release_reason = 'return' WHERE session = '{excluded}'",),
     ),
     "all answers deleted": (
         "session {completed}: 0 answers are there of 3",
@@ -578,6 +666,14 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         "study {study:.12}..., group 1",
         ("DELETE FROM places WHERE study_digest = '{study}' AND kind = 'human' AND \"group\" = 1",),
     ),
+    "a group closed": (
+        "study {study:.12}..., group 1: it is closed, and its log says otherwise",
+        ("UPDATE places SET is_open = 0 WHERE study_digest = '{study}' AND kind = 'human' AND \"group\" = 1",),
+    ),
+    "the digest of a content changed": (
+        "study {study:.12}...: the digest of its content",
+        ("UPDATE studies SET content_digest = 'another' WHERE study_digest = '{study}'",),
+    ),
     "a place given back": (
         "the places do not add up",
         ("UPDATE sessions SET place = 'confirmed' WHERE session = '{excluded}'",),
@@ -647,6 +743,9 @@ SHOWN: dict[str, str] = {
     "group": "UPDATE sessions SET \"group\" = 1 + \"group\" WHERE session = '{completed}'",
     "seed": "UPDATE sessions SET seed = 77 WHERE session = '{completed}'",
     "occasion": "UPDATE sessions SET occasion = 2 WHERE session = '{completed}'",
+    "study_revision": "UPDATE sessions SET revision = 2 WHERE session = '{completed}'",
+    "excluded_at": "UPDATE sessions SET excluded_at = '2026' WHERE session = '{excluded}'",
+    "excluded_reason": "UPDATE sessions SET excluded_reason = NULL WHERE session = '{excluded}'",
     "started_at": "UPDATE sessions SET started_at = '2020-01-01T00:00:00.000+00:00' WHERE session = '{completed}'",
     "completed_at": "UPDATE sessions SET completed_at = '2020-01-01T00:00:00.000+00:00' WHERE session = '{completed}'",
     "trial_index": "UPDATE planned_trials SET trial_index = 5 WHERE session = '{completed}' AND trial_index = 1",
@@ -748,7 +847,7 @@ def test_the_digest_changes_with_all_that_happens_and_with_nothing_else(any_stor
 
 
 def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, small_study: Study) -> None:
-    """Somebody rewrites an answer and all checksums after it: no problem is found, but another digest."""
+    """Somebody rewrites an answer, all checksums after it and the totals: no problem is found, but another digest."""
     store.register_study(small_study)
     person = Person(store, small_study).complete()
     before = verified(store)
@@ -768,6 +867,14 @@ def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, smal
             for index, end in changed
         ),
         f"UPDATE sessions SET checksum = '{checksum}' WHERE session = '{person.session}'",
+    )
+    (problem,) = problems(store)
+    assert "its answers are not those that were stored" in problem
+    by_hand(
+        store,
+        "DELETE FROM answer_totals",
+        f"INSERT INTO answer_totals VALUES ('{small_study.digest}', 0, 3, "
+        f"{sum(number_of(one) for (one,) in rows(store, 'SELECT checksum FROM responses'))})",
     )
     found = verified(store)
     assert found.problems == []

@@ -1,0 +1,68 @@
+"""How many answers each study has, and a sum over their checksums.
+
+Kept apart from the sessions: whoever deletes the last answers of a session can put its own count and checksum back to
+what they were before. A study's totals are in several parts, so that server processes that store answers at once seldom
+wait for each other; only their sum means something.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from server.store.database import Database
+
+N_PARTS = 16
+Totals = tuple[int, int]
+"""Number of answers, and the sum of their numbers."""
+
+
+def number_of(checksum: str) -> int:
+    """Return the number that stands for an answer in the sum: 32 bits, so that billions of them fit into 64."""
+    try:
+        return int(checksum[:8], 16)
+    except ValueError:  # a damaged checksum, which breaks its session's chain too
+        return 0
+
+
+def add(db: Database, answers: Iterable[tuple[str, str]], sign: int = 1) -> None:
+    """Add answers to the totals of their studies, or subtract them, in one statement.
+
+    Parameters
+    ----------
+    db
+        A connection inside a transaction.
+    answers
+        Digest of the study, and checksum, of each.
+    sign
+        1 if they are stored, -1 if they are deleted.
+    """
+    n_answers: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    number = 0
+    for study_digest, checksum in answers:
+        number = number_of(checksum)
+        n_answers[study_digest] += sign
+        sums[study_digest] += sign * number
+    if not n_answers:
+        return
+    rows = [(study_digest, number % N_PARTS, n_answers[study_digest], sums[study_digest]) for study_digest in n_answers]
+    db.execute(
+        "INSERT INTO answer_totals (study_digest, part, n_answers, checksum_sum) "
+        f"VALUES {', '.join(['(?, ?, ?, ?)'] * len(rows))} ON CONFLICT (study_digest, part) DO UPDATE "
+        "SET n_answers = answer_totals.n_answers + excluded.n_answers, "
+        "checksum_sum = answer_totals.checksum_sum + excluded.checksum_sum",
+        [value for row in sorted(rows) for value in row],
+    )
+
+
+def count_all(db: Database) -> None:
+    """Write the totals of a store that has none yet."""
+    if not db.execute("SELECT 1 FROM answer_totals LIMIT 1").fetchone():
+        add(db, db.stream("SELECT study_digest, responses.checksum FROM responses JOIN sessions USING (session)"))
+
+
+def read(db: Database) -> dict[str, Totals]:
+    """Return the totals of each study."""
+    rows = db.execute(
+        "SELECT study_digest, SUM(n_answers), SUM(checksum_sum) FROM answer_totals GROUP BY study_digest"
+    ).fetchall()
+    return {study_digest: (int(n_answers), int(checksum_sum)) for study_digest, n_answers, checksum_sum in rows}

@@ -1,0 +1,244 @@
+"""Addresses of PostgreSQL databases: several servers, what is wrong and what is only away, no password in a message."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from batteries.errors import InputError
+from experiment.study import Study
+from server.store import StoreAway, StoreUnavailable
+from server.store.opened import open_store
+from server.store.postgres import PostgresStore
+from server.store.postgres_address import read_address
+from tests import postgres as cluster_module
+from tests.postgres import PostgresCluster
+from tests.postgres_standby import PostgresStandby
+from tests.server.stores import Person
+
+# What is an address.
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://h1:5432,h2:5433/db",
+        "postgresql://u:p@h1:5432,h2:5433/db?target_session_attrs=read-write",
+        "postgresql://u:p@h1,h2,h3:5433/db",
+        "postgres://u@[::1]:5432,[2001:db8::2],db.example.org/db",
+        "postgresql://u:p,q@h1:5432,h2:5433/db",
+    ],
+)
+def test_an_address_names_several_servers(address: str) -> None:
+    parameters = conninfo_to_dict(read_address(address))
+    n_servers = str(parameters["host"]).count(",") + 1
+    assert n_servers == len(address.partition("://")[2].rpartition("@")[2].split(","))
+    assert parameters["target_session_attrs"] == "read-write"
+
+
+def test_what_an_address_says_comes_before_our_defaults() -> None:
+    address = "postgresql://h1,h2/db?target_session_attrs=any&connect_timeout=20&tcp_user_timeout=1000&keepalives=0"
+    parameters = conninfo_to_dict(read_address(address))
+    names = ("target_session_attrs", "connect_timeout", "tcp_user_timeout", "keepalives")
+    assert [parameters[name] for name in names] == ["any", "20", "1000", "0"]
+
+
+def test_one_server_may_be_a_standby_that_is_only_read() -> None:
+    assert "target_session_attrs" not in conninfo_to_dict(read_address("postgresql://h1/db"))
+
+
+@pytest.mark.parametrize(
+    "user", ["me:se@same", "me:sesame/x", "me:ses#ame", "me:sesame?x", "me:ses ame", "me:ses%zzame"]
+)
+@pytest.mark.parametrize("servers", ["127.0.0.1:1", "127.0.0.1:1,127.0.0.1:2"])
+def test_a_password_that_makes_an_address_ambiguous_is_not_shown(user: str, servers: str) -> None:
+    with pytest.raises(InputError, match="of the form postgresql://user:password@host") as refused:
+        PostgresStore(f"postgresql://{user}@{servers}/nothing")
+    assert not any(part in str(refused.value) for part in ("ses", "same", "se@"))
+
+
+@pytest.mark.parametrize("tail", ["1:2/x", "1,127.0.0.1:/x", "1/x?nonsense=1", "1/"])
+def test_no_part_of_an_address_that_cannot_be_read_is_shown(tail: str) -> None:
+    with pytest.raises(InputError, match=r"^the address of the database") as refused:
+        PostgresStore(f"postgresql://me:sesame@127.0.0.1:{tail}")
+    assert "sesame" not in str(refused.value)
+
+
+def test_a_message_about_a_database_shows_no_password(postgres: PostgresCluster) -> None:
+    url = postgres.url("nobody-made-this").replace("postgres@", "postgres:sesame@")
+    for several in (url, url.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1")):
+        with pytest.raises(InputError, match="nobody-made-this") as refused:
+            PostgresStore(several)
+        assert "sesame" not in str(refused.value)
+
+
+def test_a_store_is_opened_by_its_address(postgres: PostgresCluster) -> None:
+    url = postgres.new_database()
+    for location in (url, url.replace("postgresql://", "postgres://")):
+        with closing(open_store(location)) as store:
+            assert isinstance(store, PostgresStore)
+    with pytest.raises(InputError, match="no such kind of store"):
+        open_store("mysql://somewhere/else")
+
+
+# What is away, and what is wrong.
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port on which connections are taken and nothing is ever said."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+def test_a_database_where_nothing_listens_is_away() -> None:
+    with pytest.raises(StoreAway, match=r"cannot be used now .*Fix: start it, or wait"):
+        PostgresStore("postgresql://nobody@127.0.0.1:1/nothing")
+
+
+def test_a_database_that_says_nothing_is_away(silent_port: int) -> None:
+    began = time.monotonic()
+    with pytest.raises(StoreAway, match="timeout"):
+        PostgresStore(f"postgresql://nobody@127.0.0.1:{silent_port},127.0.0.1:1/nothing")
+    assert time.monotonic() - began < 12
+
+
+def test_a_host_whose_name_is_not_known_is_away() -> None:
+    """In a fleet of containers the database's name appears with its container."""
+    with pytest.raises(StoreAway, match="resolve"):
+        PostgresStore("postgresql://nobody@no-such-host.invalid/nothing")
+
+
+def test_a_database_that_starts_up_is_away_in_whatever_language_it_says_so(
+    postgres: PostgresCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del postgres
+    monkeypatch.setitem(cluster_module.SETTINGS, "hot_standby", "off")
+    with PostgresCluster() as cluster:
+        cluster.stop()
+        (cluster.folder / "data" / "standby.signal").touch()
+        monkeypatch.setattr(PostgresCluster, "wait_until_ready", lambda _: None)
+        cluster.start()  # it recovers without end, and takes no connections
+        wait_until_refused(cluster)
+        with pytest.raises(StoreAway, match=r"starting up|not (yet )?accepting"):
+            PostgresStore(cluster.url("postgres"))
+
+
+def wait_until_refused(cluster: PostgresCluster) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            psycopg.connect(cluster.url("postgres")).close()
+        except psycopg.OperationalError as error:
+            if "refused" not in str(error):
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("change", [("postgres@", "stranger@"), ("/test", "/not-there")])
+def test_a_wrong_user_or_database_is_a_mistake_and_not_away(postgres: PostgresCluster, change: tuple[str, str]) -> None:
+    wrong = postgres.new_database().replace(*change)
+    for address in (wrong, wrong.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1")):
+        with pytest.raises(InputError, match=r"cannot be used .*Fix: check") as refused:
+            PostgresStore(address)
+        assert not isinstance(refused.value, StoreAway)
+
+
+def test_missing_rights_are_a_mistake_and_not_away(postgres: PostgresCluster) -> None:
+    url = postgres.new_database()
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("CREATE ROLE guest LOGIN")
+    with pytest.raises(InputError, match="permission denied") as refused:
+        PostgresStore(url.replace("postgres@", "guest@"))
+    assert not isinstance(refused.value, StoreAway)
+
+
+def test_a_database_without_a_free_connection_is_away(postgres: PostgresCluster) -> None:
+    url = postgres.new_database()
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("CREATE ROLE crowded LOGIN SUPERUSER CONNECTION LIMIT 1")
+        db.execute("ALTER ROLE crowded NOSUPERUSER")
+        crowded = url.replace("postgres@", "crowded@")
+        with closing(psycopg.connect(crowded)), pytest.raises(StoreAway, match="too many connections"):
+            PostgresStore(crowded)
+
+
+def test_a_server_that_starts_beside_one_that_is_stuck_is_told_to_wait(postgres: PostgresCluster) -> None:
+    """Tables are made under a lock; whoever holds it must not stop others for ever."""
+    url = postgres.new_database()
+    with closing(psycopg.connect(url)) as stuck:
+        stuck.execute("SELECT pg_advisory_xact_lock(%s)", (0x65717569,))
+        began = time.monotonic()
+        with pytest.raises(StoreAway, match="lock timeout"):
+            PostgresStore(url)
+        assert time.monotonic() - began < 10
+
+
+# Several servers, of which one is the primary.
+
+
+def test_the_primary_is_found_wherever_it_stands_in_the_address_and_after_a_change(
+    postgres: PostgresCluster, small_study: Study
+) -> None:
+    del postgres
+    with PostgresCluster() as primary, PostgresStandby(primary) as standby:
+        database = primary.new_database().rpartition("/")[2]
+        address = f"postgresql://postgres@127.0.0.1:{standby.port},127.0.0.1:{primary.port}/{database}"
+        with closing(PostgresStore(address)) as store:
+            store.register_study(small_study)
+            person = Person(store, small_study)
+            assert person.answer() == [True]
+            with pytest.raises(StoreAway, match=r"read-only.*refused"):  # what each of them said
+                PostgresStore(address.replace(str(primary.port), "1"))
+            with pytest.raises(StoreAway, match="read-only"):
+                PostgresStore(standby.url("postgres"))  # where it would have to make the tables
+            demote(primary)
+            with pytest.raises(StoreUnavailable, match="read-only"):
+                person.answer()
+            primary.stop()
+            threading.Timer(1, standby.promote).start()
+            deadline = time.monotonic() + 20
+            while True:
+                with suppress(StoreUnavailable):
+                    assert person.answer() == [True]
+                    break
+                assert time.monotonic() < deadline
+            assert person.now.n_answered == 2
+
+
+def demote(primary: PostgresCluster) -> None:
+    """Let the primary only be read, as an administrator does who prepares a change."""
+    with psycopg.connect(primary.url("postgres"), autocommit=True) as db:
+        db.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+        db.execute("SELECT pg_reload_conf()")
+    deadline = time.monotonic() + 10
+    while True:
+        with psycopg.connect(primary.url("postgres")) as db:
+            if db.execute("SHOW transaction_read_only").fetchone() == ("on",):
+                return
+        assert time.monotonic() < deadline
+
+
+def test_a_store_can_be_read_from_a_standby(postgres: PostgresCluster, small_study: Study) -> None:
+    """So that an analysis need not burden the primary."""
+    del postgres
+    with PostgresCluster() as primary, PostgresStandby(primary) as standby:
+        url = primary.new_database()
+        with closing(PostgresStore(url)) as store:
+            store.register_study(small_study)
+            Person(store, small_study).complete()
+        database = Path(url).name
+        with psycopg.connect(primary.url(database), autocommit=True) as db:
+            db.execute("SET synchronous_commit = remote_apply")
+            db.execute("CREATE TABLE applied ()")
+        with closing(PostgresStore(standby.url(database))) as copy:
+            assert len(copy.trials(small_study)) == 3
+            with pytest.raises(StoreUnavailable, match="read-only"):
+                copy.check()

@@ -1,0 +1,290 @@
+"""Peers of the PostgreSQL store that go silent: a frozen or unplugged database, and another server that is frozen."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from experiment.study import Study
+from server.app import create_app
+from server.secret_files import Secrets
+from server.serving import free_port
+from server.settings import Settings
+from server.store import StoreUnavailable
+from server.store.postgres import PostgresStore
+from tests.postgres import PostgresCluster
+from tests.server.stores import Person, at_once, of, problems
+from tests.silent_network import SilentNetwork
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="freezes processes, which Windows cannot do")
+
+GIVES_UP_S = 10.0
+"""In which a request must hear that the database is silent; it may also have waited for a connection."""
+CHECK_S = 5.0
+"""In which a load balancer must hear it."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < seconds
+
+
+@contextmanager
+def frozen(postgres: PostgresCluster) -> Iterator[None]:
+    postgres.freeze()
+    try:
+        yield
+    finally:
+        postgres.thaw()
+
+
+@pytest.fixture
+def store(postgres_store: PostgresStore, small_study: Study) -> PostgresStore:
+    postgres_store.register_study(small_study)
+    return postgres_store
+
+
+@pytest.fixture
+def network(postgres: PostgresCluster) -> Iterator[SilentNetwork]:
+    with SilentNetwork(postgres.port) as network:
+        yield network
+
+
+@pytest.fixture
+def remote(store: PostgresStore, network: SilentNetwork, shared_database: str) -> Iterator[PostgresStore]:
+    """A server whose cable to the database can be unplugged."""
+    del store  # its tables are made
+    with closing(
+        PostgresStore(f"postgresql://postgres@127.0.0.1:{network.port}/{Path(shared_database).name}")
+    ) as remote:
+        yield remote
+
+
+# A database that is silent.
+
+
+def operations(store: PostgresStore, study: Study, person: Person) -> list[Callable[[], object]]:
+    return [person.answer, partial(store.answers, person.session), partial(store.why_full, study), person.begin]
+
+
+def test_a_frozen_database_is_given_up_and_used_again_when_it_goes_on(
+    postgres: PostgresCluster, store: PostgresStore, small_study: Study
+) -> None:
+    person = Person(store, small_study)
+    with frozen(postgres), within(GIVES_UP_S):
+        outcomes = at_once(*operations(store, small_study, person))
+    assert of(StoreUnavailable, outcomes) == 4, outcomes
+    assert any("the database has sent nothing for" in str(outcome) for outcome in outcomes)
+    with within(GIVES_UP_S):
+        works_again(store)
+    assert sum(person.answer()) == 1
+    assert problems(store) == []
+
+
+def works_again(store: PostgresStore) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        with suppress(StoreUnavailable):
+            return store.check()
+        assert time.monotonic() < deadline
+
+
+def test_an_unplugged_database_is_given_up_and_used_again_when_it_is_plugged_in(
+    network: SilentNetwork, remote: PostgresStore, small_study: Study
+) -> None:
+    person = Person(remote, small_study)
+    network.unplug()
+    with within(GIVES_UP_S):
+        outcomes = at_once(*operations(remote, small_study, person))
+    assert of(StoreUnavailable, outcomes) == 4, outcomes
+    network.plug_in()
+    with within(2 * GIVES_UP_S):
+        works_again(remote)
+    assert person.answer() == [True]
+    assert problems(remote) == []
+
+
+def test_one_silence_is_enough_to_leave_all_connections_of_the_pool(
+    network: SilentNetwork, remote: PostgresStore, small_study: Study
+) -> None:
+    """Each of sixteen would otherwise cost a request of its own, one after the other for answers."""
+    at_once(*[partial(Person, remote, small_study)] * 40)
+    assert remote._pool.get_stats()["pool_size"] > 8
+    person = Person(remote, small_study)
+    network.unplug()
+    with within(GIVES_UP_S), pytest.raises(StoreUnavailable):
+        person.answer()
+    network.plug_in()
+    with within(GIVES_UP_S):
+        works_again(remote)
+    with within(1):
+        assert sum(sum(person.answer()) for _ in range(2)) == 2
+
+
+@pytest.mark.parametrize("how", ["frozen", "unplugged"])
+def test_readiness_is_answered_within_seconds_when_the_database_is_silent(
+    postgres: PostgresCluster, network: SilentNetwork, remote: PostgresStore, small_study: Study, how: str
+) -> None:
+    app = create_app(small_study, remote, Secrets("a signing key for tests", "token"), Settings())
+    assert app.test_client().get("/readyz").status_code == 200
+    (postgres.freeze if how == "frozen" else network.unplug)()
+    try:
+        for _ in range(3):
+            with within(CHECK_S):
+                assert app.test_client().get("/readyz").status_code == 503
+    finally:
+        postgres.thaw()
+
+
+def test_long_work_is_not_cut_short_by_the_limits_of_requests(store: PostgresStore) -> None:
+    """A copy of millions of answers takes minutes, in one statement and in the pauses between two."""
+    with store.snapshot() as db:
+        limits = [db.execute(f"SHOW {name}").fetchone()[0] for name in LIMITS]
+    assert limits == ["0", "10s", "10min"]
+
+
+LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+
+
+def test_requests_have_limits_and_leave_none_in_the_session(store: PostgresStore) -> None:
+    with store._reading() as db:
+        assert [db.execute(f"SHOW {name}").fetchone()[0] for name in LIMITS] == ["6s", "5s", "7s"]
+    with store._pool.connection() as connection:
+        assert [connection.execute(f"SHOW {name}".encode()).fetchone() for name in LIMITS] == [("0",)] * 3
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux has this option of TCP")
+def test_the_kernel_is_asked_to_notice_an_unplugged_server_on_every_connection(store: PostgresStore) -> None:
+    def options(connection: psycopg.Connection) -> list[int]:
+        with socket.socket(fileno=os.dup(connection.pgconn.socket)) as one:
+            return [
+                one.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+                one.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+                one.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT),
+            ]
+
+    with store._pool.connection() as connection:
+        assert options(connection) == [1, 5, 6_000]
+    with store.snapshot() as db:
+        assert options(db.connection) == [1, 5, 30_000]  # type: ignore[attr-defined]
+
+
+# A row that somebody else holds locked.
+
+
+def test_a_lock_that_is_not_released_is_given_up(
+    store: PostgresStore, small_study: Study, shared_database: str
+) -> None:
+    person = Person(store, small_study)
+    with closing(psycopg.connect(shared_database)) as other:
+        other.execute("SELECT 1 FROM sessions FOR UPDATE")
+        with within(GIVES_UP_S), pytest.raises(StoreUnavailable, match="lock timeout"):
+            person.answer()
+    assert sum(person.answer()) == 1
+
+
+# Another server that is frozen.
+
+
+@contextmanager
+def server(folder: Path, location: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet", "--store", location],
+        start_new_session=True,
+        env=os.environ | {"EQUIPOISE_STARTS_PER_MINUTE": "1000000", "EQUIPOISE_REQUESTS_PER_SECOND": "100000"},
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            with suppress(httpx.TransportError):
+                httpx.get(f"{url}/readyz", timeout=5).raise_for_status()
+                break
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield process, url
+    finally:
+        os.killpg(process.pid, signal.SIGCONT)
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(30)
+
+
+def begin(url: str, timeout: float) -> int:
+    """Begin a session, for which the study's log is locked; return the status."""
+    with httpx.Client(base_url=url, timeout=timeout) as http:
+        start = {
+            "start_id": str(uuid.uuid4()),
+            "consent_digest": http.get("/api/study").json()["consent_digest"],
+            "kind": "human",
+        }
+        return http.post("/api/session", json=start).status_code
+
+
+def begin_again_and_again(url: str, is_over: threading.Event) -> None:
+    while not is_over.is_set():
+        with suppress(httpx.HTTPError):
+            begin(url, timeout=3)
+
+
+def holds_the_log(database: psycopg.Connection) -> bool:
+    """Return whether some transaction waits for its server process while nobody else can lock the study's log."""
+    try:
+        database.execute("SELECT 1 FROM logs FOR UPDATE NOWAIT")
+    except psycopg.errors.LockNotAvailable:
+        return True
+    finally:
+        database.rollback()
+    return False
+
+
+def test_a_server_that_is_frozen_with_the_log_locked_does_not_stop_the_other_for_long(
+    postgres: PostgresCluster, study_folder: Path
+) -> None:
+    location = postgres.new_database()
+    with (
+        server(study_folder, location) as (process, url),
+        server(study_folder, location) as (_, other),
+        psycopg.connect(location) as database,
+    ):
+        is_over = threading.Event()
+        load = [threading.Thread(target=begin_again_and_again, args=(url, is_over)) for _ in range(4)]
+        for thread in load:
+            thread.start()
+        try:
+            for _ in range(300):
+                time.sleep(0.02)
+                os.killpg(process.pid, signal.SIGSTOP)
+                time.sleep(0.05)  # what PostgreSQL had been sent is done
+                if holds_the_log(database):
+                    break
+                os.killpg(process.pid, signal.SIGCONT)
+            else:
+                pytest.fail("the server was never caught with the log locked")
+            frozen_at = time.monotonic()
+            while begin(other, timeout=15) != 201:
+                assert time.monotonic() - frozen_at < 10
+                time.sleep(0.2)
+            assert time.monotonic() - frozen_at < 10
+        finally:
+            is_over.set()
+            os.killpg(process.pid, signal.SIGCONT)
+            for thread in load:
+                thread.join()
+        assert begin(url, timeout=15) == 201, "the server that was frozen does not go on"
+    with closing(PostgresStore(location)) as store:
+        assert problems(store) == []

@@ -1,0 +1,90 @@
+"""A TCP forwarder that can go silent: it plays the cable to a server, which a test unplugs."""
+
+import socket
+import threading
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+
+class SilentNetwork:
+    """Forwards connections on a port of 127.0.0.1 to another, until it is unplugged; a context manager.
+
+    Unplugged it loses what it gets and closes nothing, so that neither side sees more than silence.
+
+    Parameters
+    ----------
+    port : int
+        Where to forward to.
+
+    Attributes
+    ----------
+    port : int
+        Where it listens.
+    n_messages : int
+        How often it got something to forward to the server: each round trip of a client counts once.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._to_port = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.n_messages = 0
+        self._is_plugged_in = True
+        self._n_unplugged = 0
+        self._is_closed = False
+        self._sockets: list[socket.socket] = []
+
+    def __enter__(self) -> Self:
+        self._start(self._accept)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._is_closed = True
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # ends the wait for another connection
+        self._listener.close()
+        self.cut()
+
+    def unplug(self) -> None:
+        """Go silent, for connections that there are and for new ones."""
+        self._is_plugged_in = False
+        self._n_unplugged += 1
+
+    def plug_in(self) -> None:
+        """Forward new connections again; those that were unplugged stay silent."""
+        self._is_plugged_in = True
+
+    def cut(self) -> None:
+        """Close all connections."""
+        for one in self._sockets:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def _start(self, job: object, *arguments: object) -> None:
+        threading.Thread(target=job, args=arguments, daemon=True).start()  # type: ignore[arg-type]
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while not self._is_closed:
+                client, _ = self._listener.accept()
+                self._sockets.append(client)
+                if self._is_plugged_in:
+                    server = socket.create_connection(("127.0.0.1", self._to_port))
+                    self._sockets.append(server)
+                    self._start(self._forward, client, server, True)
+                    self._start(self._forward, server, client, False)
+
+    def _forward(self, source: socket.socket, target: socket.socket, to_server: bool) -> None:
+        n_unplugged = self._n_unplugged
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                if self._n_unplugged > n_unplugged:
+                    return  # both sockets stay open
+                self.n_messages += to_server
+                target.sendall(data)
+            if self._n_unplugged == n_unplugged:
+                target.shutdown(socket.SHUT_WR)
