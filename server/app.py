@@ -1,18 +1,26 @@
 """The Flask application: one blueprint per audience, one store, strict headers, errors that say what to do."""
 
 from flask import Flask, Response, jsonify, request
-from werkzeug.exceptions import HTTPException, LengthRequired, TooManyRequests
+from werkzeug.exceptions import (
+    HTTPException,
+    LengthRequired,
+    RequestEntityTooLarge,
+    TooManyRequests,
+    UnsupportedMediaType,
+)
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from experiment.study import Study
+from server.bodies import BODY_TYPES
 from server.context import Context, context
-from server.entry import NoSession
+from server.entry import NoEntry, NoSession
 from server.headers import StrictHeaders
+from server.hosts import Hosts
 from server.laboratory import laboratory
 from server.logs import logger
-from server.metrics import figures, measure
+from server.metrics import measure, note_unavailable
 from server.operations import operations
-from server.participants import NoEntry, participants
+from server.participants import participants
 from server.researchers import researchers
 from server.secret_files import Secrets
 from server.settings import Settings
@@ -39,15 +47,22 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     """
     store.register_study(study)
     app = Flask("server", static_folder=None)
+    app.url_map.merge_slashes = False  # "//elsewhere/.." is nothing here, and is not redirected to
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_kb * 1024
     app.extensions["equipoise"] = Context(study, store, secrets, settings)
     has_plugins = bool(study.definition.plugins)
     app.wsgi_app = StrictHeaders(app.wsgi_app, allows_inline_styles=has_plugins)  # type: ignore[method-assign]
     if settings.proxies:
+        if not settings.hosts:
+            logger.warning(
+                "no public name is set, so that the server answers to its machine's name and to numbers only. Fix: set "
+                "EQUIPOISE_HOSTS to the name under which people reach it, such as study.example.org."
+            )
         n = settings.proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)  # type: ignore[method-assign]
     measure(app)
-    app.before_request(_read_body)
+    app.before_request(_refuse_body)
+    app.before_request(Hosts(settings).refuse_others)
     app.register_blueprint(web_client)
     app.register_blueprint(participants)
     app.register_blueprint(laboratory)
@@ -62,12 +77,15 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     return app
 
 
-def _read_body() -> None:
-    """Read the whole body, whatever becomes of the request: with some of it unread, the connection would be closed."""
-    if request.method == "POST":
-        if request.environ.get("wsgi.input_terminated") and not request.environ.get("CONTENT_LENGTH"):
-            raise LengthRequired("The request must say its Content-Length.")
-        request.get_data()
+def _refuse_body() -> None:
+    if "Transfer-Encoding" in request.headers:
+        raise LengthRequired("The request must say its Content-Length.")
+    n_bytes = request.content_length or 0
+    if n_bytes > context().settings.max_body_kb * 1024:
+        raise RequestEntityTooLarge()
+    # Its body is not read: without it a form would look like one with a wrong code or token.
+    if n_bytes > 0 and request.mimetype not in BODY_TYPES and request.routing_exception is None:
+        raise UnsupportedMediaType("The request must be application/json or application/x-www-form-urlencoded.")
 
 
 def _error(message: str, status: int) -> Response:
@@ -112,8 +130,7 @@ def _say(text: str, **values: object) -> str:
 
 
 def _unavailable(error: StoreUnavailable) -> Response:
-    figures().unavailable.inc()
-    logger.error("the store cannot be used", extra={"reason": str(error)})
+    note_unavailable(error)
     response = _error(_say("not_saved_now"), 503)
     response.headers["Retry-After"] = "1"
     return response

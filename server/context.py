@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from flask import current_app
 
 from experiment.study import Study
+from server.address_places import AddressPlaces
 from server.limits import RateLimits
+from server.prolific_token import ProlificTokens, prolific_tokens
 from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import Store
@@ -20,9 +22,15 @@ class Context:
     secrets: Secrets
     settings: Settings
     limits: RateLimits = field(init=False)
+    address_places: AddressPlaces = field(init=False)
+    prolific_tokens: ProlificTokens | None = field(init=False)
+    """Checks what Prolific signs; None where the study does not ask for it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", RateLimits(self.settings))
+        places = AddressPlaces(self.settings.places_per_address, self.study, self.store)
+        object.__setattr__(self, "address_places", places)
+        object.__setattr__(self, "prolific_tokens", prolific_tokens(self.study, self.settings))
 
 
 def context() -> Context:

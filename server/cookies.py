@@ -1,21 +1,42 @@
 """Cookies: signed, out of reach of scripts, and for HTTPS only where the study is served over HTTPS."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from flask import Response, request
-from itsdangerous import BadSignature, TimestampSigner
+from werkzeug.exceptions import HTTPException
+from werkzeug.http import parse_cookie
 
 from server.context import context
+from server.signatures import LONGEST_KEPT, lately_signed_value, sign_with_time
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 
+UNREADABLE = "equipoise.unreadable_cookies"
+"""In a request's environment: whether it came with cookies of which the server was given none (`server.gateway`)."""
+
+
+class UnreadableCookies(HTTPException):
+    """A request whose cookies cannot be read, so that it looks as if it had none."""
+
+    code = 400
+    description = (
+        "Another site has set a cookie for this address that cannot be read. Fix: delete the cookies of this address "
+        "in the browser's settings, and open the study's link again."
+    )
+
+
 def is_https(environ: "WSGIEnvironment") -> bool:
-    """Return whether the participant's browser speaks HTTPS."""
-    # Behind a proxy that ends HTTPS only this header tells; a forged one can do no more than keep a cookie back.
-    return "https" in {environ["wsgi.url_scheme"], environ.get("HTTP_X_FORWARDED_PROTO")}
+    """Return whether the participant's browser speaks HTTPS; of proxies, only the counted ones are believed."""
+    return bool(environ["wsgi.url_scheme"] == "https")
+
+
+@lru_cache(4096)  # as the cookies of a session come with each of its answers
+def _cookies(header: str) -> Mapping[str, str]:
+    return parse_cookie(header)
 
 
 class SignedCookie:
@@ -40,7 +61,7 @@ class SignedCookie:
         """Send the cookie with a response."""
         response.set_cookie(
             self._name(),
-            self._signer().sign(value).decode(),
+            sign_with_time(context().secrets.signing_key, self._full_purpose(), value),
             max_age=max_age_s,
             httponly=True,
             samesite=self._samesite,
@@ -55,23 +76,27 @@ class SignedCookie:
         )
 
     def read(self, max_age_s: int) -> str | None:
-        """Return what the request's cookie holds, or None if there is none, or it is old or not ours."""
-        signed = request.cookies.get(self._name())
-        try:
-            return self._signer().unsign(signed, max_age=max_age_s).decode() if signed else None
-        except (BadSignature, UnicodeDecodeError):
-            return None
+        """Return what the request's cookie holds, or None if there is none, or it is old or not ours.
 
-    def _signer(self) -> TimestampSigner:
-        return _signer(context().secrets.signing_key, f"equipoise {self._purpose} {context().study.name}")
+        Raises
+        ------
+        UnreadableCookies
+            If the request's cookies cannot be read.
+        """
+        if UNREADABLE in request.environ:
+            raise UnreadableCookies()
+        header = request.environ.get("HTTP_COOKIE", "")
+        cookies = (_cookies if len(header) <= LONGEST_KEPT else _cookies.__wrapped__)(header)
+        signed = cookies.get(self._name())
+        if not signed:
+            return None
+        return lately_signed_value(context().secrets.signing_key, self._full_purpose(), signed, max_age_s)
+
+    def _full_purpose(self) -> str:
+        return f"{self._purpose} {context().study.name}"
 
     def _name(self) -> str:
         # Cookies do not tell ports apart: two studies on one machine need names of their own. The prefixes make a
         # browser refuse a cookie of that name from anybody but this host over HTTPS.
         prefix = ("__Host-" if self._path == "/" else "__Secure-") if is_https(request.environ) else ""
         return f"{prefix}equipoise_{self._purpose}_{context().study.name}"
-
-
-@lru_cache
-def _signer(signing_key: str, salt: str) -> TimestampSigner:
-    return TimestampSigner(signing_key, salt=salt)

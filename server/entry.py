@@ -12,20 +12,42 @@ import secrets
 from dataclasses import asdict
 
 from flask import Response, redirect, request, url_for
-from itsdangerous import BadSignature, Signer
 from werkzeug.exceptions import HTTPException
 
+from experiment.recruitment import PANEL_ID_PATTERN, Recruitment
 from experiment.study import Study
 from server.context import context
-from server.cookies import SignedCookie
-from server.store import Identity
+from server.cookies import SignedCookie, UnreadableCookies
+from server.fetch_metadata import is_visit
+from server.prolific_token import TOKEN_PARAMETER
+from server.signatures import sign, signed_value
+from server.store import PANEL, Identity
 
 COOKIE = SignedCookie("entry", samesite="Lax")
 SESSION_COOKIE = SignedCookie("session", samesite="Lax")
 MAX_AGE_S = 24 * 3600
 LINK_PARAMETER = "token"
-ID_PATTERN = re.compile(r"[\x21-\x7e]{1,128}")
-"""An id as panels make them: letters, digits and signs, without spaces."""
+KEPT_PATTERN = re.compile(PANEL_ID_PATTERN)
+"""What is kept of an address: no spaces, nothing that does not print."""
+
+
+class NoEntry(HTTPException):
+    """A start by somebody of whom the study does not know who they are."""
+
+    code = 403
+    text = "no_entry"
+
+
+class OpenFromProlific(NoEntry):
+    """A start without Prolific's signature, in a study that asks for it."""
+
+    text = "open_from_prolific"
+
+
+class NotInvited(NoEntry):
+    """A start with an id that is not in the study's list."""
+
+    text = "not_invited"
 
 
 class NoSession(HTTPException):
@@ -35,14 +57,21 @@ class NoSession(HTTPException):
     text = "no_session"
 
 
+class UnreadableSession(HTTPException):
+    """A request for a session whose cookies cannot be read: the page keeps what it has not sent, as for no session."""
+
+    code = 401
+    description = UnreadableCookies.description
+
+
 def exchange() -> Response:
     """Return a redirection to the plain address, with what the request's address said in a cookie."""
     response = redirect(url_for("web_client.page"), code=303)
     assert isinstance(response, Response)
-    coming = _identity_in_address()
+    # A frame, an image or a script of another site brings nobody in, and sends nobody away.
+    coming = _identity_in_address() if is_visit() else None
     if coming is not None:
-        held = identity()
-        if held is None or held.external_id != coming.external_id:
+        if not _has_session_of(coming):
             # Perhaps another person at the same machine: nobody is to see a session that is not theirs.
             SESSION_COOKIE.delete(response)
         COOKIE.send(response, base64.urlsafe_b64encode(json.dumps(asdict(coming)).encode()).decode(), MAX_AGE_S)
@@ -56,7 +85,41 @@ def identity() -> Identity | None:
     if held is None:
         return None
     found = Identity(**json.loads(base64.urlsafe_b64decode(held)))
-    return found if found.source == entry else None
+    is_signed_as_asked = context().prolific_tokens is None or found.signed_at is not None
+    return found if found.source == entry and is_signed_as_asked else None
+
+
+def required_identity() -> Identity:
+    """Return who the request's participant is, if the study takes them.
+
+    Raises
+    ------
+    NoEntry
+        If nothing says who they are, or the study does not take them.
+    """
+    found = identity()
+    if found is None:
+        raise no_entry()
+    invited = context().study.panel_ids
+    if invited is not None and found.source == PANEL and found.external_id not in invited:
+        context().limits.count_unproven_claim()
+        raise NotInvited()
+    return found
+
+
+def no_entry() -> NoEntry:
+    """Return the refusal of somebody of whom nothing says who they are."""
+    return NoEntry() if context().prolific_tokens is None else OpenFromProlific()
+
+
+def _has_session_of(coming: Identity) -> bool:
+    """Return whether the browser's session, if it has one, belongs to the person who comes now."""
+    held = identity()
+    if held is not None:
+        return held.external_id == coming.external_id
+    digest = find_token_digest()  # the browser remembers the session for longer than the address
+    plan = context().store.find_plan(digest) if digest else None
+    return plan is not None and context().store.external_id(plan.session) == coming.external_id
 
 
 def send_token(response: Response, token: str) -> None:
@@ -71,11 +134,22 @@ def token_digest() -> str:
     ------
     NoSession
         If it comes without one.
+    UnreadableSession
+        If its cookies cannot be read.
     """
-    token = SESSION_COOKIE.read(_session_max_age_s())
-    if token is None:
+    try:
+        digest = find_token_digest()
+    except UnreadableCookies:
+        raise UnreadableSession() from None
+    if digest is None:
         raise NoSession()
-    return digest_of_token(token)
+    return digest
+
+
+def find_token_digest() -> str | None:
+    """Return the digest of the token that the request comes with, or None."""
+    token = SESSION_COOKIE.read(_session_max_age_s())
+    return None if token is None else digest_of_token(token)
 
 
 def digest_of_token(token: str) -> str:
@@ -90,26 +164,34 @@ def _session_max_age_s() -> int:
 def _identity_in_address() -> Identity | None:
     recruitment = context().study.definition.recruitment
     if recruitment.entry == "panel":
-        external_id = request.args.get(recruitment.panel_parameter, "").strip()
-        parameters = {
-            name: request.args[name]
-            for name in recruitment.kept_parameters
-            if ID_PATTERN.fullmatch(request.args.get(name, ""))
-        }
-        return Identity("panel", external_id, parameters) if ID_PATTERN.fullmatch(external_id) else None
+        return _identity_from_panel(recruitment)
     if recruitment.entry == "link":
-        try:
-            token = _signer(context().study, context().secrets.signing_key).unsign(request.args.get(LINK_PARAMETER, ""))
-        except BadSignature:
-            return None
-        return Identity("link", token.decode())
+        purpose, signed = _purpose_of_links(context().study), request.args.get(LINK_PARAMETER, "")
+        token = signed_value(context().secrets.signing_key, purpose, signed)
+        return None if token is None else Identity("link", token)
     return None
+
+
+def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
+    """Return whom a panel sends; None if the id has another form, or Prolific's signature is asked for and missing."""
+    names = (recruitment.panel_parameter, *recruitment.kept_parameters)
+    values = {name: request.args.get(name, "").strip() for name in names}
+    tokens, signed_at = context().prolific_tokens, None
+    if tokens is not None:
+        visit = tokens.visit(request.args.get(TOKEN_PARAMETER, ""))
+        if visit is None or any(values[name] not in {"", visit.ids[name]} for name in names if name in visit.ids):
+            return None
+        values |= {name: visit.ids[name] for name in names if name in visit.ids}
+        signed_at = visit.signed_at
+    kept = {name: value for name, value in values.items() if KEPT_PATTERN.fullmatch(value)}
+    external_id = kept.pop(recruitment.panel_parameter, "")
+    return Identity(PANEL, external_id, kept, signed_at) if recruitment.id_pattern.fullmatch(external_id) else None
 
 
 def make_link_token(study: Study, signing_key: str) -> str:
     """Return the token of a new personal link; the server knows it by its signature, so it need not be stored."""
-    return _signer(study, signing_key).sign(secrets.token_hex(8)).decode()
+    return sign(signing_key, _purpose_of_links(study), secrets.token_hex(8))
 
 
-def _signer(study: Study, signing_key: str) -> Signer:
-    return Signer(signing_key, salt=f"equipoise link {study.name}", sep=".")
+def _purpose_of_links(study: Study) -> str:
+    return f"link {study.name}"

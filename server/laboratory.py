@@ -18,7 +18,7 @@ from werkzeug.exceptions import NotFound
 from batteries.reading import describe
 from experiment import records
 from experiment.records import Kind, Source
-from server import entry, sent
+from server import entry, practice, sent
 from server.bodies import BadRequest, read_body
 from server.context import context
 from server.logs import logger
@@ -119,7 +119,10 @@ class LabStart(Arrival):
     start_id: str = Field(
         pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
     )
-    study_digest: str = Field(description="Digest of the study in the laboratory; must be that of the one served.")
+    study_digest: str = Field(
+        description="Digest of the study in the laboratory; must be that of the one served, or of an adopted session's "
+        "revision of it."
+    )
     consent_digest: str | None = Field(description="Digest of the consent that was shown; null where there is none.")
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
         default=Kind.HUMAN, description="human, or simulated to rehearse."
@@ -161,13 +164,16 @@ def start() -> tuple[Response, int]:
     require_token()
     body = read_body(LabStart)
     study, store = context().study, context().store
-    if body.study_digest != study.digest:
+    shown = study.definition, study.texts
+    if body.study_digest != study.digest and body.adopt:
+        shown = store.content(study, body.study_digest) or shown  # the store refuses what it does not know
+    elif body.study_digest != study.digest:
         served = f"version {study.definition.version} of `{study.name}`"
         raise Conflict(
             f"The study in the laboratory is not the one that is served: {served} with the digest "
             f"{study.digest[:12]}...; take the same folder in both places."
         )
-    if body.consent_digest != sent.consent_digest(study):
+    if body.consent_digest != sent.consent_digest_of(*shown):
         raise BadRequest("The consent was given to another text than the study's; show the study's own consent.")
     token = secrets.token_urlsafe(32)
     begun = SessionStart(
@@ -180,10 +186,11 @@ def start() -> tuple[Response, int]:
         body.device,
         body.occasion,
         body.group,
-        Adopted(**body.adopt.model_dump()) if body.adopt else None,
+        Adopted(**body.adopt.model_dump(), content_digest=body.study_digest) if body.adopt else None,
     )
     with _told_to_the_experimenter(body):
         stored = store.start_session(study, begun)
+    practice.release_if_failed(store, stored)
     what = ("session adopted" if body.adopt else "session begun") if stored.is_new else "session gone on with"
     logger.info(what, extra={"session": stored.plan.session, "group": stored.session.group})
     response = jsonify(sent.session_json(stored) | _for_the_laboratory(stored))

@@ -1,10 +1,12 @@
 """Rate limits: by session for its requests, by network address for what needs no session.
 
-Counts are kept in memory for the length of their window, and neither stored nor logged. Each server process counts for
-itself. (Libraries for this start threads to forget old counts, at a cost that each answer would pay; here a new window
-forgets all of the last one.)
+An IPv6 address counts as its network of 64 bits, as one machine has all of its addresses. Counts are kept in memory
+for the length of their window, and neither stored nor logged. Each server process counts for itself. (Libraries for
+this start threads to forget old counts, at a cost that each answer would pay; here a new window forgets all of the last
+one.)
 """
 
+import ipaddress
 import math
 import threading
 import time
@@ -16,9 +18,39 @@ from werkzeug.exceptions import TooManyRequests
 from server.settings import Settings
 
 KEYS_TRIED_PER_MINUTE = 10
-"""Wrong researcher's links from one address."""
+"""Wrong researcher's tokens from one address, after which it hears only that there were too many."""
 CODES_TRIED_PER_MINUTE = 20
-"""Wrong codes for a withdrawal from one address; a code has 40 bits."""
+"""Wrong withdrawal codes from one address, after which it hears only that there were too many."""
+UNPROVEN_CLAIMS_PER_MINUTE = 20
+"""Panel ids from one address of which a start tells that they are known (begun, and not proven to be the same
+person's), or that they are not (not invited, or new in a full study)."""
+IPV6_NETWORK_BITS = 64
+"""What a network gives to one customer, and often to one machine (RFC 6177, RFC 8981)."""
+
+
+def address_key(address: str | None) -> str:
+    """Return the key under which requests from a network address are counted together.
+
+    Parameters
+    ----------
+    address
+        The address of the client, such as `request.remote_addr`.
+
+    Returns
+    -------
+    str
+        An IPv4 address as it is, also one that IPv6 carries (`::ffff:192.0.2.1`); of an IPv6 address its network of 64
+        bits. What is no address is its own key.
+    """
+    try:
+        parsed = ipaddress.ip_address((address or "").partition("%")[0])
+    except ValueError:
+        return address or ""
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.IPv6Network((parsed.packed, IPV6_NETWORK_BITS), strict=False))
 
 
 class FixedWindow:
@@ -50,23 +82,63 @@ class FixedWindow:
         with self._lock:
             self._renew()
             self._counts[who] += 1
-        self._refuse_over(self._limit, who)
+            is_over = self._counts[who] > self._limit
+            wait_s = self._began_at + self._window_s - time.monotonic()
+        if is_over:
+            raise TooManyRequests(retry_after=max(1, math.ceil(wait_s)))
 
-    def refuse_if_reached(self, who: str) -> None:
-        """Refuse, without counting, whoever has reached the limit."""
+    def has_reached(self, who: str) -> bool:
+        """Return whether somebody has reached the limit, without counting."""
         with self._lock:
             self._renew()
-        self._refuse_over(self._limit - 1, who)
+            return self._counts[who] >= self._limit
 
     def _renew(self) -> None:
         if time.monotonic() - self._began_at >= self._window_s:
             self._began_at = time.monotonic()
             self._counts.clear()
 
-    def _refuse_over(self, limit: int, who: str) -> None:
-        if self._counts[who] > limit:
-            wait_s = self._began_at + self._window_s - time.monotonic()
-            raise TooManyRequests(retry_after=max(1, math.ceil(wait_s)))
+
+class Gathered:
+    """Counts what may happen at any rate and is to be told once in each window of time, with its number.
+
+    Parameters
+    ----------
+    window_s
+        Its length, in seconds.
+    """
+
+    def __init__(self, window_s: float) -> None:
+        self._window_s = window_s
+        self._told_at = -math.inf
+        self._n = 0
+        self._lock = threading.Lock()
+
+    def count(self) -> int:
+        """Count one; return the number to tell now, or 0 if a number was told a short time ago.
+
+        Take the rest with `take_rest`, which nothing else tells if no further one comes.
+        """
+        with self._lock:
+            self._n += 1
+            if time.monotonic() - self._told_at < self._window_s:
+                return 0
+            self._told_at = time.monotonic()
+            return self._take()
+
+    def take_rest(self) -> int:
+        """Return how many were counted and not yet told."""
+        with self._lock:
+            return self._take()
+
+    def put_back(self, number: int) -> None:
+        """Count again what could not be told."""
+        with self._lock:
+            self._n += number
+
+    def _take(self) -> int:
+        taken, self._n = self._n, 0
+        return taken
 
 
 class RateLimits:
@@ -77,27 +149,38 @@ class RateLimits:
         self._requests = FixedWindow(settings.requests_per_second, 1)
         self._keys_tried = FixedWindow(KEYS_TRIED_PER_MINUTE, 60)
         self._codes_tried = FixedWindow(CODES_TRIED_PER_MINUTE, 60)
+        self.refused_sign_ins = Gathered(3600)
+        self._claims = FixedWindow(UNPROVEN_CLAIMS_PER_MINUTE, 60)
 
     def count_start(self) -> None:
         """Count a session that is begun from this request's address."""
-        self._starts.count(request.remote_addr or "")
+        self._starts.count(address_key(request.remote_addr))
 
     def count_request(self, session: str) -> None:
         """Count a request of a session."""
         self._requests.count(session)
 
-    def refuse_guessing(self) -> None:
-        """Refuse a researcher's link from an address that has tried too many wrong ones."""
-        self._keys_tried.refuse_if_reached(request.remote_addr or "")
-
     def count_wrong_key(self) -> None:
-        """Count a wrong researcher's link from this request's address."""
-        self._keys_tried.count(request.remote_addr or "")
-
-    def refuse_guessing_codes(self) -> None:
-        """Refuse a withdrawal from an address that has tried too many wrong codes."""
-        self._codes_tried.refuse_if_reached(request.remote_addr or "")
+        """Count a wrong researcher's token from this request's address; a right one is not counted, nor refused."""
+        self._keys_tried.count(address_key(request.remote_addr))
 
     def count_wrong_code(self) -> None:
-        """Count a wrong code from this request's address."""
-        self._codes_tried.count(request.remote_addr or "")
+        """Count a wrong withdrawal code from this request's address; a right one is not counted, nor refused."""
+        self._codes_tried.count(address_key(request.remote_addr))
+
+    def refuse_more_starts(self) -> None:
+        """Refuse what may begin a session, without counting, where this request's address has begun enough."""
+        self._refuse_at(self._starts)
+
+    def refuse_more_claims(self) -> None:
+        """Refuse to compare a panel id with what is stored, after too many that were not proven from this address."""
+        self._refuse_at(self._claims)
+
+    def count_unproven_claim(self) -> None:
+        """Count a start with a panel id that was refused, and so told whether the study knows or takes the id."""
+        self._claims.count(address_key(request.remote_addr))
+
+    @staticmethod
+    def _refuse_at(window: FixedWindow) -> None:
+        if window.has_reached(address_key(request.remote_addr)):
+            raise TooManyRequests(retry_after=60)

@@ -11,7 +11,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import REGISTRY, Collector
 
 from experiment.study import Study
-from server.store import Store
+from server.logs import logger
+from server.store import Store, StoreUnavailable
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable by which the client library knows where several processes leave their figures."""
@@ -50,8 +51,15 @@ def figures() -> Figures:
     )
 
 
+def note_unavailable(error: StoreUnavailable) -> None:
+    """Count and log a request that the store could not serve."""
+    figures().unavailable.inc()
+    logger.error("the store cannot be used", extra={"reason": str(error)})
+
+
 def measure(app: Flask) -> None:
     """Count and time an application's requests."""
+    figures()  # made here, by one thread: the first requests come at once, and each figure can be made only once
 
     def begin() -> None:
         g.began_at = time.perf_counter()

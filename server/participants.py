@@ -5,11 +5,12 @@ No answer key is in anything that is sent, practice feedback apart, which comes 
 
 import secrets
 from collections.abc import Sequence
-from typing import Any, Literal
+from contextlib import nullcontext
+from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify
-from pydantic import BaseModel, ConfigDict, Field
-from werkzeug.exceptions import HTTPException
+from flask import Blueprint, Response, jsonify, request
+from pydantic import BaseModel, ConfigDict, FailFast, Field
+from werkzeug.exceptions import TooManyRequests
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
@@ -20,29 +21,25 @@ from server import entry, practice, sent
 from server.attention import has_passed_checks
 from server.bodies import BadRequest, read_body
 from server.context import context
+from server.limits import address_key
 from server.logs import logger
 from server.metrics import figures
+from server.researchers import require_token
 from server.store import (
     NOTHING_PASSED_OVER,
+    BegunElsewhere,
     Identity,
     Refusal,
-    Release,
     SessionPlan,
     SessionStart,
     StoredSession,
+    StudyFull,
     Visit,
 )
 
 participants = Blueprint("participants", __name__)
 
 MAX_RESPONSES_AT_ONCE = 100
-
-
-class NoEntry(HTTPException):
-    """A start by somebody of whom the study does not know who they are."""
-
-    code = 403
-    text = "no_entry"
 
 
 class Start(BaseModel):
@@ -88,8 +85,10 @@ class Answers(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     session: str = Field(description="The session that the answers belong to, as `GET /api/session` names it.")
-    responses: tuple[records.Response, ...] = Field(
-        min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Answers to the next trials, in their order."
+    responses: Annotated[tuple[records.Response, ...], FailFast()] = (
+        Field(  # one mistake is enough: there may be 20,000
+            min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Answers to the next trials, in their order."
+        )
     )
 
 
@@ -112,7 +111,9 @@ class Nothing(BaseModel):
 @participants.get("/api/study")
 def study_texts() -> Response:
     """What is shown before the session; nothing is stored."""
-    return jsonify(sent.study_json(context().study, _why_closed()))
+    digest = entry.find_token_digest()
+    plan = context().store.find_plan(digest) if digest else None
+    return jsonify(sent.study_json(context().study, _why_closed(), plan.kind if plan else Kind.HUMAN))
 
 
 @participants.post("/api/session")
@@ -120,26 +121,27 @@ def start() -> tuple[Response, int]:
     """Begin a session, after consent; somebody who has one gets that one."""
     body = read_body(Start)
     study, store = context().study, context().store
+    if body.kind is Kind.SIMULATED:
+        require_token()
     if body.consent_digest != sent.consent_digest(study):
         raise BadRequest(study.words.say("consent_changed"))
     under_way = _find_session()
     if under_way and under_way.session.status is Status.ACTIVE and under_way.plan.kind is body.kind:
-        opened = store.open_session(study, entry.token_digest(), Visit(body.start_id, body.device))
-        return jsonify(sent.session_json(opened)), 200
+        return jsonify(sent.session_json(_open(under_way, Visit(body.start_id, body.device)))), 200
     context().limits.count_start()
     token = secrets.token_urlsafe(32)
-    stored = store.start_session(
-        study,
-        SessionStart(
-            body.start_id,
-            body.kind,
-            Source.WEB,
-            entry.digest_of_token(token),
-            body.consent_digest,
-            _required_identity(body.kind),
-            body.device,
-        ),
+    begun = SessionStart(
+        body.start_id,
+        body.kind,
+        Source.WEB,
+        entry.digest_of_token(token),
+        body.consent_digest,
+        _required_identity(body.kind),
+        body.device,
+        held_digest=entry.find_token_digest(),
     )
+    stored = _begin(begun) if body.kind is Kind.HUMAN else store.start_session(study, begun)
+    practice.release_if_failed(store, stored)
     logger.info("session begun", extra={"session": stored.plan.session, "group": stored.session.group})
     response = jsonify(sent.session_json(stored))
     entry.send_token(response, token)
@@ -148,11 +150,8 @@ def start() -> tuple[Response, int]:
 
 @participants.get("/api/session")
 def session() -> Response:
-    """The session's plan and how far it has come."""
-    stored = _session()
-    if stored.session.status is Status.ACTIVE and stored.ended_for is None:
-        context().store.resume_session(context().study, stored.plan.session)
-    return jsonify(sent.session_json(stored))
+    """The session's plan and how far it has come; nothing is stored."""
+    return jsonify(sent.session_json(_session()))
 
 
 @participants.post("/api/visit")
@@ -160,10 +159,7 @@ def visit() -> Response:
     """Note that the session was opened again, and say how it goes on by the study's rules."""
     before = _session()
     body = read_body(Opening)
-    stored = context().store.open_session(context().study, entry.token_digest(), Visit(body.visit_id, body.device))
-    if stored.plan.session != before.plan.session:
-        logger.info("session begun again", extra={"session": stored.plan.session, "group": stored.session.group})
-    return jsonify(sent.session_json(stored))
+    return jsonify(sent.session_json(_open(before, Visit(body.visit_id, body.device))))
 
 
 @participants.post("/api/demographics")
@@ -204,6 +200,10 @@ def respond() -> tuple[Response, int]:
     passed_over = _passed_over(plan, body.responses)
     is_new = parts.store.add_responses(plan.session, token_digest, body.responses, passed_over)
     figures().stored.inc(sum(is_new))
+    if any(practice.ends_round(plan, response.trial_index) for response in body.responses):
+        now = parts.store.find_session(token_digest)
+        if now is not None:
+            practice.release_if_failed(parts.store, now)
     stored = [
         {"response_id": response.response_id, "feedback": _feedback(plan, response)} for response in body.responses
     ]
@@ -216,6 +216,10 @@ def complete() -> Response:
     body = read_body(Completion)
     stored = _session()
     plan, store = stored.plan, context().store
+    n_missing = len(plan.trials) - stored.n_answered
+    if stored.session.status is Status.ACTIVE and stored.ended_for is None and n_missing > 0:
+        # Before the answers are read: those that arrive meanwhile would complete the session without being judged.
+        raise Refusal("answers_missing", number=n_missing)
     answers = store.answers(plan.session)
     if stored.session.status is not Status.COMPLETED:
         passed_checks = has_passed_checks(plan, answers)
@@ -235,25 +239,77 @@ def withdraw() -> Response:
 
 
 def _why_closed() -> str | None:
-    """Return why nobody can begin here now, or None; somebody who has a session goes on with it."""
+    """Return why nobody can begin here now, or None; somebody who proves that they have begun goes on."""
     study, store = context().study, context().store
-    if study.definition.recruitment.entry != "open":
-        who = entry.identity()
-        if who is None:
-            return study.words.say(NoEntry.text)
-        if store.sessions_of(study, who.source, who.external_id):
-            return None
+    is_open = study.definition.recruitment.entry == "open"
+    who = None if is_open else entry.identity()
+    if who is None and not is_open:
+        return study.words.say(entry.no_entry().text)
     full = store.why_full(study)
-    return study.words.say(full.text, **full.values) if full else None
+    if full is None or (who is not None and _proves_a_session(who)):
+        return None
+    return study.words.say(full.text, **full.values)
+
+
+def _proves_a_session(who: Identity) -> bool:
+    """Return whether somebody has begun and proves it: for a known id without proof, the same as for an unknown one.
+
+    Claims are limited like starts, as a panel's name of a submission could be guessed here too.
+    """
+    limits = context().limits
+    try:
+        if who.is_claim:
+            limits.refuse_more_claims()
+        is_proven = context().store.may_resume(context().study, who)
+        if who.is_claim and not is_proven:
+            limits.count_unproven_claim()
+    except TooManyRequests:
+        return False
+    return is_proven
 
 
 def _required_identity(kind: Kind) -> Identity | None:
     if kind is Kind.SIMULATED or context().study.definition.recruitment.entry == "open":
         return None
-    identity = entry.identity()
-    if identity is None:
-        raise NoEntry()
-    return identity
+    return entry.required_identity()
+
+
+def _begin(start: SessionStart) -> StoredSession:
+    """Begin a person's session, or resume the one that they have begun, within the limits of a network address."""
+    study, store, limits, places = context().study, context().store, context().limits, context().address_places
+    address = address_key(request.remote_addr)
+    is_claim = start.identity is not None and start.identity.is_claim
+    if is_claim:
+        limits.refuse_more_claims()
+    may_resume = start.identity is not None and store.may_resume(study, start.identity)
+    with nullcontext() if may_resume else places.one_more(address, start.start_id):
+        try:
+            stored = store.start_session(study, start)
+        except BegunElsewhere:
+            limits.count_unproven_claim()
+            raise
+        except StudyFull:
+            if is_claim and not may_resume:  # it tells that the id is not known
+                limits.count_unproven_claim()
+            raise
+        if stored.n_visits == 1:  # new, or begun again by the study's rules
+            places.add(address, stored.plan.session)
+    return stored
+
+
+def _open(before: StoredSession, visit: Visit) -> StoredSession:
+    """Open a session again; one that begins anew by the study's rules counts as a start."""
+    store, limits = context().store, context().limits
+    if before.plan.definition.resume.otherwise == "restart":
+        limits.refuse_more_starts()
+    stored = store.open_session(context().study, entry.token_digest(), visit)
+    practice.release_if_failed(store, stored)
+    if stored.plan.session != before.plan.session:
+        limits.count_start()
+        if stored.plan.kind is Kind.HUMAN:
+            context().address_places.add(address_key(request.remote_addr), stored.plan.session)
+        logger.info("session begun again", extra={"session": stored.plan.session, "group": stored.session.group})
+    return stored
 
 
 def _find_session() -> StoredSession | None:
@@ -292,7 +348,10 @@ def _check_missing(plan: SessionPlan, phase: Phase, response: records.Response) 
 
 
 def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> range:
-    """Return the rounds of practice that these answers may pass over; refuse what the practice does not lead to."""
+    """Return the rounds of practice that these answers may pass over; refuse what the practice does not lead to.
+
+    The practice must be stored already, or come along: answers that are still on their way are not judged here.
+    """
     n_practice = practice.n_planned(plan)
     first_question = next((response for response in responses if response.trial_index == n_practice), None)
     if plan.definition.practice_criterion is None or first_question is None:
@@ -302,7 +361,10 @@ def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> ra
     judged = practice.judged_so_far(plan, answers, n_practice) if all_there else None
     if judged and judged.has_ended:
         raise Refusal("session_over")
-    return practice.passed_over(plan, answers)
+    passed = practice.passed_over(plan, answers)
+    if not all_there and not passed:
+        raise Refusal("answer_missing")
+    return passed
 
 
 def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] | None:
@@ -317,7 +379,5 @@ def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] |
     }
     if practice.ends_round(plan, response.trial_index):
         judged = practice.judge(plan, context().store.answers(plan.session), response.trial_index)
-        if judged.has_ended and _session().ended_for is None:
-            context().store.release_place(plan.session, Release.PRACTICE)
         said["practice"] = sent.practice_json(plan, judged)
     return said

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from batteries.tasks import task_named
-from server.store import SessionPlan
+from experiment.records import Status
+from server.store import Release, SessionPlan, Store, StoredSession
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,21 @@ def passed_over(plan: SessionPlan, answers: Mapping[int, Any]) -> range:
         n_answered += 1
     judged = judged_so_far(plan, answers, n_answered)
     return range(n_answered, n_planned(plan)) if judged and judged.passed else range(n_answered, n_answered)
+
+
+def release_if_failed(store: Store, stored: StoredSession) -> None:
+    """Release the place of a session whose practice was not passed, if that ends it and is not noted yet.
+
+    The practice is judged however far the session has come, so that no answer that arrives later hides how it went.
+    """
+    plan = stored.plan
+    if stored.session.status is not Status.ACTIVE or stored.ended_for or not _may_end(plan, stored.n_answered):
+        return
+    answers, n_practice = store.answers(plan.session), n_planned(plan)
+    if all(index in answers for index in range(n_practice)) and judge(plan, answers, n_practice - 1).has_ended:
+        store.release_place(plan.session, Release.PRACTICE)
+
+
+def _may_end(plan: SessionPlan, n_answered: int) -> bool:
+    criterion = plan.definition.practice_criterion
+    return criterion is not None and criterion.otherwise == "end" and n_answered >= n_planned(plan)

@@ -16,7 +16,7 @@ class Secrets:
     """What nobody but the server and the researcher may know."""
 
     signing_key: str = field(repr=False)
-    """Signs the participants' cookies and personal links."""
+    """Signs cookies and personal links; several keys are lines of a text, the newest last (`server.signatures`)."""
     researcher_token: str = field(repr=False)
     """Opens the researcher's pages."""
 
@@ -51,6 +51,6 @@ def _read(path: Path) -> str:
             aside.replace(path)
         aside.unlink(missing_ok=True)
     secret = read_text(path).strip()
-    if len(secret) < BYTES:
+    if not secret or any(0 < len(line.strip()) < BYTES for line in secret.splitlines()):
         raise InputError(f"{path}: this file does not hold a secret; delete it, and a new one will be made.")
     return secret

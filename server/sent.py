@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
+from experiment.plan import Phase
 from experiment.records import Kind, Status
-from experiment.recruitment import Exit
-from experiment.study import Study
+from experiment.recruitment import Exit, Exits
+from experiment.study import Study, StudyDefinition
 from server import entry, practice
 from server.attention import has_passed_checks
 from server.context import context
@@ -53,8 +54,13 @@ def page(texts: Mapping[str, str], name: str | None) -> str | None:
 
 def consent_digest(study: Study) -> str | None:
     """Return the SHA-256 of the text to which people agree; None if they are not asked on the page."""
-    name = study.definition.timeline.consent
-    return None if name is None else digest_of(study.texts[name])
+    return consent_digest_of(study.definition, study.texts)
+
+
+def consent_digest_of(definition: StudyDefinition, texts: Mapping[str, str]) -> str | None:
+    """Return the same of a study as it is registered."""
+    name = definition.timeline.consent
+    return None if name is None else digest_of(texts[name])
 
 
 def digest_of(text: str) -> str:
@@ -62,10 +68,10 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def study_json(study: Study, notice: str | None) -> dict[str, Any]:
-    """Return what is shown before there is a session."""
+def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> dict[str, Any]:
+    """Return what is shown before there is a session; `kind` is that of the request's own session, if it has one."""
     definition, timeline = study.definition, study.definition.timeline
-    exits = definition.recruitment.exits
+    exits = _exits(study, kind)
     return {
         "title": definition.title,
         "language": definition.language,
@@ -90,14 +96,13 @@ def study_json(study: Study, notice: str | None) -> dict[str, Any]:
 
 
 def session_json(stored: StoredSession) -> dict[str, Any]:
-    """Return a session with its plan, and what its state asks for; it ends if its practice was not passed."""
+    """Return a session with its plan, and what its state asks for; it has ended if its practice was not passed."""
     store, plan = context().store, stored.plan
     is_completed = stored.session.status is Status.COMPLETED
     answers = store.answers(plan.session) if is_completed or practice.is_under_way(plan, stored.n_answered) else {}
     judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
     if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
-        # The server stopped between the last answer of the practice and the note of its end.
-        store.release_place(plan.session, Release.PRACTICE)
+        # The server stopped between the last answer of the practice and the note of its end; a visit makes up for it.
         stored = replace(stored, place=Place.RELEASED, release_reason=Release.PRACTICE)
     return _session_fields(stored, answers, judged)
 
@@ -122,7 +127,8 @@ def _session_fields(stored: StoredSession, answers: Mapping[int, Any], judged: J
         "trials": [
             {
                 "trial_index": trial.trial_index,
-                "phase": trial.phase,
+                # An attention check looks like any other question: one that is named is no check.
+                "phase": Phase.PRACTICE if trial.phase is Phase.PRACTICE else Phase.TEST,
                 "task": trial.item.task,
                 "content": trial.item.content,
             }
@@ -149,10 +155,8 @@ def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
 
 def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
     """Return what somebody is told who cannot go on by the study's own rules."""
-    exits = context().study.definition.recruitment.exits
+    exits = _exits(context().study, plan.kind)
     exit_ = exits.practice_not_passed if reason is Release.PRACTICE else exits.not_resumed
-    if plan.kind is Kind.SIMULATED:
-        exit_ = Exit()
     return {
         "message": context().study.words.say(ENDED_BECAUSE[reason]),
         "exit": _exit_json(exit_, plan),
@@ -163,12 +167,12 @@ def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
 
 def completion_json(plan: SessionPlan, answers: Mapping[int, Any]) -> dict[str, Any]:
     """Return what somebody gets who has answered everything."""
-    timeline, fixed = plan.definition.timeline, plan.definition.completion_code
-    exits = context().study.definition.recruitment.exits
+    timeline, exits = plan.definition.timeline, _exits(context().study, plan.kind)
     outcome = exits.completed
     if exits.failed_checks is not None and not has_passed_checks(plan, dict(answers)):
         outcome = exits.failed_checks
-    code = plan.own_code if plan.kind is Kind.SIMULATED else outcome.code or fixed or plan.own_code
+    fixed = None if plan.kind is Kind.SIMULATED else plan.definition.completion_code
+    code = outcome.code or fixed or plan.own_code
     return {
         "completion_code": code,
         "withdrawal_code": _withdrawal_code(plan),
@@ -176,6 +180,11 @@ def completion_json(plan: SessionPlan, answers: Mapping[int, Any]) -> dict[str, 
         "debrief_html": page(plan.texts, timeline.debrief) or "",
         "contact_html": page(plan.texts, timeline.contact),
     }
+
+
+def _exits(study: Study, kind: Kind) -> Exits:
+    """Return the codes and links of a study; they are people's, so that a simulated participant has none of them."""
+    return Exits() if kind is Kind.SIMULATED else study.definition.recruitment.exits
 
 
 def _questions(stored: StoredSession) -> list[dict[str, Any]]:

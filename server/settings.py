@@ -6,15 +6,17 @@ option for, there too, and the option wins.
 
 import difflib
 import os
+import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from batteries.errors import InputError
 
 PREFIX = "EQUIPOISE_"
+HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?")
 
 
 class Settings(BaseSettings):
@@ -39,12 +41,25 @@ class Settings(BaseSettings):
         le=1024,
         description="Requests that a process handles at once; most of the time they wait for the shared commit.",
     )
+    connections: int = Field(
+        default=8192,
+        ge=1,
+        le=1_000_000,
+        description="Connections to a process at once; each may hold a request of `max_body_kb`. Further ones wait "
+        "until others end.",
+    )
     proxies: int = Field(
         default=0,
         ge=0,
         le=10,
         description="Reverse proxies in front, whose `X-Forwarded-For`, `-Proto` and `-Host` are believed. "
         "With 0 none is, as anybody can send these headers.",
+    )
+    hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Names under which people reach the server, such as `study.example.org`, separated by commas. "
+        "Numbers (127.0.0.1), `localhost`, this machine's own name and the one in `host` need not be named; a request "
+        "under another name is refused, as a page of another site could send it (DNS rebinding).",
     )
     secrets: Path | None = Field(
         default=None,
@@ -63,12 +78,38 @@ class Settings(BaseSettings):
         description="New sessions from one network address in a minute. A laboratory or a campus may share one "
         "address, and so do all who come through a proxy that is not counted in `proxies`.",
     )
+    places_per_address: int = Field(
+        default=200,
+        ge=1,
+        description="People from one network address who may hold a place at the same time. All machines of a "
+        "laboratory or a campus may share one address; people whom a panel sends do not, and 5 is enough for them.",
+    )
+    prolific_keys: str | None = Field(
+        default=None,
+        description="File with Prolific's public keys (JWKS), for a study with `recruitment.prolific_secured_url`. "
+        "It is read again when it is replaced.",
+    )
     requests_per_second: int = Field(
         default=50, ge=1, description="Requests of one session in a second; a person makes less than one."
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Least level of what is logged."
     )
+
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _are_names(cls, given: object) -> object:
+        names = given.split(",") if isinstance(given, str) else given
+        if not isinstance(names, list | tuple):
+            return names
+        plain = tuple(str(name).strip().lower().removesuffix(".") for name in names)
+        for name in plain:
+            if not HOST_NAME.fullmatch(name):
+                raise ValueError(
+                    f"`{name}` is not the name of a host; write names such as study.example.org, without https:// and "
+                    "without a port"
+                )
+        return plain
 
 
 def read_settings(**options: Any) -> Settings:
@@ -88,7 +129,8 @@ def read_settings(**options: Any) -> Settings:
         first = error.errors()[0]
         name = str(first["loc"][0])
         source = f"--{name}" if options.get(name) is not None else f"the environment variable {PREFIX}{name.upper()}"
-        raise InputError(f"{source}: {first['msg'][0].lower()}{first['msg'][1:]}; mend it.") from None
+        problem = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{source}: {problem[0].lower()}{problem[1:]}; mend it.") from None
 
 
 def _refuse_misspelt(variable: str) -> None:

@@ -1,17 +1,20 @@
-"""A way out after the end: a plain page on which a participant's own code deletes their answers.
-
-The code alone is the authority, so a form of another site can do nothing that its owner could not do here.
-"""
+"""A way out after the end: a plain page on which a participant's own code deletes their answers."""
 
 from flask import Blueprint, render_template, request
 from werkzeug.exceptions import TooManyRequests
 
+from server.bodies import read_field
 from server.context import context
+from server.fetch_metadata import refuse_other_sites
 from server.logs import logger
+from server.metrics import note_unavailable
 from server.sent import embedded
 from server.store import Store, StoreUnavailable
 
 withdrawal = Blueprint("withdrawal", __name__, template_folder="templates")
+
+LONGEST_CODE = 64
+"""Longer than any code; what is longer is not looked up."""
 
 
 @withdrawal.get("/withdraw")
@@ -22,9 +25,12 @@ def ask() -> str:
 
 @withdrawal.post("/withdraw")
 def delete() -> tuple[str, int]:
-    """Delete the answers that belong to the code, or say that there are none."""
-    context().limits.refuse_guessing_codes()
-    code = request.form.get("code", "")
+    """Delete the answers that belong to the code, or say that there are none.
+
+    The code is looked up first: the right one is taken, however many wrong ones came from the same network.
+    """
+    refuse_other_sites()
+    code = read_field("code")
     sessions = sessions_of_code(context().store, code)
     if not sessions:
         context().limits.count_wrong_code()
@@ -38,12 +44,14 @@ def delete() -> tuple[str, int]:
 def sessions_of_code(store: Store, code: str) -> list[str]:
     """Return the sessions of this study to which a code belongs, however it was typed."""
     plain = "".join(code.split()).upper()
-    return store.sessions_with_code(context().study, plain) if plain.isalnum() else []
+    is_code = plain.isalnum() and len(plain) <= LONGEST_CODE
+    return store.sessions_with_code(context().study, plain) if is_code else []
 
 
 @withdrawal.errorhandler(StoreUnavailable)
-def store_is_away(_: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
+def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
     """Say that nothing was deleted yet."""
+    note_unavailable(error)
     return _page(code=request.form.get("code", ""), problem="leave_failed"), 503, {"Retry-After": "5"}
 
 

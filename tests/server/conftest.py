@@ -35,6 +35,11 @@ def app(sample_study: Study, store: SqliteStore) -> Flask:
     return create_app(sample_study, store, SECRETS, Settings())
 
 
+def headers_of(kind: str | None) -> dict[str, str]:
+    """Return what a start of this kind must show: a simulated one, the researcher's token."""
+    return {"Authorization": f"Bearer {SECRETS.researcher_token}"} if kind == "simulated" else {}
+
+
 class Participant:
     """One browser's worth of requests."""
 
@@ -45,7 +50,7 @@ class Participant:
     def start(self, **body: Any) -> TestResponse:
         digest = self.http.get("/api/study").get_json()["consent_digest"]
         start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
-        response = self.http.post("/api/session", json=start | body)
+        response = self.http.post("/api/session", json=start | body, headers=headers_of(body.get("kind")))
         self.session = response.get_json()
         return response
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
 from batteries.items import Battery
 from experiment.records import Kind, Response, Source
@@ -82,12 +84,14 @@ class Person:
         self.start_id = start_id or str(uuid.uuid4())
         self.kind, self.identity = kind, identity
         self.sent: list[Response] = []
+        self.token = ""
         self.begin()
 
     def begin(self) -> StoredSession:
         """Begin, or begin again as the same person, with a new token."""
-        token = uuid.uuid4().hex
-        start = SessionStart(self.start_id, self.kind, Source.WEB, token, "consent", self.identity)
+        token, held = uuid.uuid4().hex, self.token or None
+        fields = (self.start_id, self.kind, Source.WEB, token, "consent", self.identity)
+        start = SessionStart(*fields, held_digest=held)
         self.stored, self.token = self.store.start_session(self.study, start), token
         return self.stored
 
@@ -226,6 +230,11 @@ def rows(store: Store, query: str, parameters: Sequence[Any] = ()) -> list[tuple
         return list(map(tuple, db.execute(query, parameters).fetchall()))
 
 
+def held_by(store: SqliteStore) -> dict[str, str]:
+    """Return all that each table holds, as text."""
+    return {table: repr(rows(store, f'SELECT * FROM "{table}"')) for table in TABLES}
+
+
 def by_hand(store: Store, *statements: str) -> None:
     """Change a store's tables behind its back, as somebody with a database tool could, foreign keys or not."""
     if isinstance(store, SqliteStore):
@@ -256,6 +265,12 @@ def responses_of(store: Store, session: str) -> list[tuple[int, str]]:
     """Return trial index and response id of a session's stored answers."""
     found = rows(store, "SELECT trial_index, response_id FROM responses WHERE session = ? ORDER BY 1", (session,))
     return [(int(index), str(response_id)) for index, response_id in found]
+
+
+def sign_in(http: FlaskClient, token: str = "researcher-token", **more: Any) -> TestResponse:
+    """Sign in as the researcher, as the form of the page does."""
+    reply: TestResponse = http.post("/researcher/sign-in", data={"token": token}, **more)
+    return reply
 
 
 def of(kind: type[Exception], outcomes: Iterable[Any]) -> int:

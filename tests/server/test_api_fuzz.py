@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from werkzeug.test import TestResponse, run_wsgi_app
 
+from batteries import reading
 from experiment.demographics import Question
 from experiment.loading import load_study
 from experiment.study import Study
@@ -31,7 +32,8 @@ from tests.server.stores import make_small, problems, recruiting, rows, saying
 
 SAMPLE = Path(__file__).parents[2] / "equipoise" / "studies" / "blackbox-predict"
 SECRETS = Secrets("a signing key for tests", "researcher-token")
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
+sentence_of = reading._sentence
 POSTS = ("/api/session", "/api/responses", "/api/visit", "/api/demographics", "/api/complete", "/api/withdraw")
 quick = settings(
     deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -85,6 +87,52 @@ def other(newcomer: Any) -> Any:
 def test_no_json_makes_the_server_fail(participant: Any, address: str, body: Any) -> None:
     reply = participant.http.post(address, data=json.dumps(body), content_type="application/json")
     assert_no_error_of_ours(reply)
+
+
+WORST = {
+    "unknown fields": json.dumps({f"x{number}": 1 for number in range(4_500)}),
+    "empty objects": "{" + ",".join(f'"x{number}":{{}}' for number in range(4_000)) + "}",
+    "answers of unknown fields": json.dumps(
+        {"session": "x", "responses": [{f"x{number}": 1} for number in range(3_500)]}, separators=(",", ":")
+    ),
+    "empty answers": json.dumps({"session": "x", "responses": [{}] * 16_000}, separators=(",", ":")),
+    "one long name": json.dumps({"x" * 64_000: 1}),
+    "names of NUL": json.dumps({"\0" * 9_000: "\0"}),
+    "one name again and again": "{" + ",".join(['"start_id":"x"'] * 4_000) + "}",
+    "nested lists": "[" * 64_000,
+    "nested lists in a field": '{"start_id": ' + "[" * 150 + "]" * 150 + "}",
+    "nested answers": '{"session": "x", "responses": ' + "[" * 64_000 + "}",
+    "a nested answer": '{"session": "x", "responses": [{"response": ' + "[" * 150 + "]" * 150 + "}]}",
+    "nested mappings": '{"start_id":' * 5_000,
+    "nested self-descriptions": '{"session": "x", "answers": ' + '{"a":' * 150 + "1" + "}" * 152,
+    "a number of 60,000 digits": '{"start_id": ' + "9" * 60_000 + "}",
+    "a number of 4,000 digits": '{"start_id": ' + "9" * 4_000 + "}",
+    "an index of 4,000 digits": '{"session": "x", "responses": [{"trial_index": ' + "9" * 4_000 + "}]}",
+    "a float beyond all floats": '{"session": "x", "responses": [{"rt_ms": 1e999, "trial_index": -1e999}]}',
+    "half a surrogate pair": '{"start_id": "\\ud800", "\\udfff": "x"}',
+    "a long text": json.dumps({"start_id": "x" * 64_000}),
+    "a list of texts": json.dumps({"start_id": ["x"] * 12_000}),
+    "bytes that are no UTF-8": b"\xff" * 64_000,
+    "only NUL": b"\0" * 64_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("address", [*POSTS, "/api/lab/session", "/withdraw"])
+@pytest.mark.parametrize("worst", WORST)
+def test_no_body_of_64_kb_makes_the_server_fail_or_say_more_than_a_few_sentences(
+    participant: Any, monkeypatch: pytest.MonkeyPatch, address: str, worst: str
+) -> None:
+    described = []
+    monkeypatch.setattr(reading, "_sentence", lambda *mistake: described.append(1) or sentence_of(*mistake))
+    assert len(WORST[worst]) <= 64 * 1024
+    reply = participant.http.post(
+        address, data=WORST[worst], content_type="application/json",
+        headers={"Authorization": f"Bearer {SECRETS.researcher_token}"},
+    )  # fmt: skip
+    assert len(described) <= reading.MOST_SENTENCES
+    assert_no_error_of_ours(reply)
+    assert reply.status_code == (415 if address == "/withdraw" else 422), reply.text  # which takes forms only
+    assert len(reply.get_data()) < 1_000
 
 
 @given(address=st.sampled_from(POSTS), body=st.binary(max_size=200), content_type=st.text(max_size=30))
@@ -192,6 +240,8 @@ paths = st.sampled_from(
      "/researcher/enter/x", "/researcher/style.css", "/healthz",
      "/readyz", "/metrics"]
 )  # fmt: skip
+PAGES = frozenset({"/withdraw", "/researcher/"})
+"""For people who open them in a browser: what they refuse is said on the page."""
 HEADERS = (
     "HTTP_HOST", "HTTP_COOKIE", "HTTP_AUTHORIZATION", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_RANGE",
     "HTTP_X_FORWARDED_HOST", "HTTP_ACCEPT", "HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_IF_RANGE",
@@ -244,7 +294,7 @@ def test_no_address_query_cookie_or_header_makes_the_server_fail(
     code = int(status.split()[0])
     assert code < 500, text
     assert "Content-Security-Policy" in sent
-    if code >= 400 and method != "HEAD":
+    if code >= 400 and method != "HEAD" and path not in PAGES:
         assert set(json.loads(text)) == {"error"}
     assert not any(re.search(r"[\r\n\0]", value) for value in sent.values())
     assert rows(store, "SELECT session FROM sessions") == []
@@ -350,7 +400,7 @@ class ManyPeople(RuleBasedStateMachine):
 
     def open_browser(self, panel_id: str) -> None:
         browser = Browser(self.app.test_client(), panel_id)
-        entered = browser.http.get(f"/?PROLIFIC_PID={quote(panel_id)}&STUDY_ID=s")
+        entered = browser.http.get(f"/?PROLIFIC_PID={quote(panel_id)}&STUDY_ID=s&SESSION_ID={quote(panel_id)}")
         assert entered.status_code == 303
         self.browsers.append(browser)
 
@@ -609,7 +659,7 @@ def panel_study() -> Study:
         texts=dict(small.texts) | {"about-you.yaml": "questions: ..."},
         demographics=(Question(name="age", ask="How old are you?", answer="number", low=18),),
     )
-    return recruiting(asking, entry="panel")
+    return recruiting(asking, entry="panel", panel_id_pattern=".+")
 
 
 def test_whatever_several_people_do_everybodys_answers_are_their_own(panel_study: Study, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,11 +16,10 @@ from experiment.records import Kind
 from experiment.study import Study
 from server.app import create_app
 from server.attention import has_passed_checks
-from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
 from server.store.values import SessionPlan, StoredTrial
-from tests.server.conftest import Participant
+from tests.server.conftest import SECRETS, Participant
 from tests.server.stores import recruiting, rows
 
 RIGHT, WRONG = "right", "wrong"
@@ -111,14 +111,14 @@ def person_of(sample_study: Study, store: SqliteStore) -> PersonOf:
 
     def make(*checks: str, max_failed: int | None = 0, kind: str = "human", **recruitment: Any) -> Participant:
         study = recruiting(with_checks(sample_study, len(checks), max_failed), **recruitment)
-        app: Flask = create_app(study, store, Secrets("a key", "a token"), Settings())
+        app: Flask = create_app(study, store, SECRETS, Settings())
         person = Participant(app)
         assert person.start(kind=kind).status_code == 201
         asked = iter(checks)
         item = study.battery.by_id["attention-1"] if checks else None
         for trial in person.session["trials"]:
             changes = {}
-            if trial["phase"] == "attention_check" and item is not None:
+            if item is not None and trial["content"] == item.content:
                 changes = {"response": item.key if next(asked) == RIGHT else wrong_answer(item)}
             assert person.answer(trial["trial_index"], **changes).status_code == 201
         return person
@@ -165,6 +165,39 @@ def test_completing_again_changes_nothing_for_who_failed(person_of: PersonOf, st
     assert person.http.get("/api/session").get_json()["completion_code"] == first["completion_code"]
 
 
+def test_a_check_that_is_answered_during_the_completion_is_judged_too(
+    sample_study: Study, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A participant may send the last answers and the completion at the same time."""
+    study = with_checks(sample_study, 1, 0)
+    item = study.battery.by_id["attention-1"]
+    person = Participant(create_app(study, store, SECRETS, Settings()))
+    person.start()
+    contents = [trial["content"] for trial in person.session["trials"]]
+    check = contents.index(item.content)
+    for index in range(check):
+        assert person.answer(index).status_code == 201
+    left = [partial(person.answer, check, response=wrong_answer(item))]
+    left += [partial(person.answer, index) for index in range(check + 1, len(contents))]
+
+    def send_what_is_left() -> None:
+        while left:
+            assert left.pop(0)().status_code == 201
+
+    answers = store.answers
+
+    def answers_of_a_moment_ago(session: str) -> dict[int, Any]:
+        found = answers(session)
+        send_what_is_left()
+        return found
+
+    monkeypatch.setattr(store, "answers", answers_of_a_moment_ago)
+    person.complete()
+    send_what_is_left()
+    assert person.complete().status_code == 200
+    assert place_of(store, person) == ("completed", "released", "attention check")
+
+
 def test_a_study_without_a_rule_replaces_nobody(person_of: PersonOf, store: SqliteStore) -> None:
     person = person_of(WRONG, WRONG, max_failed=None)
     person.complete()
@@ -196,7 +229,7 @@ def test_a_session_is_judged_by_the_rule_that_stood_when_it_began(
     person = person_of(WRONG, max_failed=1)
     stricter = with_checks(sample_study, 1, 0)
     stricter = dataclasses.replace(stricter, definition=stricter.definition.model_copy(update={"version": "1.1"}))
-    later = create_app(stricter, store, Secrets("a key", "a token"), Settings()).test_client()
+    later = create_app(stricter, store, SECRETS, Settings()).test_client()
     cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
     assert cookie is not None
     later.set_cookie(cookie.key, cookie.value)

@@ -36,7 +36,7 @@ from tests.server.stores import (
     version_of,
 )
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
 QUESTIONS = (
     Question(name="age", ask="How old are you?", answer="number", low=18, high=120),
     Question(name="gender", ask="What is your gender?", answer="choice", options=("woman", "man", "another")),
@@ -213,7 +213,7 @@ def test_nobody_answers_for_another(person: Participant, any_store: Store) -> No
 )
 def test_a_body_of_another_form_is_refused(person: Participant, any_store: Store, body: dict[str, Any]) -> None:
     assert person.http.post("/api/demographics", json=body).status_code == 422
-    assert person.http.post("/api/demographics", data=body).status_code == 422
+    assert person.http.post("/api/demographics", data=body).status_code == 415
     assert kept(any_store, person) is None
 
 

@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,10 @@ from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store, StoreUnavailable
 from server.store.tables import TABLES
-from tests.server.stores import rows
+from tests.server.stores import rows, sign_in
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
 SESSION_COOKIE = "equipoise_session_blackbox-predict"
-RESEARCHER_COOKIE = "equipoise_researcher_blackbox-predict"
 SIGNING_KEY, TOKEN = "a signing key for tests", "researcher-token"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "INVENTED")
 
@@ -45,7 +43,7 @@ class Route:
     address: str
     """An example of the rule."""
     needs: str = ""
-    """A session, a plugin, or the researcher's cookie, link or token; empty where everybody may look."""
+    """A session, a plugin, or the researcher's token; empty where everybody may look."""
     uses_the_store: bool = True
 
     @property
@@ -65,9 +63,8 @@ ROUTES = [
     Route("POST", "/api/responses", "/api/responses", needs="session"),
     Route("POST", "/api/complete", "/api/complete", needs="session"),
     Route("POST", "/api/withdraw", "/api/withdraw", needs="session"),
-    Route("GET", "/researcher/enter/<token>", f"/researcher/enter/{TOKEN}", needs="link", uses_the_store=False),
-    Route("GET", "/researcher/", "/researcher/", needs="cookie"),
     Route("GET", "/researcher/style.css", "/researcher/style.css", uses_the_store=False),
+    Route("GET", "/researcher/sign-in.js", "/researcher/sign-in.js", uses_the_store=False),
     Route("GET", "/healthz", "/healthz", uses_the_store=False),
     Route("GET", "/readyz", "/readyz"),
     Route("GET", "/metrics", "/metrics", needs="token"),
@@ -75,7 +72,13 @@ ROUTES = [
     Route("GET", "/api/lab/session", "/api/lab/session?participant=P01", needs="token"),
     Route("GET", "/api/lab/place", "/api/lab/place?participant=P02", needs="token"),
 ]
-PAGES_WITH_A_FORM = [Route("GET", "/withdraw", "/withdraw"), Route("POST", "/withdraw", "/withdraw")]
+PAGES_WITH_A_FORM = [
+    Route("GET", "/withdraw", "/withdraw"),
+    Route("POST", "/withdraw", "/withdraw"),
+    Route("GET", "/researcher/", "/researcher/"),
+    Route("POST", "/researcher/sign-in", "/researcher/sign-in"),
+    Route("POST", "/researcher/sign-out", "/researcher/sign-out"),
+]
 """What a person without JavaScript sees; they have tests of their own."""
 ADDRESSES = sorted({route.address for route in ROUTES})
 LOOKS = [route.address for route in ROUTES if route.method == "GET"]
@@ -91,12 +94,8 @@ def app(sample_study: Study, store: SqliteStore) -> Flask:
 
 
 def everything(store: Store) -> dict[str, list[tuple[Any, ...]]]:
-    """Return all rows of all tables; when somebody was last seen is left out, as a look at one's session is noted."""
-    kept = {table: [f'"{column}"' for column in columns if column != "seen_at"] for table, columns in TABLES.items()}
-    return {
-        table: sorted(rows(store, f"SELECT {', '.join(columns)} FROM {table}"), key=repr)
-        for table, columns in kept.items()
-    }
+    """Return all rows of all tables."""
+    return {table: sorted(rows(store, f"SELECT * FROM {table}"), key=repr) for table in TABLES}
 
 
 @contextmanager
@@ -182,7 +181,6 @@ def test_every_route_of_the_application_is_in_the_table(app: Flask) -> None:
 
 def test_a_right_request_is_answered_and_carries_the_strict_headers(participant: Any) -> None:
     http = participant.http
-    http.get(f"/researcher/enter/{TOKEN}")
     for route in ROUTES:
         if route.address == "/api/complete":
             for trial in participant.session["trials"][1:]:  # the first is answered already
@@ -195,7 +193,6 @@ def test_a_right_request_is_answered_and_carries_the_strict_headers(participant:
         with reply as response:
             others = {
                 "POST /api/responses": 201,
-                "GET /researcher/enter/<token>": 302,
                 "GET /study/<digest>.js": 404,
                 "POST /api/lab/session": 201,
             }
@@ -244,7 +241,7 @@ def test_where_nothing_is_nothing_is_found(participant: Any, store: SqliteStore)
         "/nowhere", "/api", "/api/", "/api/session/", "/api/responses/1", "/static/", "/static/nothing.js", "/admin",
         "/static/../app.py", "/static/%2e%2e/app.py", "/static/..%5capp.py", "/static/%00", f"/static/{'a' * 5000}",
         "/static/%2e%2e/%2e%2e/%2e%2e/etc/passwd", "/static//etc/passwd%00", "/researcher/enter/",
-        "/researcher/nothing",
+        f"/researcher/enter/{TOKEN}", "/researcher/nothing",
         "/%ff", "/.git/config", "/data/equipoise.db", "/study.yaml", "/data/signing-key", "/static/../data/signing-key",
     ]  # fmt: skip
     with nothing_stored(store):
@@ -297,9 +294,9 @@ def forged_cookies(http: FlaskClient, study: Study, folder: Path) -> Iterator[tu
     elsewhere = create_app(study, store, Secrets(SIGNING_KEY, TOKEN), NO_LIMITS).test_client()
     elsewhere.post("/api/session", json=right_body(elsewhere, "/api/session"))
     yield "of a session that is in no store", value_of(elsewhere, SESSION_COOKIE)
+    sign_in(elsewhere, TOKEN)
+    yield "the researcher's", value_of(elsewhere, "equipoise_researcher_blackbox-predict", "/researcher/")
     store.close()
-    http.get(f"/researcher/enter/{TOKEN}")
-    yield "the researcher's", value_of(http, RESEARCHER_COOKIE, "/researcher/")
 
 
 def test_a_forged_session_is_refused_everywhere(
@@ -336,43 +333,6 @@ def test_a_session_is_remembered_for_its_days_and_no_longer(sample_study: Study,
         for route in NEED_A_SESSION:
             reply = http.get(route.address) if route.method == "GET" else http.post(route.address, json={})
             assert_refused(reply, 401, of=route.name)
-
-
-def test_the_researchers_cookie_and_no_other_opens_the_progress_page(
-    app: Flask, participant: Any, sample_study: Study, store: SqliteStore
-) -> None:
-    old, elsewhere = app.test_client(), create_app(sample_study, store, Secrets("key", TOKEN), NO_LIMITS).test_client()
-    with days_ago(0.6):
-        old.get(f"/researcher/enter/{TOKEN}")
-    elsewhere.get(f"/researcher/enter/{TOKEN}")
-    wrong = ["", "x", TOKEN, value_of(participant.http, SESSION_COOKIE)]
-    wrong += [value_of(http, RESEARCHER_COOKIE, "/researcher/") for http in (old, elsewhere)]
-    for cookie in wrong:
-        http = app.test_client()
-        http.set_cookie(RESEARCHER_COOKIE, cookie, path="/researcher/")
-        assert_refused(http.get("/researcher/"), 403, of=cookie)
-    assert_refused(app.test_client().get("/researcher/"), 403)
-    http.get(f"/researcher/enter/{TOKEN}")
-    assert http.get("/researcher/").status_code == 200
-
-
-def test_the_researchers_cookie_is_kept_from_scripts_and_from_other_sites(app: Flask) -> None:
-    cookie = app.test_client().get(f"/researcher/enter/{TOKEN}").headers["Set-Cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=Strict" in cookie
-    assert "Path=/researcher/" in cookie
-    assert TOKEN not in cookie
-
-
-def test_a_new_researchers_token_makes_the_old_ones_cookies_worthless(
-    app: Flask, sample_study: Study, store: SqliteStore
-) -> None:
-    http = app.test_client()
-    http.get(f"/researcher/enter/{TOKEN}")
-    renewed = create_app(sample_study, store, Secrets(SIGNING_KEY, "another token"), NO_LIMITS).test_client()
-    renewed.set_cookie(RESEARCHER_COOKIE, value_of(http, RESEARCHER_COOKIE, "/researcher/"), path="/researcher/")
-    assert_refused(renewed.get("/researcher/"), 403)
-    assert_refused(renewed.get(f"/researcher/enter/{TOKEN}"), 403)
 
 
 @pytest.mark.parametrize(
@@ -427,22 +387,6 @@ def test_a_body_over_the_limit_is_refused_by_every_address_that_takes_one(partic
                 refused = post(participant.http, address, big)
                 assert_refused(refused, 413, of=address)
                 assert "64 KB" in refused.get_json()["error"]
-
-
-def test_a_body_over_the_limit_is_refused_where_it_does_not_tell_its_length(
-    participant: Any, store: SqliteStore
-) -> None:
-    """As a body in chunks does not: the server under which we run then says `wsgi.input_terminated`."""
-    with nothing_stored(store):
-        for address in POSTS:
-            right = json.dumps(right_body(participant.http, address)).encode()
-            refused = participant.http.post(
-                address,
-                input_stream=BytesIO(right + b" " * 100_000),
-                content_type="application/json",
-                environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": ""},
-            )
-            assert_refused(refused, 411, 413, of=address)
 
 
 def test_the_limit_on_bodies_can_be_set(sample_study: Study, store: SqliteStore) -> None:
@@ -640,7 +584,6 @@ def test_while_the_store_is_away_all_that_needs_it_says_so_and_when_to_try_again
     participant: Any, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, route: Route
 ) -> None:
     http = participant.http
-    http.get(f"/researcher/enter/{TOKEN}")
     body = right_body(http, route.address)
 
     def away(*_args: object, **_kwargs: object) -> None:

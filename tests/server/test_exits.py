@@ -23,7 +23,7 @@ from server.store import SqliteStore, Store
 from tests.server.conftest import SECRETS, Participant
 from tests.server.stores import Clock, another, by_hand, practising, problems, recruiting, saying
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
 PANEL = "https://app.prolific.com/submissions/complete"
 DONE = Exit(code="DONE-1234", link=f"{PANEL}?cc={{code}}")
 FAILED = Exit(code="FAILED-99", link=f"{PANEL}?cc={{code}}")
@@ -56,10 +56,15 @@ def app_of(checked_study: Study, store: SqliteStore) -> AppOf:
     """Serve the study with exits, and other fields of its definition as a test has them."""
 
     def make(
-        entry: str = "open", study: Study | None = None, completion_code: str | None = None, **exits: Any
+        entry: str = "open",
+        panel_parameter: str = "PROLIFIC_PID",
+        study: Study | None = None,
+        completion_code: str | None = None,
+        **exits: Any,
     ) -> Flask:
         study = saying(study or checked_study, completion_code=completion_code)
-        return create_app(recruiting(study, entry=entry, exits=Exits(**exits)), store, SECRETS, NO_LIMITS)
+        recruited = recruiting(study, entry=entry, panel_parameter=panel_parameter, exits=Exits(**exits))
+        return create_app(recruited, store, SECRETS, NO_LIMITS)
 
     return make
 
@@ -71,7 +76,7 @@ def taken(app: Flask, check: int = RIGHT, panel_id: str | None = None, kind: str
         assert person.http.get(f"/?PROLIFIC_PID={quote(panel_id, safe='')}").status_code == 303
     assert person.start(kind=kind).status_code == 201
     for trial in person.session["trials"]:
-        changes = {"response": check} if trial["phase"] == "attention_check" else {}
+        changes = {"response": check} if trial["task"] == "multiple_choice" else {}
         assert person.answer(trial["trial_index"], **changes).status_code == 201
     return person
 
@@ -298,8 +303,9 @@ def test_the_id_goes_back_with_who_does_not_agree(app_of: AppOf, store: Store) -
 
 def test_nobody_gets_anothers_id(app_of: AppOf) -> None:
     app = app_of("panel", completed=Exit(link=f"{PANEL}?pid={{id}}"))
-    urls = [completed(taken(app, panel_id=panel_id))["exit"]["url"] for panel_id in ("anna", "bert")]
-    assert urls == [f"{PANEL}?pid=anna", f"{PANEL}?pid=bert"]
+    ids = (PANEL_ID, PANEL_ID[::-1])
+    urls = [completed(taken(app, panel_id=panel_id))["exit"]["url"] for panel_id in ids]
+    assert urls == [f"{PANEL}?pid={panel_id}" for panel_id in ids]
 
 
 def test_the_id_goes_back_though_the_address_was_opened_days_ago(
@@ -318,9 +324,9 @@ awkward = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_siz
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_id_and_code_consist_of_the_link_leads_back_with_them(app_of: AppOf, panel_id: str, code: str) -> None:
     http = app_of(
-        "panel", no_consent=Exit(code=code, link="https://panel.example/a/{id}/b?cc={code}&pid={id}")
+        "panel", "pid", no_consent=Exit(code=code, link="https://panel.example/a/{id}/b?cc={code}&pid={id}")
     ).test_client()
-    http.get("/", query_string={"PROLIFIC_PID": panel_id})
+    http.get("/", query_string={"pid": panel_id})
     url = http.get("/api/study").get_json()["exits"]["no_consent"]["url"]
     parts = urlsplit(url)
     assert (parts.scheme, parts.netloc, parts.fragment) == ("https", "panel.example", "")

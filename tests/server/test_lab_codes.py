@@ -24,7 +24,7 @@ def codes(lab: Laboratory) -> list[str]:
 
 def taken_in(lab: Laboratory) -> list[TakenSession]:
     with lab.store.snapshot() as db:
-        return taken_sessions(db, lab.study.digest)
+        return taken_sessions(db, lab.study)
 
 
 def test_one_pseudonym_is_not_two_peoples(lab: Laboratory) -> None:
@@ -39,10 +39,10 @@ def test_one_pseudonym_is_not_two_peoples(lab: Laboratory) -> None:
 def test_sessions_whose_codes_were_deleted_are_counted_as_they_can_no_longer_be_handed_on(lab: Laboratory) -> None:
     lab.adopt("P01")
     with lab.store.snapshot() as db:
-        assert n_without_code(db, lab.study.digest) == 0
+        assert n_without_code(db, lab.study) == 0
     lab.store.delete_identities(lab.study)
     with lab.store.snapshot() as db:
-        assert n_without_code(db, lab.study.digest) == 1
+        assert n_without_code(db, lab.study) == 1
     assert taken_in(lab) == []
 
 

@@ -8,30 +8,80 @@ from typing import Any
 
 import pytest
 
+from batteries.canonical import digest
 from batteries.store_format import KNOWN_MIGRATIONS
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind, Source
 from experiment.study import Study
 from server.store import Identity, SessionStart
 from server.store.beginning import beginning
-from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, TIMING_COLUMNS, link
+from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, TIMING_COLUMNS, link, link_answer
 from server.store.contract import Store
 from server.store.database import Database
 from server.store.opened import open_store
 from server.store.view import TRIALS
 from tests.postgres import PostgresCluster
-from tests.server.stores import Person, problems, verified
+from tests.server.stores import Person, make_small, problems, rows, saying, verified
 
 LATER = (*TIMING_COLUMNS, *RESPONSE_COLUMNS[N_FIRST_COLUMNS:])
 COLUMNS = tuple(column for column in RESPONSE_COLUMNS if column not in LATER)
 VISITS = KNOWN_MIGRATIONS[2]
 OCCASIONS = KNOWN_MIGRATIONS[4]
-VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", TRIALS)
+TOTALS = KNOWN_MIGRATIONS[6]
+VIEW_OF_M006 = re.sub(r",\s*sessions\.(revision|excluded_at|excluded_reason) AS \w+", "", TRIALS)
+VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", VIEW_OF_M006)
+FIXED_IN_M006 = f"{FIRST_FIXED}, occasion, adopted_at"
+
+
+def take_back_to_m006(db: Database, migrations: str) -> None:
+    """Make a store of today one of `m006`."""
+    for (session,) in db.execute("SELECT session FROM sessions").fetchall():
+        checksum = beginning(db, session, FIXED_IN_M006)
+        query = f"SELECT {', '.join(RESPONSE_COLUMNS)} FROM responses WHERE session = ? ORDER BY trial_index"
+        for row in db.execute(query, (session,)).fetchall():
+            checksum = link_answer(checksum, row)
+            db.execute(
+                "UPDATE responses SET checksum = ? WHERE session = ? AND trial_index = ?", (checksum, session, row[1])
+            )
+        db.execute("UPDATE sessions SET checksum = ? WHERE session = ?", (checksum, session))
+    db.execute("DROP VIEW trials")  # while it is there, SQLite drops no column
+    for column in ("revision", "excluded_at", "excluded_reason"):
+        db.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
+    db.execute("ALTER TABLE identities DROP COLUMN signed_at")
+    db.execute("ALTER TABLE studies DROP COLUMN content_digest")
+    db.execute("DROP TABLE revisions")
+    index = "idx_sessions_completion_code" if migrations == "_sqlite_migrations" else "sessions_completion_code"
+    db.execute("DROP TABLE answer_totals")
+    db.execute(f"DROP INDEX {index}")
+    db.execute("ALTER TABLE identities DROP COLUMN checksum")
+    db.execute(f"DELETE FROM {migrations} WHERE name >= '{TOTALS}'")
+    if migrations == "_migrations":  # PostgreSQL's notes only the newest
+        db.execute(f"INSERT INTO {migrations} (name, applied_at) VALUES ('{KNOWN_MIGRATIONS[5]}', '')")
+    db.execute(f"CREATE VIEW trials AS {VIEW_OF_M006}")
+
+
+def put_under_the_digest_of_m006(db: Database, study: Study) -> str:
+    """Rename a study to the digest that it had when its analysis plan was part of it; return that."""
+    definition = study.definition.model_dump(mode="json", exclude_defaults=True, exclude={"recruitment"})
+    old = digest({"definition": definition, "battery": study.battery.digest, "texts": dict(study.texts)})
+    columns = "study, version, battery_digest, definition, texts, registered_at, content_digest"
+    db.execute(f"INSERT INTO studies (study_digest, {columns}) SELECT '{old}', {columns} FROM studies")
+    for table in ("sessions", "places", "logs", "events", "answer_totals"):
+        db.execute(f"UPDATE {table} SET study_digest = '{old}'")
+    db.execute("DELETE FROM studies WHERE study_digest = ?", (study.digest,))
+    checksum = ""
+    events = db.execute("SELECT event_index, at, event, session, details FROM events ORDER BY event_index").fetchall()
+    for event in events:
+        checksum = link(checksum, [old, *event])
+        db.execute("UPDATE events SET checksum = ? WHERE event_index = ?", (checksum, event[0]))
+    db.execute("UPDATE logs SET checksum = ?", (checksum,))
+    return old
 
 
 def take_back_to_m004(db: Database, migrations: str) -> None:
     """Make a store of today one of `m004`."""
-    db.execute("DROP VIEW trials")  # while it is there, SQLite drops no column
+    take_back_to_m006(db, migrations)
+    db.execute("DROP VIEW trials")
     for column in ("occasion", "adopted_at"):
         db.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
     is_sqlite = migrations == "_sqlite_migrations"
@@ -117,26 +167,112 @@ def test_a_store_without_columns_of_timing_is_whole_and_goes_on(
         assert [problem for problem in verified(store).problems if done.session in problem]
 
 
+def test_a_study_that_was_registered_with_its_plan_goes_on_in_its_groups(
+    reopen: Callable[[], Store], sample_study: Study
+) -> None:
+    study = make_small(sample_study)
+    assert study.definition.analysis.exclusions, "a study whose plan was part of its digest"
+    with closing(reopen()) as store:
+        store.register_study(study)
+        people = [Person(store, study, identity=Identity("panel", f"p{n}")).complete() for n in range(4)]
+        under_way = Person(store, study, identity=Identity("panel", "under way"))
+        under_way.answer(1)
+        with store.filling() as db:
+            old = put_under_the_digest_of_m006(db, study)
+            take_back_to_m006(db, "_migrations" if "Postgres" in type(store).__name__ else "_sqlite_migrations")
+    assert old != study.digest
+    plan = study.definition.analysis.model_copy(update={"by": ()})
+    with closing(reopen()) as store:
+        for served in (study, saying(study, analysis=plan)):
+            store.register_study(served)
+        assert rows(store, "SELECT study_digest FROM studies") == [(old,)]
+        assert problems(store) == []
+        under_way.store = store
+        under_way.complete()
+        newcomer = Person(store, study).complete()
+        taken = [one.n_completed for one in store.progress(study) if one.kind is Kind.HUMAN]
+        assert sorted(taken) == [2, 2, 2]
+        assert [one.group for one in (*people, under_way, newcomer)] == [1, 2, 3, 1, 2, 3]
+        assert {row["study_revision"] for row in store.sessions(study)} == {1}
+        revised = saying(study, title="Another title")
+        assert store.revise_study(revised, "typo").revision == 2
+        assert Person(store, revised).stored.plan.definition.title == "Another title"
+        assert problems(store) == []
+
+
+def test_a_study_that_was_registered_under_two_plans_goes_on_under_the_one_that_people_began(
+    reopen: Callable[[], Store], sample_study: Study
+) -> None:
+    study = make_small(sample_study)
+    other = saying(study, analysis=study.definition.analysis.model_copy(update={"by": ()}))
+    with closing(reopen()) as store:
+        store.register_study(study)
+        begun = Person(store, study).complete()
+        with store.filling() as db:
+            old = put_under_the_digest_of_m006(db, study)
+            later = digest("the same content under another plan, which was looked at and given up")
+            db.execute(
+                "INSERT INTO studies (study_digest, study, version, battery_digest, definition, texts, registered_at) "
+                "SELECT ?, study, version, battery_digest, ?, texts, '9999' FROM studies",
+                (later, other.definition.model_dump_json()),
+            )
+            take_back_to_m006(db, "_migrations" if "Postgres" in type(store).__name__ else "_sqlite_migrations")
+    with closing(reopen()) as store:
+        assert rows(store, "SELECT DISTINCT content_digest FROM studies") == [(study.digest,)]
+        store.register_study(study)
+        newcomer = Person(store, study)
+        assert newcomer.stored.session.study_digest == old
+        assert newcomer.group != begun.group
+        assert len(rows(store, "SELECT study_digest FROM studies")) == 2
+
+
 def test_a_store_without_occasions_is_whole_and_goes_on(reopen: Callable[[], Store], small_study: Study) -> None:
     with closing(reopen()) as store:
         store.register_study(small_study)
         store.add_runs(small_study, [run_baseline(small_study, "baseline/tracer")])
         done, under_way = Person(store, small_study).complete(), Person(store, small_study)
-        anna = Person(store, small_study, identity=Identity("panel", "anna")).complete()
+        anna = Person(store, small_study, identity=Identity("panel", "anna", {"STUDY_ID": "s"})).complete()
+        Person(store, small_study).complete().withdraw()
         under_way.answer(1)
         before = verified(store)
         with store.filling() as db:
             take_back_to_m004(db, "_migrations" if "Postgres" in type(store).__name__ else "_sqlite_migrations")
     with closing(reopen()) as store:
-        assert verified(store) == before
+        found = verified(store)
+        assert (found.problems, found.n_responses) == ([], before.n_responses)
         listed = {row["session"]: row for row in store.sessions(small_study)}
         assert {row["occasion"] for row in listed.values()} == {None}
         under_way.store = store
         under_way.complete()
-        assert Person(store, small_study, identity=Identity("panel", "anna")).session == anna.session
+        assert [found.session for found in store.sessions_of(small_study, "panel", "anna")] == [anna.session]
         start = SessionStart("start", Kind.HUMAN, Source.LAB, "token", "c", Identity("lab", "P01"), occasion=2)
         assert store.start_session(small_study, start).is_new
         assert problems(store) == []
         with store.filling() as db:
             db.execute("UPDATE sessions SET occasion = 1 WHERE session = ?", (done.session,))
         assert [problem for problem in problems(store) if done.session in problem]
+
+
+def test_a_store_without_totals_gets_them_and_checksums_of_its_panel_ids(
+    reopen: Callable[[], Store], small_study: Study
+) -> None:
+    with closing(reopen()) as store:
+        store.register_study(small_study)
+        store.add_runs(small_study, [run_baseline(small_study, "baseline/tracer")])
+        Person(store, small_study, identity=Identity("panel", "anna", {"STUDY_ID": "s"})).complete()
+        under_way = Person(store, small_study)
+        under_way.answer(2)
+        with store.filling() as db:
+            take_back_to_m004(db, "_migrations" if "Postgres" in type(store).__name__ else "_sqlite_migrations")
+    with closing(reopen()) as store:
+        assert problems(store) == []
+        under_way.store = store
+        under_way.complete()
+    with closing(reopen()) as store:
+        assert problems(store) == []
+        with store.filling() as db:
+            db.execute("DELETE FROM responses WHERE session = ?", (under_way.session,))
+            db.execute("UPDATE identities SET external_id = 'bert'")
+        found = "".join(problems(store))
+        assert "9 answers are there of 12 that were stored" in found
+        assert "the panel id, or what came with it, is not as it was stored" in found

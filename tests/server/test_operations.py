@@ -16,10 +16,9 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import httpx
 import pytest
@@ -31,10 +30,11 @@ from experiment.loading import load_study
 from experiment.study import Study
 from server.app import create_app
 from server.secret_files import Secrets, read_secrets
-from server.serving import free_port
 from server.settings import Settings
-from server.store import SqliteStore, Store, StoreUnavailable
-from tests.server.stores import at_once, problems
+from server.store import SqliteStore, StoreUnavailable
+from tests.server.served import Server, Taker, assert_sound, locked, parsed, posix, stored_ids
+from tests.server.stores import at_once, sign_in
+from tests.server.visitors import pid
 
 TOKEN = "researcher-token"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
@@ -120,11 +120,6 @@ def figures(http: Any) -> dict[str, float]:
     return parsed(reply.text)
 
 
-def parsed(text: str) -> dict[str, float]:
-    lines = [line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
-    return {name: float(value) for name, value in lines}
-
-
 def test_the_figures_count_requests_answers_and_sessions(app: Flask, participant: Any) -> None:
     http = app.test_client()
     before = figures(http)
@@ -171,10 +166,29 @@ def test_what_the_store_could_not_serve_is_counted(
     assert figures(http)["equipoise_store_unavailable_total"] == before + 1
 
 
+def test_what_a_page_could_not_do_without_the_store_is_counted_and_logged_as_an_error(
+    app: Flask, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    http = app.test_client()
+    before = figures(http)["equipoise_store_unavailable_total"]
+
+    def away(*_args: object, **_details: object) -> None:
+        raise StoreUnavailable("no disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "sessions_with_code", away)
+        patch.setattr(store, "note", away)
+        assert http.post("/withdraw", data={"code": "ABCDEF0123"}).status_code == 503
+        assert sign_in(http).status_code == 503
+    assert figures(http)["equipoise_store_unavailable_total"] == before + 2
+    errors = [(record.message, vars(record)["reason"]) for record in caplog.records if record.levelname == "ERROR"]
+    assert errors == [("the store cannot be used", "no disk")] * 2
+
+
 def test_the_figures_name_nobody_and_no_address_of_the_web(app: Flask, participant: Any, store: SqliteStore) -> None:
     http = app.test_client()
     http.get("/a-very-particular-address")
-    http.get("/researcher/enter/a-guess")
+    sign_in(http, "a-guess")
     text = http.get("/metrics", headers=AUTHORIZED).text
     names = {row["session"] for row in store.trials()} | {row["participant"] for row in store.trials()}
     for personal in (*names, "a-very-particular-address", "a-guess", TOKEN, "127.0.0.1"):
@@ -247,133 +261,11 @@ def test_secrets_are_not_in_sight_where_they_are_printed_by_mistake() -> None:
 # Real servers
 
 
-posix = pytest.mark.skipif(os.name != "posix", reason="these tests send signals, which Windows does not have")
-
-
-class Server:
-    """A server as `equipoise serve` starts it, in processes of its own."""
-
-    def __init__(self, folder: Path, *arguments: str, port: int = 0, **environment: str) -> None:
-        self.folder = folder
-        self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.arguments = arguments
-        self.environment = environment
-        self.log_path = folder.parent / f"log-{self.port}"
-
-    def __enter__(self) -> Self:
-        self.launch()
-        self.wait_until_ready()
-        return self
-
-    def launch(self) -> None:
-        with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "equipoise", "serve", str(self.folder), "--port", str(self.port),
-                 "--quiet", *self.arguments],
-                env=os.environ | {"EQUIPOISE_REQUESTS_PER_SECOND": "100000"} | self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                start_new_session=True,
-            )  # fmt: skip
-
-    def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            assert self.process.poll() is None, self.log
-            with suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
-                    return
-            time.sleep(0.05)
-        raise AssertionError("the server did not start")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def stop(self, within_s: float) -> None:
-        """Tell the server to stop, and hold it to do so in good order and time."""
-        self.process.terminate()
-        self.ended(within_s)
-
-    def ended(self, within_s: float) -> None:
-        began = time.monotonic()
-        try:
-            code = self.process.wait(within_s)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"the server was still there after {within_s} s") from None
-        assert code == 0, self.log
-        assert time.monotonic() - began < within_s
-
-    @property
-    def log(self) -> str:
-        return self.log_path.read_text(encoding="utf-8")
-
-    def workers(self) -> list[int]:
-        """Return the process ids of the server's workers."""
-        listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-        pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
-        return [pid for pid, parent in pairs if parent == self.process.pid]
-
-    def secret(self, name: str) -> str:
-        return (self.folder / "data" / name).read_text(encoding="ascii")
-
-    def figures(self) -> dict[str, float]:
-        token = self.secret("researcher-token")
-        reply = httpx.get(f"{self.url}/metrics", headers={"Authorization": f"Bearer {token}"})
-        return parsed(reply.raise_for_status().text)
-
-
-class Taker:
-    """Somebody who takes a study at a real server."""
-
-    clients: ClassVar[list[httpx.Client]] = []
-    """All that were opened, to be closed at a test's end."""
-
-    def __init__(self, url: str, address: str = "/", **client: Any) -> None:
-        self.http = httpx.Client(base_url=url, timeout=60, **client)
-        self.clients.append(self.http)
-        self.http.get(address)
-        digest = self.http.get("/api/study").json()["consent_digest"]
-        start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
-        self.session = self.http.post("/api/session", json=start).raise_for_status().json()
-        self.acknowledged: list[str] = []
-
-    def body(self, trial_index: int) -> dict[str, Any]:
-        task = self.session["trials"][trial_index]["task"]
-        answer = {"response_id": str(uuid.uuid4()), "trial_index": trial_index, "rt_ms": 4321.5}
-        answer["response"] = "absorbed" if task == "blackbox_predict" else 2
-        return {"session": self.session["session"], "responses": [answer]}
-
-    def answer(self, trial_index: int) -> httpx.Response:
-        body = self.body(trial_index)
-        reply = self.http.post("/api/responses", json=body)
-        if reply.status_code == 201:
-            self.acknowledged.append(body["responses"][0]["response_id"])
-        return reply
-
-
 @pytest.fixture(autouse=True)
 def _close_clients() -> Iterator[None]:
     yield
     while Taker.clients:
         Taker.clients.pop().close()
-
-
-def stored_ids(folder: Path) -> set[str]:
-    with closing(sqlite3.connect(folder / "data" / "equipoise.db")) as db:
-        return {response_id for (response_id,) in db.execute("SELECT response_id FROM responses")}
-
-
-def assert_sound(folder: Path) -> None:
-    """Hold the store that a server leaves behind to its own checksums."""
-    store: Store = SqliteStore(folder / "data" / "equipoise.db")
-    assert problems(store) == []
-    store.close()
 
 
 @pytest.fixture(scope="module")
@@ -391,16 +283,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def test_the_log_is_a_json_object_a_line_and_tells_of_nobody(server: Server) -> None:
     browser = "Mozilla/5.0 (a very particular browser)"
-    address = "/?PROLIFIC_PID=5f3a9c0d12ab34cd&SESSION_ID=66aa77bb88cc99dd"
+    address = "/?PROLIFIC_PID=5f3a9c0d12ab34cd56ef7890&SESSION_ID=66aa77bb88cc99dd"
     taker = Taker(server.url, address, headers={"User-Agent": browser})
     for trial in taker.session["trials"]:
         taker.answer(trial["trial_index"])
     code = taker.http.post("/api/complete", json={}).json()["completion_code"]
     taker.http.get("/nowhere?email=me@example.org", headers={"X-Forwarded-For": "203.0.113.9"})
-    httpx.get(f"{server.url}/researcher/enter/a-guess")
     token = server.secret("researcher-token")
-    httpx.get(f"{server.url}/researcher/enter/{token}")
-    again = Taker(server.url, "/?PROLIFIC_PID=another-person")
+    for given in ("a-guess", token):
+        httpx.post(f"{server.url}/researcher/sign-in", data={"token": given})
+    again = Taker(server.url, f"/?PROLIFIC_PID={pid('another')}")
     again.http.post("/api/withdraw", json={})
 
     lines = server.log.splitlines()
@@ -412,7 +304,8 @@ def test_the_log_is_a_json_object_a_line_and_tells_of_nobody(server: Server) -> 
     cookies = [cookie.value for cookie in taker.http.cookies.jar]
     assert cookies
     for personal in (
-        "5f3a9c0d12ab34cd", "66aa77bb88cc99dd", "another-person", "203.0.113.9", "127.0.0.1", "me@example.org", browser,
+        "5f3a9c0d12ab34cd56ef7890", "66aa77bb88cc99dd", pid("another"), "203.0.113.9", "127.0.0.1", "me@example.org",
+        browser,
         code, token, server.secret("signing-key"), "a-guess", "absorbed", "4321.5", *cookies,
         *taker.acknowledged,
     ):  # fmt: skip
@@ -441,7 +334,7 @@ logger.debug("nothing")
 
 
 def raw_request(address: str, head: str, body: bytes = b"") -> bytes:
-    return f"POST {address} HTTP/1.1\r\nHost: study\r\n{head}\r\n\r\n".encode() + body
+    return f"POST {address} HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n".encode() + body
 
 
 def read_reply(connection: socket.socket) -> tuple[int, dict[str, str]]:
@@ -462,7 +355,7 @@ def read_reply(connection: socket.socket) -> tuple[int, dict[str, str]]:
 @pytest.mark.parametrize("address", ["/api/complete", "/api/withdraw", "/api/responses", "/api/session"])
 def test_a_body_that_comes_late_costs_nobody_their_connection(server: Server, address: str) -> None:
     """A browser sends its next request on the same connection: it must not be lost with a connection that we close."""
-    taker = Taker(server.url, f"/?PROLIFIC_PID=late-{address[5:]}")
+    taker = Taker(server.url, f"/?PROLIFIC_PID={pid(address)}")
     cookie = "; ".join(f"{one.name}={one.value}" for one in taker.http.cookies.jar)
     head = f"Cookie: {cookie}\r\nContent-Type: application/json\r\nContent-Length: 2"
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
@@ -472,12 +365,12 @@ def test_a_body_that_comes_late_costs_nobody_their_connection(server: Server, ad
         status, headers = read_reply(connection)
         assert status in {200, 409, 422}
         assert headers.get("connection", "keep-alive") != "close"
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: study\r\n\r\n")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert read_reply(connection)[0] == 200
 
 
 def test_a_body_in_chunks_over_the_limit_is_refused(server: Server) -> None:
-    taker = Taker(server.url, "/?PROLIFIC_PID=chunks")
+    taker = Taker(server.url, f"/?PROLIFIC_PID={pid('chunks')}")
 
     def chunks() -> Iterator[bytes]:
         yield json.dumps(taker.body(0)).encode()
@@ -499,7 +392,7 @@ def test_a_body_in_chunks_over_the_limit_is_refused(server: Server) -> None:
 )  # fmt: skip
 def test_a_request_of_no_form_at_all_is_refused_and_the_server_goes_on(server: Server, request_line: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection, suppress(ConnectionError):
-        connection.sendall(request_line + b"\r\nHost: study\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        connection.sendall(request_line + b"\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
         received = connection.recv(65_536)
         assert not received.startswith(b"HTTP/1.1 5")
         assert b"evil.example" not in received.partition(b"\r\n\r\n")[0]
@@ -507,15 +400,6 @@ def test_a_request_of_no_form_at_all_is_refused_and_the_server_goes_on(server: S
 
 
 # Stopping
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a store's lock, so that whatever is to be written waits."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("BEGIN IMMEDIATE")
-        yield
-        db.execute("ROLLBACK")
 
 
 @posix
@@ -540,6 +424,18 @@ def test_what_is_under_way_when_the_server_is_told_to_stop_is_finished(study_fol
         assert replies == [201] * 8
         server.ended(within_s=10)
     assert {response_id for taker in takers for response_id in taker.acknowledged} == stored_ids(study_folder)
+    assert_sound(study_folder)
+
+
+@posix
+def test_wrong_tokens_that_were_not_noted_yet_are_noted_when_the_server_stops(study_folder: Path) -> None:
+    with Server(study_folder) as server:
+        for number in range(5):
+            assert httpx.post(f"{server.url}/researcher/sign-in", data={"token": f"g-{number}"}).status_code == 403
+        server.stop(within_s=10)
+    with closing(sqlite3.connect(study_folder / "data" / "equipoise.db")) as db:
+        noted = db.execute("SELECT details FROM events WHERE event = 'sign-in refused' ORDER BY event_index").fetchall()
+    assert [json.loads(details) for (details,) in noted] == [{"number": 1}, {"number": 4}]
     assert_sound(study_folder)
 
 
@@ -706,6 +602,25 @@ def test_more_processes_than_one_are_refused_for_a_file(study_folder: Path) -> N
     assert "--processes 2" in sentence
     assert "PostgreSQL" in sentence
     assert not (study_folder / "data").exists()
+
+
+@posix
+def test_a_stop_while_a_process_is_started_again_drops_connections_that_never_end(
+    study_folder: Path, postgres: Any
+) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(Server(study_folder, "--store", postgres.new_database(), "--processes", "2"))
+        for _ in range(20):  # some of them at each process
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+            connection.sendall(raw_request("/api/session", "Content-Type: application/json\r\nContent-Length: 500"))
+        time.sleep(0.5)
+        os.kill(server.workers()[0], signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while "a server process has ended" not in server.log:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        server.stop(within_s=9)
+        assert "a connection that did not end was dropped" in server.log
 
 
 @posix

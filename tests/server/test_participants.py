@@ -20,6 +20,8 @@ from server.app import create_app
 from server.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
+from tests.server.conftest import SECRETS, Participant
+from tests.server.stores import Clock, by_hand, rows
 
 
 def answered(store: SqliteStore) -> list[dict[str, Any]]:
@@ -184,7 +186,7 @@ def test_a_body_over_64_kb_is_refused(participant: Any, store: SqliteStore) -> N
 
 @pytest.mark.parametrize("address", ["/api/responses", "/api/complete", "/api/withdraw", "/api/session"])
 def test_only_json_is_taken_so_that_no_other_site_can_post_a_form(participant: Any, address: str) -> None:
-    assert participant.http.post(address, data={"a": "b"}).status_code == 422
+    assert participant.http.post(address, data={"a": "b"}).status_code == 415
 
 
 def test_an_answer_that_waited_in_the_browser_never_gets_into_another_session(
@@ -275,9 +277,60 @@ def test_two_studies_on_one_machine_do_not_share_a_cookie(
 
 def test_the_cookie_is_for_https_only_where_there_is_https(newcomer: Any) -> None:
     assert "Secure" not in newcomer.start().headers["Set-Cookie"]
-    newcomer.http.environ_base["HTTP_X_FORWARDED_PROTO"] = "https"
-    newcomer.http.delete_cookie("equipoise_session_blackbox-predict")
-    assert "Secure" in newcomer.start().headers["Set-Cookie"]
+    digest = newcomer.http.get("/api/study").get_json()["consent_digest"]
+    start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
+    begun = newcomer.http.post("/api/session", json=start, base_url="https://localhost")
+    assert "Secure" in begun.headers["Set-Cookie"]
+
+
+def test_a_start_that_is_sent_again_at_once_is_one_session(newcomer: Any, app: Flask, store: SqliteStore) -> None:
+    start_id = str(uuid.uuid4())
+    first = newcomer.start(start_id=start_id).get_json()
+    for _ in range(2):  # the reply was lost, and its cookie with it
+        again = Participant(app)
+        assert again.start(start_id=start_id).get_json()["session"] == first["session"]
+    assert again.answer(0).status_code == 201
+    assert len({row["session"] for row in store.trials()}) == 1
+
+
+@pytest.mark.parametrize("since", ["an answer", "eleven minutes", "words about the person"])
+def test_a_start_that_somebody_else_has_learnt_leads_to_no_session(
+    newcomer: Any, app: Flask, store: SqliteStore, clock: Clock, since: str
+) -> None:
+    start_id = str(uuid.uuid4())
+    newcomer.start(start_id=start_id)
+    if since == "an answer":
+        newcomer.answer(0)
+    elif since == "eleven minutes":
+        clock.advance(minutes=11)
+    else:
+        store.add_demographics(newcomer.session["session"], {"age": 30})
+    before = rows(store, "SELECT session, token_digest FROM sessions")
+    thief = Participant(app)
+    reply = thief.start(start_id=start_id)
+    assert reply.status_code == 409
+    assert reply.get_json()["error"] == "This start was used before. Please reload the page and begin again."
+    assert not reply.headers.getlist("Set-Cookie")
+    assert rows(store, "SELECT session, token_digest FROM sessions") == before
+    assert newcomer.http.get("/api/session").status_code == 200, "whoever began it goes on"
+    assert thief.start().status_code == 201
+
+
+def test_looking_at_a_session_takes_no_place_and_a_visit_does(
+    participant: Any, store: SqliteStore, sample_study: Study, clock: Clock
+) -> None:
+    """Any page can have a browser look; only ours can say that somebody is here again."""
+
+    clock.advance(minutes=sample_study.definition.recruitment.time_out_min + 1)
+    Participant(participant.http.application).start()  # a newcomer for whom places are looked through
+    (before, *others) = rows(store, "SELECT place, release_reason, seen_at FROM sessions ORDER BY started_at")
+    assert before[:2] == ("released", "time-out")
+    for _ in range(2):
+        assert participant.http.get("/api/session").status_code == 200
+    assert rows(store, "SELECT place, release_reason, seen_at FROM sessions ORDER BY started_at") == [before, *others]
+    assert participant.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).status_code == 200
+    ((now, *_), *_) = rows(store, "SELECT place FROM sessions ORDER BY started_at")
+    assert now == "reserved"
 
 
 def test_the_token_is_not_in_the_store(participant: Any, store: SqliteStore) -> None:
@@ -410,6 +463,41 @@ def test_nothing_that_is_served_depends_on_the_keys(
     one, other = everything_served("one", key=1), everything_served("other", key=2)
     assert len(one) > 30
     assert one == other
+
+
+def test_nothing_that_is_served_tells_which_question_is_an_attention_check(
+    sample_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sessions that differ in this alone are served alike, byte for byte."""
+
+    def everything_served(name: str, phase: str) -> list[bytes]:
+        store = SqliteStore(tmp_path / name / "equipoise.db")
+        person = Participant(create_app(sample_study, store, SECRETS, Settings()))
+        served = [person.start(start_id=str(uuid.UUID(int=9))).data]
+        cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
+        assert cookie is not None
+        by_hand(store, f"UPDATE planned_trials SET phase = '{phase}' WHERE phase = 'attention_check'")
+        store.close()
+        store = SqliteStore(tmp_path / name / "equipoise.db")  # so that the plan is read as it is now
+        http = create_app(sample_study, store, SECRETS, Settings()).test_client()
+        http.set_cookie(cookie.key, cookie.value)
+        served += [http.get("/api/session").data]
+        served += [http.post("/api/visit", json={"visit_id": str(uuid.UUID(int=10))}).data]
+        for trial in person.session["trials"]:
+            answer = "absorbed" if trial["task"] == "blackbox_predict" else 2
+            response = {"response_id": str(uuid.UUID(int=trial["trial_index"])), "trial_index": trial["trial_index"],
+                        "response": answer}  # fmt: skip
+            body = {"session": person.session["session"], "responses": [response]}
+            served.append(http.post("/api/responses", json=body).data)
+        served += [http.post("/api/complete", json={}).data, http.get("/api/session").data]
+        store.close()
+        return served
+
+    monkeypatch.setattr("server.store.sessions.secrets.token_hex", lambda _n: "0" * 16)
+    one, other = everything_served("one", "attention_check"), everything_served("other", "test")
+    assert len(one) > 20
+    assert one == other
+    assert b"attention" not in b"".join(one)
 
 
 def test_every_page_carries_strict_headers(participant: Any) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
 from analysis.data import read_trials
-from experiment.records import Kind
+from experiment.records import Kind, Response
 from experiment.study import Study
 from experiment.timeline import PracticeCriterion
 from server.app import create_app
@@ -34,7 +34,7 @@ N_IN_ROUND, ROUNDS = 2, 3
 FIRST_QUESTION = N_IN_ROUND * ROUNDS
 RIGHT, WRONG = "east-5", "absorbed"
 """To every practice trial."""
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
 
 
 @pytest.fixture(scope="module")
@@ -457,6 +457,71 @@ def test_a_question_and_another_round_at_once_leave_a_session_that_can_be_finish
         assert session["status"] == "active"
         assert session["next_trial_index"] >= FIRST_QUESTION or statuses[1] == 201
         assert problems(any_store) == []
+
+
+def commit_only(store: Store, person: Participant, *answers: dict[str, Any]) -> None:
+    """Store answers as a request does that has come no further yet."""
+    ((token_digest,),) = rows(store, "SELECT token_digest FROM sessions WHERE session = ?", (session_of(person),))
+    store.add_responses(session_of(person), token_digest, [Response.model_validate(answer) for answer in answers])
+
+
+@pytest.mark.parametrize("otherwise", ["continue", "end"])
+def test_a_question_sent_at_the_same_time_as_the_last_practice_answer_is_refused(
+    person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch, otherwise: str
+) -> None:
+    """The practice cannot be judged before its last answer is stored; a client waits for what it led to."""
+    person = person_of(otherwise)
+    assert send(person, *map(answer_to, range(FIRST_QUESTION - 1))).status_code == 201
+    last, stored_answers = [answer_to(FIRST_QUESTION - 1)], any_store.answers
+
+    def answers_of_a_moment_ago(session: str) -> dict[int, Any]:
+        found = stored_answers(session)
+        if last:
+            commit_only(any_store, person, last.pop())
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(any_store, "answers", answers_of_a_moment_ago)
+        assert send(person, answer_to(FIRST_QUESTION)).status_code == 409
+    assert answered(any_store, person) == list(range(FIRST_QUESTION))
+    statuses = {"continue": 201, "end": 409}
+    assert send(person, answer_to(FIRST_QUESTION)).status_code == statuses[otherwise]
+    assert problems(any_store) == []
+
+
+@pytest.mark.parametrize("how", ["retry", "visit", "start"])
+def test_a_failed_practice_ends_the_session_though_a_question_is_answered(
+    person_of: PersonOf, any_store: Store, how: str
+) -> None:
+    person = person_of("end")
+    sent = [answer_to(index) for index in range(FIRST_QUESTION + 1)]
+    commit_only(any_store, person, *sent)
+    if how == "retry":
+        assert send(person, sent[FIRST_QUESTION - 1]).status_code == 200
+    elif how == "visit":
+        assert person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).status_code == 200
+    else:
+        assert person.start().status_code == 200
+    assert looked_at(person)["status"] == "ended"
+    assert send(person, answer_to(FIRST_QUESTION + 1)).status_code == 409
+    assert person.complete().status_code == 409
+    assert problems(any_store) == []
+
+
+@pytest.mark.parametrize("passed_in", [1, 2, 3])
+@pytest.mark.parametrize("n_at_once", [1, 3, 100])
+def test_what_a_client_kept_offline_is_taken_in_its_order_in_one_request_or_several(
+    person_of: PersonOf, any_store: Store, passed_in: int, n_at_once: int
+) -> None:
+    person = person_of("end")
+    rounds = [WRONG, WRONG] * (passed_in - 1) + [RIGHT, RIGHT]
+    kept = [answer_to(index, response) for index, response in enumerate(rounds)]
+    kept += [answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)]
+    for status in (201, 200):  # the replies were lost, and all is sent again
+        for first in range(0, len(kept), n_at_once):
+            assert send(person, *kept[first : first + n_at_once]).status_code == status
+    assert person.complete().status_code == 200
+    assert problems(any_store) == []
 
 
 # The check of a store

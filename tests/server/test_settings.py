@@ -24,11 +24,20 @@ FIELDS: list[tuple[str, str, Any, list[str]]] = [
     ("port", "8123", 8123, ["0", "65536", "-1", "http", "8000.5", "1e3", "８０８０x"]),
     ("processes", "4", 4, ["0", "257", "-2", "two", "1.5"]),
     ("threads", "16", 16, ["0", "1025", "many"]),
+    ("connections", "4096", 4096, ["0", "1000001", "all"]),
     ("proxies", "2", 2, ["-1", "11", "one", "nan"]),
+    (
+        "hosts",
+        "Study.example.org, lab.example.org",
+        ("study.example.org", "lab.example.org"),
+        ["https://a.org", "a.org:80", "*"],
+    ),
     ("secrets", "/srv/secrets", Path("/srv/secrets"), []),
     ("session_days", "30", 30, ["0", "366", "a week"]),
     ("max_body_kb", "128", 128, ["0", "10241", "1 MB"]),
     ("starts_per_minute", "60", 60, ["0", "-5", "often", "inf"]),
+    ("places_per_address", "5", 5, ["0", "-1", "few"]),
+    ("prolific_keys", "/srv/prolific-keys.json", "/srv/prolific-keys.json", []),
     ("requests_per_second", "10", 10, ["0", "-5", "1.5"]),
     ("log_level", "WARNING", "WARNING", ["warning", "LOUD", "0", "INFO "]),
 ]
@@ -66,7 +75,7 @@ def _nothing_is_served_by_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: object, **_options: object) -> None:
         raise AssertionError("it was served")
 
-    monkeypatch.setattr("server.serving.Server", fail)
+    monkeypatch.setattr("server.serving._Supervisor", fail)
 
 
 def serve(study: Path, *options: str) -> Result:
@@ -236,6 +245,7 @@ def test_an_address_that_leads_to_no_database_is_one_sentence_without_the_passwo
     address: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr("server.serving._open_store_when_there", open_store)  # which would wait, and log the sentence
     monkeypatch.setenv("EQUIPOISE_STORE", address)
     for command in (["serve", str(study_folder), "--port", "65123"], ["store", "verify", str(study_folder)]):
         result = CliRunner().invoke(main, command)
@@ -298,6 +308,26 @@ def test_a_mistake_at_the_start_of_a_real_server_is_one_sentence_and_leaves_noth
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert "EQUIPOISE_PORT" in done.stderr
+    assert not (study_folder / "data").exists()
+
+
+@pytest.mark.parametrize("keys", [None, "nowhere.json"])
+def test_a_study_that_asks_for_prolifics_signature_is_not_served_without_keys(
+    study_folder: Path, tmp_path: Path, keys: str | None
+) -> None:
+    with (study_folder / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write("\nrecruitment: {entry: panel, prolific_secured_url: 'https://study.example.org/'}\n")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "equipoise", "serve", str(study_folder), "--port", "65123"],
+        env=os.environ | ({"EQUIPOISE_PROLIFIC_KEYS": str(tmp_path / keys)} if keys else {}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "there is no such file" in done.stderr if keys else "Fix: save https://api.prolific.com" in done.stderr
     assert not (study_folder / "data").exists()
 
 

@@ -23,6 +23,7 @@ from server.store import (
     Identity,
     NotYourSession,
     Place,
+    Refusal,
     Release,
     SqliteStore,
     Store,
@@ -31,6 +32,7 @@ from server.store import (
     Visit,
 )
 from server.store.copying import copy_store
+from server.store.sessions import MOST_VISITS
 from tests.server.conftest import SECRETS, Participant
 from tests.server.stores import (
     Clock,
@@ -50,7 +52,7 @@ from tests.server.stores import (
     version_of,
 )
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
 DEVICE = FoundDevice(
     width_px=1280,
     height_px=720,
@@ -91,7 +93,7 @@ def sessions_in(store: Store) -> int:
 
 
 def panel(external_id: str = "anna") -> Identity:
-    return Identity("panel", external_id)
+    return Identity("panel", external_id, {"SESSION_ID": f"submission of {external_id}"})
 
 
 StudyOf = Callable[..., Study]
@@ -185,6 +187,26 @@ def test_another_browser_is_another_visit_and_takes_the_session_over(study_of: S
     with pytest.raises(NotYourSession):
         any_store.open_session(person.study, earlier, Visit(new_id()))
     assert len(visits_of(any_store, session)) == 2
+
+
+def test_a_session_notes_a_hundred_visits_and_is_opened_all_the_same(study_of: StudyOf, any_store: Store) -> None:
+    """A program that reloads the page without end must not fill the disk."""
+    person = Person(any_store, study_of())
+    for _ in range(MOST_VISITS + 20):
+        visit(person)
+    assert person.stored.n_visits == len(visits_of(any_store, person.session)) == MOST_VISITS == 100
+    assert person.stored.ended_for is None
+    assert visit(person, person.start_id).n_visits == MOST_VISITS
+    person.complete()
+    assert person.now.session.status is Status.COMPLETED
+    assert problems(any_store) == []
+
+
+def test_a_rule_about_many_visits_still_holds(study_of: StudyOf, any_store: Store) -> None:
+    person = Person(any_store, study_of(max_reloads=MOST_VISITS + 5))
+    for _ in range(MOST_VISITS + 5):
+        assert visit(person).ended_for is None
+    assert visit(person).ended_for is Release.RELOADED
 
 
 # Over HTTP
@@ -554,6 +576,20 @@ def test_whom_the_researcher_has_sent_away_does_not_come_in_again_by_a_reload(
     assert problems(any_store) == []
 
 
+def test_a_session_that_the_rules_ended_is_not_opened_by_releasing_its_place(
+    study_of: StudyOf, any_store: Store
+) -> None:
+    person = Person(any_store, study_of(max_reloads=0, otherwise="end"))
+    assert visit(person).ended_for is Release.RELOADED
+    before = any_store.events(person.study)
+    assert any_store.release_place(person.session, Release.RETURN) is False
+    assert person.now.ended_for is Release.RELOADED
+    assert any_store.events(person.study) == before
+    with pytest.raises(Refusal):
+        person.answer()
+    assert problems(any_store) == []
+
+
 def test_in_a_new_version_of_the_study_the_session_ends_instead(again: Person, any_store: Store) -> None:
     """It has groups of its own, and the same group of another version is another group."""
     newer = version_of(again.study, "2")
@@ -716,7 +752,7 @@ def test_a_copy_has_the_visits_and_the_same_digest(
     ),
     quota=st.sampled_from([None, 2, 4]),
 )  # fmt: skip
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_happens_places_add_up_and_everybody_is_one_person_in_one_group(
     small_study: Study, any_store: Store, happenings: list[tuple[str, int]], rules: Resume, quota: int | None
 ) -> None:

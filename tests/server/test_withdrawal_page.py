@@ -21,9 +21,10 @@ from server.limits import CODES_TRIED_PER_MINUTE
 from server.settings import Settings
 from server.store import SqliteStore, Store, StoreUnavailable
 from tests.server.conftest import SECRETS, Participant
+from tests.server.cross_site import ELSEWHERE, FROM_OUR_PAGE
 from tests.server.stores import problems, responses_of, rows, saying, version_of
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
 
 
 @pytest.fixture
@@ -289,7 +290,10 @@ def test_the_code_is_neither_in_the_address_nor_in_the_log(served: Flask, caplog
 def test_a_body_that_is_no_form_holds_no_code(served: Flask, any_store: Store, content_type: str) -> None:
     person, code = taken(served)
     body = f'{{"code": "{code}"}}'
-    assert served.test_client().post("/withdraw", data=body, content_type=content_type).status_code == 404
+    http = served.test_client()
+    for _ in range(CODES_TRIED_PER_MINUTE + 1):
+        assert http.post("/withdraw", data=body, content_type=content_type).status_code == 415
+    assert give(http, "WRONG", "127.0.0.1").status_code == 404, "none of them counts as a wrong code"
     assert status_of(any_store, person) == "completed"
 
 
@@ -301,7 +305,7 @@ def test_other_methods_are_refused(served: Flask) -> None:
 # Guessing
 
 
-def test_whoever_guesses_is_stopped_and_nobody_else(served: Flask, any_store: Store) -> None:
+def test_whoever_guesses_is_told_to_wait_and_whoever_has_a_code_is_not(served: Flask, any_store: Store) -> None:
     person, code = taken(served)
     http = served.test_client()
     for _ in range(CODES_TRIED_PER_MINUTE):
@@ -310,10 +314,10 @@ def test_whoever_guesses_is_stopped_and_nobody_else(served: Flask, any_store: St
         stopped = give(http, uuid.uuid4().hex[:10])
         assert stopped.status_code == 429
         assert 1 <= int(stopped.headers["Retry-After"]) <= 60
-    assert give(http, code).status_code == 429, "not even a right guess tells that it is one"
     assert status_of(any_store, person) == "completed"
     assert http.get("/withdraw").status_code == 200
-    assert give(http, code, address="198.51.100.9").status_code == 200
+    assert give(http, code).status_code == 200, "others at the same address keep nobody from their right"
+    assert status_of(any_store, person) == "withdrawn"
 
 
 def test_right_codes_and_retries_are_not_counted(served: Flask) -> None:
@@ -324,14 +328,23 @@ def test_right_codes_and_retries_are_not_counted(served: Flask) -> None:
 
 
 def test_who_was_stopped_may_go_on_after_the_wait(served: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, code = taken(served)
     http = served.test_client()
     for _ in range(CODES_TRIED_PER_MINUTE):
         give(http, "wrong")
-    wait_s = int(give(http, code).headers["Retry-After"])
+    wait_s = int(give(http, "wrong").headers["Retry-After"])
     monotonic = time.monotonic
     monkeypatch.setattr("time.monotonic", lambda: monotonic() + wait_s)
-    assert give(http, code).status_code == 200
+    assert give(http, "wrong").status_code == 404
+
+
+def test_a_form_of_another_site_deletes_nothing(served: Flask, any_store: Store) -> None:
+    person, code = taken(served)
+    for headers in ELSEWHERE:
+        reply = served.test_client().post("/withdraw", data={"code": code}, headers=headers)
+        assert reply.status_code == 403, headers
+    assert status_of(any_store, person) == "completed"
+    for headers in FROM_OUR_PAGE:
+        assert served.test_client().post("/withdraw", data={"code": code}, headers=headers).status_code == 200, headers
 
 
 # When the store is away

@@ -1,0 +1,78 @@
+"""The names under which a server may be addressed.
+
+A page of another site can have its own name lead to this machine (DNS rebinding), and a browser would then let it read
+what the server answers. The browser still sends that name with each request. So a server answers to names that nobody
+else can hand out: those of this machine, the one it was told to listen on, and those that the settings allow. A number
+(127.0.0.1) is no name, and cannot be made to lead elsewhere.
+"""
+
+import ipaddress
+import re
+import socket
+
+from flask import request
+from werkzeug.exceptions import HTTPException
+
+from server.settings import Settings
+
+WITHOUT_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::\d*)?")
+OF_ANY_NAME = frozenset({"/healthz", "/readyz"})
+"""What only says whether the server is well, as probes ask by names of their own."""
+
+
+class WrongHost(HTTPException):
+    """A request under a name that the server does not have."""
+
+    code = 421
+
+
+class Hosts:
+    """The names of a server.
+
+    Parameters
+    ----------
+    settings
+        Where the server listens, and the names that it has beside its machine's.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        machine = socket.gethostname().lower()
+        own = {"localhost", machine, f"{machine}.local", settings.host.lower()}
+        if not _is_loopback(settings.host):
+            own.add(socket.getfqdn().lower())
+        self._names = own | set(settings.hosts)
+
+    def refuse_others(self) -> None:
+        """Refuse a request that comes under another name.
+
+        Raises
+        ------
+        WrongHost
+            With the setting that allows the name.
+        """
+        host = request.environ.get("HTTP_HOST", "")
+        if request.path not in OF_ANY_NAME and host and not self.has(host):
+            raise WrongHost(
+                "This server does not answer to the name in this address. Fix: if the name is right, add it to the "
+                "setting EQUIPOISE_HOSTS, and start the server again."
+            )
+
+    def has(self, host: str) -> bool:
+        """Return whether a `Host` header, with or without a port, names this server."""
+        found = WITHOUT_PORT.fullmatch(host.strip())
+        if found is None:
+            return False
+        name = found[1].lower().removesuffix(".")
+        return name in self._names or _is_number(name)
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(host: str) -> bool:
+    return host == "localhost" or (_is_number(host) and ipaddress.ip_address(host.strip("[]")).is_loopback)
