@@ -6,10 +6,11 @@ from pathlib import Path
 from batteries.design import LatinSquare, assign_groups
 from batteries.errors import InputError
 from batteries.items import Battery, Item, load_battery
-from batteries.reading import parse_yaml, read_text, read_yaml
+from batteries.reading import line_of, parse_yaml, read_text, read_yaml
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from experiment.demographics import Question, Questionnaire
 from experiment.plan import plan_session
+from experiment.published_files import files_named_in, is_in_folder, may_be_published
 from experiment.study import Study, StudyDefinition
 from experiment.texts import check_own
 
@@ -31,6 +32,20 @@ def load_study(folder: Path) -> Study:
     if not path.is_file():
         raise InputError(f"{folder}: there is no study.yaml in it; name a study's folder, or make one: equipoise new.")
     definition = read_yaml(path, StudyDefinition)
+    for location, name in files_named_in(definition):
+        if not may_be_published(folder, name):
+            raise InputError(
+                f"{path}, line {line_of(path, location)}: `{'.'.join(map(str, location))}` names the file `{name}`, "
+                "which is outside the study's folder, or in its folder `data`. Fix: copy the file into the study's "
+                "folder, and name the copy."
+            )
+    ids = definition.recruitment.panel_ids
+    if ids is not None and not is_in_folder(folder, ids):
+        raise InputError(
+            f"{path}, line {line_of(path, ('recruitment', 'panel_ids'))}: `recruitment.panel_ids` names the file "
+            f"`{ids}`, which is outside the study's folder. Fix: copy the file into the study's folder `data`, and "
+            "name the copy."
+        )
     battery_path = folder / definition.battery
     if not battery_path.is_file():
         raise InputError(
@@ -54,13 +69,43 @@ def load_study(folder: Path) -> Study:
         _check_practice(definition)
         _check_plugins(definition, battery, texts)
         groups = assign_groups(test_items, definition.design)
-        study = Study(folder, definition, battery, groups, texts, demographics)
+        study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
         for group in range(1, definition.design.groups + 1):
             plan_session(study, group, seed=0)
         study.digest  # noqa: B018 - a definition without a digest could be served but not registered
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return study
+
+
+def _panel_ids(folder: Path, definition: StudyDefinition) -> frozenset[str] | None:
+    """Return the panel ids that may begin, or None where the study has no list of them."""
+    recruitment = definition.recruitment
+    if recruitment.panel_ids is None:
+        return None
+    name, first_lines = recruitment.panel_ids, dict[str, int]()
+    for number, line in enumerate(read_text(folder / name).splitlines(), start=1):
+        panel_id = line.strip()
+        if not panel_id:
+            continue
+        if not recruitment.id_pattern.fullmatch(panel_id):
+            raise InputError(
+                f"`recruitment.panel_ids`: {name}, line {number}: `{panel_id[:40]}` is not a panel id of the form "
+                f"`{recruitment.id_pattern.pattern}`. Fix: write one id on each line and nothing else, or set "
+                "`panel_id_pattern`."
+            )
+        if panel_id in first_lines:
+            raise InputError(
+                f"`recruitment.panel_ids`: {name}: duplicate id `{panel_id}` (lines {first_lines[panel_id]} and "
+                f"{number}). Fix: delete one of them."
+            )
+        first_lines[panel_id] = number
+    if not first_lines:
+        raise InputError(
+            f"`recruitment.panel_ids`: {name}: no ids, so that nobody could begin. Fix: write one id on each line, or "
+            "delete `panel_ids`."
+        )
+    return frozenset(first_lines)
 
 
 def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:

@@ -61,7 +61,10 @@ class Session(BaseModel):
 
     session: str = Field(description="Name of the session, made at random.")
     participant: Participant = Field(description="Who answers.")
-    study_digest: str = Field(description="Digest of the study as it was when the session began.")
+    study_digest: str = Field(description="Digest of this version of the study as it was registered first.")
+    revision: int | None = Field(
+        default=None, description="Revision of the study's wording that is shown; None before there were revisions."
+    )
     battery_digest: str = Field(description="Digest of the battery whose items are shown.")
     group: int | None = Field(description="Counterbalance group, from 1; None for a run over the whole battery.")
     seed: int | None = Field(description="Seed of the plan; None where the order was not drawn.")

@@ -4,11 +4,18 @@ Nothing here changes what is shown or how it is analyzed, so none of it is part 
 """
 
 import re
+import warnings
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 LINK_PATTERN = r"https://[^\s{}/?#]+(/([^\s{}]|\{code\}|\{id\})*)?"
+HTTPS_SITE_PATTERN = r"https://[^\s{}/?#@]+(/[^\s{}?#]*)?"
+PROLIFIC_PARAMETER = "PROLIFIC_PID"
+PROLIFIC_ID_PATTERN = "[0-9a-f]{24}"
+"""An id of Prolific: 24 hexadecimal digits, in small letters."""
+PANEL_ID_PATTERN = r"[\x21-\x7e]{1,128}"
+"""Any panel's id: at most 128 letters, digits and signs, without spaces."""
 PARAMETER_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 
 
@@ -90,7 +97,25 @@ class Recruitment(BaseModel):
     kept_parameters: tuple[str, ...] = Field(
         default=("STUDY_ID", "SESSION_ID"),
         max_length=10,
-        description="Further parameters of the address that are kept beside that id.",
+        description="Further parameters of the address that are kept beside that id. Who comes again in another "
+        "browser must bring the same `SESSION_ID` as at the start.",
+    )
+    panel_id_pattern: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Regular expression of a whole panel id. Left out: 24 hexadecimal digits for `PROLIFIC_PID`, "
+        "1 to 128 printable characters without spaces for another parameter.",
+    )
+    panel_ids: str | None = Field(
+        default=None,
+        description="File of the study's folder, such as `data/ids.txt`, with the panel ids that may begin, one a "
+        "line; read when the server starts. "
+        "Left out, every id may begin.",
+    )
+    prolific_secured_url: str | None = Field(
+        default=None,
+        description="Address of this study on your server, such as `https://study.example.org/`. With it, nobody "
+        "begins without a valid `prolific_token`, which Prolific adds to a secured external URL.",
     )
     quota: int | None = Field(default=None, ge=1, description="People wanted in all; without it, no bound.")
     quota_per_group: int | None = Field(
@@ -105,6 +130,49 @@ class Recruitment(BaseModel):
     )
 
     exits: Exits = Field(default_factory=Exits, description="Codes and return links, by outcome.")
+
+    @property
+    def id_pattern(self) -> re.Pattern[str]:
+        """The form of a panel's id."""
+        default = PROLIFIC_ID_PATTERN if self.panel_parameter == PROLIFIC_PARAMETER else PANEL_ID_PATTERN
+        return re.compile(self.panel_id_pattern or default)
+
+    @field_validator("panel_id_pattern")
+    @classmethod
+    def _is_a_regular_expression(cls, pattern: str | None) -> str | None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", FutureWarning)
+                re.compile(pattern or "")
+        except FutureWarning as warning:
+            raise ValueError(
+                f"ambiguous regular expression ({warning}). Fix: write a backslash before each sign that stands for "
+                "itself, such as `\\[`."
+            ) from None
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"not a regular expression ({error}). Fix: correct it, such as `[0-9]{{6}}`.") from None
+        return pattern
+
+    @field_validator("prolific_secured_url")
+    @classmethod
+    def _is_a_site(cls, url: str | None) -> str | None:
+        if url is not None and not re.fullmatch(HTTPS_SITE_PATTERN, url):
+            raise ValueError(
+                "not an address of a study. Fix: write the address without parameters, such as "
+                "https://study.example.org/."
+            )
+        return url
+
+    @model_validator(mode="after")
+    def _panel_fields_have_a_panel(self) -> "Recruitment":
+        for name in ("panel_id_pattern", "panel_ids", "prolific_secured_url"):
+            if self.entry != "panel" and getattr(self, name) is not None:
+                raise ValueError(f"`{name}` needs `entry: panel`. Fix: set `entry: panel`, or delete `{name}`.")
+        if self.prolific_secured_url is not None and self.panel_parameter != PROLIFIC_PARAMETER:
+            raise ValueError(
+                f"`prolific_secured_url` needs `panel_parameter: {PROLIFIC_PARAMETER}`. Fix: delete `panel_parameter`."
+            )
+        return self
 
     @model_validator(mode="after")
     def _ids_are_known(self) -> "Recruitment":

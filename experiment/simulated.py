@@ -20,11 +20,11 @@ from pydantic import JsonValue
 
 from batteries.canonical import digest
 from batteries.errors import InputError
-from batteries.items import Battery, Item
+from batteries.items import Item
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
 from experiment.demographics import Question
-from experiment.plan import Phase
 from experiment.records import Kind
+from experiment.study import Study
 
 CARELESS_SHARE = 0.15
 CARELESS_PASS_SHARE = 0.25
@@ -73,13 +73,11 @@ def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
     return rt_ms + INTERRUPTION_MS if rng.random() < INTERRUPTED_SHARE else rt_ms
 
 
-def draw_response(person: Person, item: Item, phase: Phase, rng: np.random.Generator) -> JsonValue:
+def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Generator) -> JsonValue:
     """Draw an answer: the key with the person's probability to be right, otherwise any other answer."""
     if person.careless:
-        p_correct = (
-            CARELESS_PASS_SHARE if phase is Phase.ATTENTION_CHECK else task_named(item.task).chance(item.content)
-        )
-    elif phase is Phase.ATTENTION_CHECK:
+        p_correct = CARELESS_PASS_SHARE if is_check else task_named(item.task).chance(item.content)
+    elif is_check:
         p_correct = 1.0
     else:
         p_correct = 1 / (1 + np.exp(difficulty(item) - person.ability))
@@ -109,7 +107,8 @@ def difficulty(item: Item) -> float:
 
 def simulate(
     url: str,
-    battery: Battery,
+    token: str,
+    study: Study,
     n_participants: int,
     seed: int,
     on_done: Callable[[], None] = lambda: None,
@@ -123,8 +122,10 @@ def simulate(
     ----------
     url
         Where the study is served, such as `http://127.0.0.1:8000`.
-    battery
-        The battery served; a simulated participant looks up there what a person would know.
+    token
+        The researcher's token of that server: it lets nobody else begin a simulated session.
+    study
+        The study served; a simulated participant looks up there what a person would know.
     n_participants
         How many participants.
     seed
@@ -140,35 +141,36 @@ def simulate(
         If the server cannot be reached or refuses an answer.
     """
     try:
-        _simulate(url, battery, range(first_number, first_number + n_participants), seed, on_done)
+        _simulate(url, token, study, range(first_number, first_number + n_participants), seed, on_done)
     except httpx.HTTPStatusError as error:
         raise InputError(f"the server at {url} refused a request: {error.response.text.strip()}") from None
     except httpx.HTTPError as error:
         raise InputError(f"the server at {url} does not answer any more ({error}); start it again.") from None
 
 
-def _simulate(url: str, battery: Battery, numbers: range, seed: int, on_done: Callable[[], None]) -> None:
-    items = {_shown(item.task, item.content): item for item in battery.items}
+def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_done: Callable[[], None]) -> None:
+    items = {_shown(item.task, item.content): item for item in study.battery.items}
+    checks = frozenset(study.definition.attention_checks)
     with httpx.Client(base_url=url, timeout=60) as client, ThreadPoolExecutor(CONCURRENT_SESSIONS) as pool:
         consent_digest = client.get("/api/study").raise_for_status().json()["consent_digest"]
 
         def take(number: int, session: dict[str, Any], cookie: str) -> None:
-            _take_session(client, session, {"Cookie": cookie}, items, np.random.default_rng([seed, number]))
+            _take_session(client, session, {"Cookie": cookie}, items, checks, np.random.default_rng([seed, number]))
             on_done()
 
         # Starts come one after the other, so that the n-th participant always gets the same group and plan.
         under_way = []
         for number in numbers:
-            session, cookie = _start_session(client, consent_digest)
+            session, cookie = _start_session(client, token, consent_digest)
             under_way.append(pool.submit(take, number, session, cookie))
         for future in under_way:
             future.result()
 
 
-def _start_session(client: httpx.Client, consent_digest: str) -> tuple[dict[str, Any], str]:
+def _start_session(client: httpx.Client, token: str, consent_digest: str) -> tuple[dict[str, Any], str]:
     """Begin a session and return it with its cookie; the client itself, shared by all, keeps none."""
     start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": Kind.SIMULATED}
-    reply = client.post("/api/session", json=start).raise_for_status()
+    reply = client.post("/api/session", json=start, headers={"Authorization": f"Bearer {token}"}).raise_for_status()
     client.cookies.clear()
     return reply.json(), reply.headers["Set-Cookie"].partition(";")[0]
 
@@ -178,6 +180,7 @@ def _take_session(
     session: dict[str, Any],
     cookie: dict[str, str],
     items: dict[str, Item],
+    checks: frozenset[str],
     rng: np.random.Generator,
 ) -> None:
     person = draw_person(rng)
@@ -193,7 +196,7 @@ def _take_session(
         response = {
             "response_id": str(uuid.uuid4()),
             "trial_index": trial["trial_index"],
-            "response": draw_response(person, item, Phase(trial["phase"]), rng),
+            "response": draw_response(person, item, item.item_id in checks, rng),
             "rt_ms": round(draw_rt_ms(person, task_named(item.task).n_words(item.content), rng), 1),
             "fixation_ms": session["fixation_ms"],
             "shown_at": datetime.now(UTC).isoformat(timespec="milliseconds"),

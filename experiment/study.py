@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,6 +12,7 @@ from batteries.canonical import digest
 from batteries.design import Design
 from batteries.items import Battery, Item
 from experiment.demographics import Question
+from experiment.exclusion_rules import AttentionCheckRule
 from experiment.preregistration import AnalysisPlan
 from experiment.recruitment import Recruitment
 from experiment.texts import Texts, texts_in
@@ -103,6 +105,8 @@ class Study:
     """The participants' pages (Markdown), the questions about them (YAML) and plugins (JavaScript), by file name."""
     demographics: tuple[Question, ...] = ()
     """Questions about the person."""
+    panel_ids: frozenset[str] | None = None
+    """The panel ids that may begin; None where every id may. No part of the digest, as nothing of recruitment is."""
 
     @property
     def name(self) -> str:
@@ -136,15 +140,28 @@ class Study:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of definition, battery and texts: changes with all that participants see and analysts plan.
+        """SHA-256 of what is served; see `content_digest`."""
+        return content_digest(self.definition, self.battery.digest, self.texts)
 
-        Fields that have their default value are left out, so that a new optional field changes no digest; so is
-        `recruitment`, which may change while data come in.
-        """
-        return digest(
-            {
-                "definition": self.definition.model_dump(mode="json", exclude_defaults=True, exclude={"recruitment"}),
-                "battery": self.battery.digest,
-                "texts": dict(self.texts),
-            }
-        )
+
+def served_entries(definition: StudyDefinition) -> dict[str, Any]:
+    """Return what a definition says of what is served, without default values.
+
+    `recruitment` is left out, as it may change while data come in. So is `analysis`, except the rule on attention
+    checks: the server itself applies that rule to decide who is replaced.
+    """
+    entries: dict[str, Any] = definition.model_dump(
+        mode="json", exclude_defaults=True, exclude={"recruitment", "analysis"}
+    )
+    rules = [rule for rule in definition.analysis.exclusions if isinstance(rule, AttentionCheckRule)]
+    if rules:
+        entries["analysis"] = {"exclusions": {"attention_check": rules[0].model_dump(mode="json")}}
+    return entries
+
+
+def content_digest(definition: StudyDefinition, battery_digest: str, texts: Mapping[str, str]) -> str:
+    """Return the SHA-256 of what a study serves: its definition (`served_entries`), battery and texts.
+
+    Default values are left out, so that a new optional field changes no digest.
+    """
+    return digest({"definition": served_entries(definition), "battery": battery_digest, "texts": dict(texts)})

@@ -81,8 +81,9 @@ def plan_of(study: Study, session: OpenSession) -> Plan:
         If it is another one, so that answers would be stored with items that were not shown.
     """
     plan = plan_session(study, session.group, session.seed)
-    here = [(trial.phase, study.battery.by_id[trial.item_id].content) for trial in plan.trials]
-    if here != [(trial.phase, trial.content) for trial in session.trials]:
+    # Whether a question is an attention check is not said by the server.
+    here = [(trial.phase is Phase.PRACTICE, study.battery.by_id[trial.item_id].content) for trial in plan.trials]
+    if here != [(trial.phase is Phase.PRACTICE, trial.content) for trial in session.trials]:
         raise InputError(
             f"{study.folder / 'study.yaml'}: the study on this machine makes another plan for this session than the "
             "one that is stored with it; go on with the version of Equipoise and of the study with which it was begun."

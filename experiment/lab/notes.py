@@ -1,10 +1,13 @@
 """What a laboratory notes of a session beside its answers: how often each trial was begun, and every frame."""
 
-import csv
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
+
+from batteries.files.csv_files import write_rows
+from batteries.files.private_files import open_private
 
 FRAMES_HEADER = ("visit", "trial_index", "attempt", "frame", "interval_ms")
 
@@ -34,7 +37,7 @@ class Notes:
 
     def begin(self, trial_index: int) -> int:
         """Note that a trial begins; return which attempt at it this is."""
-        with self._telling(self._begun_file), self._begun_file.open("a", encoding="utf-8") as file:
+        with self._telling(self._begun_file), _appended(self._begun_file) as file:
             file.write("\n" + json.dumps({"trial_index": trial_index}))
         return self._count(trial_index)
 
@@ -45,14 +48,12 @@ class Notes:
     def note_frames(self, visit: int, trial_index: int, attempt: int, intervals_ms: Sequence[float]) -> None:
         """Note the intervals between the frames of a trial, from the first of the fixation to the onset."""
         is_new = not self._frames_file.exists()
-        with self._telling(self._frames_file), self._frames_file.open("a", encoding="utf-8", newline="") as file:
-            table = csv.writer(file)
-            if is_new:
-                table.writerow(FRAMES_HEADER)
-            table.writerows(
-                (visit, trial_index, attempt, frame, f"{interval_ms:.3f}")
-                for frame, interval_ms in enumerate(intervals_ms, 1)
-            )
+        rows = [
+            (visit, trial_index, attempt, frame, f"{interval_ms:.3f}")
+            for frame, interval_ms in enumerate(intervals_ms, 1)
+        ]
+        with self._telling(self._frames_file), _appended(self._frames_file) as file:
+            write_rows(file, [FRAMES_HEADER, *rows] if is_new else rows)
 
     @contextmanager
     def _telling(self, path: Path) -> Iterator[None]:
@@ -65,3 +66,8 @@ class Notes:
     def _count(self, trial_index: int) -> int:
         self._n_begun[trial_index] = self.n_begun(trial_index) + 1
         return self._n_begun[trial_index]
+
+
+def _appended(path: Path) -> TextIO:
+    """Open a file to add to its end; a new one is for its owner only."""
+    return open(path, "a", encoding="utf-8", newline="", opener=open_private)

@@ -1,6 +1,5 @@
 """The table that users of PsychoPy expect of a session: its columns, in seconds, with a byte-order mark for Excel."""
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Mapping
@@ -9,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from batteries.files.csv_files import write_rows
+from batteries.files.private_files import write_private
 from batteries.tasks import task_named
 from experiment.records import Kind, LabDevice
 from experiment.study import Study
@@ -59,20 +60,20 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
     that of each trial. `key_resp.keys` is the answer: the number of the option, or the place on the board.
     """
     factors = sorted({name for item in study.battery.items for name in item.factors})
-    file = io.StringIO(newline="")
-    table = csv.DictWriter(file, [*BEFORE_FACTORS, *factors, *AFTER_FACTORS])
-    table.writeheader()
+    columns = [*BEFORE_FACTORS, *factors, *AFTER_FACTORS]
     answered = [trial for trial in trials if trial["received_at"] is not None]
     first_shown_at = next((trial["shown_at"] for trial in answered if trial["shown_at"]), None)
-    for trial in answered:
-        table.writerow(_row(study, heading, trial, first_shown_at))
+    rows = [_row(study, heading, trial, first_shown_at) for trial in answered]
+    file = io.StringIO(newline="")
+    write_rows(file, [columns, *([row.get(column) for column in columns] for row in rows)])
     return file.getvalue().encode("utf-8-sig")
 
 
 def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> None:
     """Write the file anew, never half of it."""
     aside = path.with_name(f"{path.name}.new")
-    aside.write_bytes(psychopy_csv(study, heading, trials))
+    aside.unlink(missing_ok=True)  # of a writing that was cut off
+    write_private(aside, psychopy_csv(study, heading, trials))
     aside.replace(path)
 
 

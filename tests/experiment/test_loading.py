@@ -1,3 +1,5 @@
+import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -54,11 +56,11 @@ def test_a_folder_without_a_study_is_named(tmp_path: Path) -> None:
         load_study(tmp_path)
 
 
-def test_the_digest_changes_with_what_people_see_and_what_is_planned(study_folder: Path, edit: Edit) -> None:
+def test_the_digest_changes_with_what_people_see_and_what_replaces_them(study_folder: Path, edit: Edit) -> None:
     digests = {load_study(study_folder).digest}
     for file, old, new in [
         ("consent.md", "ten minutes", "twenty minutes"),
-        ("study.yaml", "min_ms: 2000", "min_ms: 3000"),
+        ("study.yaml", "max_failed: 0", "max_failed: 1"),
         ("battery.jsonl", '"version":"1.0"', '"version":"1.1"'),
     ]:
         edit(study_folder / file, old, new)
@@ -144,6 +146,23 @@ def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
         ("timeline", "demographics: about.yaml", "about.yaml: there is no such file"),
         ("timeline", "demographics: [age]", "`timeline.demographics` must be a text"),
         ("timeline", "instruction: [x.md]", "`timeline.instruction` is not a field.*did you mean `instructions`"),
+        ("recruitment", "{panel_ids: ids.txt}", "`panel_ids` needs `entry: panel`.*Fix: set `entry: panel`"),
+        ("recruitment", "{panel_id_pattern: '[0-9]'}", "`panel_id_pattern` needs `entry: panel`"),
+        ("recruitment", "{entry: link, prolific_secured_url: 'https://x.org/'}", "`prolific_secured_url` needs"),
+        ("recruitment", "{entry: panel, panel_ids: ids.txt}", "ids.txt: there is no such file"),
+        ("recruitment", "{entry: panel, panel_id_pattern: '[0-9'}", "not a regular expression.*Fix: correct it"),
+        ("recruitment", "{entry: panel, panel_id_pattern: 'a{99999999999}'}", "not a regular expression.*Fix: correct"),
+        ("recruitment", "{entry: panel, panel_id_pattern: '[[a]]'}", r"ambiguous .*nested set.*Fix: .*`\\\["),
+        ("recruitment", "{entry: panel, panel_id_pattern: '[a--b]'}", "ambiguous .*set difference.*Fix:"),
+        ("recruitment", "{entry: panel, panel_ids: ../ids.txt}", "outside the study's folder.*Fix: copy the file"),
+        ("recruitment", "{entry: panel, prolific_secured_url: 'http://x.org/'}", "not an address of a study.*Fix:"),
+        ("recruitment", "{entry: panel, prolific_secured_url: x.org}", "not an address of a study.*Fix:"),
+        ("recruitment", "{entry: panel, prolific_secured_url: 'https://x.org/?a=b'}", "not an address of a study"),
+        (
+            "recruitment",
+            "{entry: panel, panel_parameter: id, prolific_secured_url: 'https://x.org/'}",
+            "`prolific_secured_url` needs `panel_parameter: PROLIFIC_PID`.*Fix: delete `panel_parameter`",
+        ),
         ("recruitment", "{exits: {completed: {code: abc}}}", "`recruitment.exits.completed.code`: .*at least 4"),
         ("recruitment", "{exits: {completed: {code: 12345}}}", "`.*completed.code` must be a text; put it in quotes"),
         ("recruitment", "{exits: {completed: DONE1}}", "`recruitment.exits.completed` must hold `name: value`"),
@@ -241,3 +260,159 @@ def test_what_people_meet_changes_the_digest_and_where_they_are_sent_does_not(st
     assert len(set(digests)) == len(digests)
     exits = "{exits: {completed: {code: DONE-1234}}}"
     assert load_study(with_line(study_folder, edit, "recruitment", exits)).digest == digests[-1]
+
+
+# Files outside the study's folder
+
+
+def names(study_folder: Path, field: str, name: str) -> str:
+    """Have a field of study.yaml name a file; return how the error calls the field."""
+    path = study_folder / "study.yaml"
+    quoted = json.dumps(name)
+    lines = {
+        "battery": (f"battery: {quoted}", r"(?m)^battery: .*$"),
+        "timeline.consent": (f"  consent: {quoted}", r"(?m)^  consent: .*$"),
+        "timeline.debrief": (f"  debrief: {quoted}", r"(?m)^  debrief: .*$"),
+        "timeline.information.0": (f"timeline:\n  information: [{quoted}]", r"(?m)^timeline:$"),
+        "timeline.instructions.0": (f"  instructions: [{quoted}]", r"(?m)^  instructions: .*$"),
+        "timeline.demographics": (f"timeline:\n  demographics: {quoted}", r"(?m)^timeline:$"),
+        "timeline.contact": (f"  contact: {quoted}", r"(?m)^  contact: .*$"),
+        "timeline.breaks.page": (f"timeline:\n  breaks: {{every: 5, page: {quoted}}}", r"(?m)^timeline:$"),
+        "plugins.slider.file": (
+            f"plugins:\n  slider: {{file: {json.dumps(name + '.js')}, variable: x}}\ntimeline:",
+            r"(?m)^timeline:$",
+        ),
+    }
+    new, old = lines[field]
+    text, n_changed = re.subn(old, lambda _: new, path.read_text(encoding="utf-8"), count=1)
+    assert n_changed == 1
+    path.write_text(text, encoding="utf-8")
+    return field
+
+
+FIELDS_WITH_FILES = [
+    "battery", "timeline.consent", "timeline.debrief", "timeline.information.0", "timeline.instructions.0",
+    "timeline.demographics", "timeline.contact", "timeline.breaks.page", "plugins.slider.file",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("field", FIELDS_WITH_FILES)
+def test_no_field_of_a_study_publishes_a_file_outside_its_folder(study_folder: Path, field: str) -> None:
+    for name in ("secret.md", "secret.md.js"):
+        (study_folder.parent / name).write_text("a secret that is not the study's", encoding="utf-8")
+    names(study_folder, field, "../secret.md")
+    with pytest.raises(InputError) as refused:
+        load_study(study_folder)
+    sentence = str(refused.value)
+    assert re.search(rf"study\.yaml, line \d+: `{re.escape(field)}` names the file `\.\./secret\.md", sentence), (
+        sentence
+    )
+    line = int(re.search(r"line (\d+)", sentence)[1])  # type: ignore[index]
+    lines = (study_folder / "study.yaml").read_text(encoding="utf-8").splitlines()
+    assert "secret.md" in lines[line - 1]
+    assert "outside the study's folder" in sentence and "Fix: " in sentence
+    assert "a secret that" not in sentence
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/passwd", "..", "sub/../../secret.md", "..\\secret.md", "C:\\secret.md", "\\\\server\\share\\secret.md",
+     "link.md", "linked/secret.md", "data/researcher-token", "DATA/signing-key", "./data/signing-key", "data-link",
+     "round.md"],
+)  # fmt: skip
+def test_no_way_leads_out_of_a_studys_folder_or_into_its_data(study_folder: Path, name: str) -> None:
+    outside = study_folder.parent / "elsewhere"
+    outside.mkdir()
+    (outside / "secret.md").write_text("a secret", encoding="utf-8")
+    (study_folder.parent / "secret.md").write_text("a secret", encoding="utf-8")
+    (study_folder / "sub").mkdir()
+    (study_folder / "data").mkdir(exist_ok=True)
+    for secret in ("researcher-token", "signing-key"):
+        (study_folder / "data" / secret).write_text("a secret", encoding="utf-8")
+    (study_folder / "link.md").symlink_to(outside / "secret.md")
+    (study_folder / "linked").symlink_to(outside)
+    (study_folder / "data-link").symlink_to(study_folder / "data" / "signing-key")
+    (study_folder / "round.md").symlink_to(study_folder / "round.md")
+    names(study_folder, "timeline.consent", name)
+    with pytest.raises(InputError, match=r"line \d+: `timeline.consent` names the file"):
+        load_study(study_folder)
+
+
+def test_a_studys_own_folders_and_links_within_it_are_its_own(study_folder: Path, tmp_path: Path) -> None:
+    (study_folder / "pages").mkdir()
+    (study_folder / "pages" / "consent.md").write_text("I agree.", encoding="utf-8")
+    (study_folder / "agreed.md").symlink_to(study_folder / "pages" / "consent.md")
+    for name in ("pages/consent.md", "./pages/consent.md", "agreed.md"):
+        names(study_folder, "timeline.consent", name)
+        assert load_study(study_folder).texts[name] == "I agree."
+    link = tmp_path / "study-link"
+    link.symlink_to(study_folder)
+    assert load_study(link).name == load_study(study_folder).name
+
+
+# The list of panel ids
+
+
+IDS = ("5f3a9c0d12ab34cd56ef7890", "66aa77bb88cc99dd00ee11ff")
+
+
+def with_ids(study_folder: Path, content: str, more: str = "") -> Path:
+    """Give a study a list of panel ids."""
+    (study_folder / "ids.txt").write_text(content, encoding="utf-8")
+    with (study_folder / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"\nrecruitment: {{entry: panel, panel_ids: ids.txt{more}}}\n")
+    return study_folder
+
+
+def test_the_list_of_panel_ids_is_read_and_is_no_part_of_the_digest(study_folder: Path) -> None:
+    before = load_study(study_folder)
+    assert before.panel_ids is None
+    study = load_study(with_ids(study_folder, f"\ufeff{IDS[0]}\r\n\n  {IDS[1]}  \n"))
+    assert study.panel_ids == frozenset(IDS)
+    assert study.digest == before.digest
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "no ids, so that nobody could begin. Fix: write one id on each line"),
+        ("\n \n", "no ids, so that nobody could begin"),
+        (f"{IDS[0]}\njane\n", r"line 2: `jane` is not a panel id of the form `\[0-9a-f\]\{24\}`. Fix:"),
+        (f"participant,code\n{IDS[0]},1\n", "line 1: `participant,code` is not a panel id"),
+        (f"{IDS[0]}\n{IDS[1]}\n{IDS[0]}\n", rf"duplicate id `{IDS[0]}` \(lines 1 and 3\). Fix: delete one of them"),
+    ],
+)
+def test_a_mistake_in_the_list_of_panel_ids_is_named(study_folder: Path, content: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as error:
+        load_study(with_ids(study_folder, content))
+    assert "ids.txt" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["ids.txt", "data/ids.txt", "./data/ids.txt", "lists/ids.txt"])
+def test_the_list_of_panel_ids_is_in_the_studys_folder_or_in_its_data(study_folder: Path, name: str) -> None:
+    (study_folder / name).parent.mkdir(exist_ok=True)
+    (study_folder / name).write_text(IDS[0], encoding="utf-8")
+    with (study_folder / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"\nrecruitment: {{entry: panel, panel_ids: {name}}}\n")
+    assert load_study(study_folder).panel_ids == frozenset({IDS[0]})
+
+
+@pytest.mark.parametrize(
+    "name", ["../ids.txt", "data/../../ids.txt", "/etc/passwd", "..\\ids.txt", "C:\\ids.txt", "link.txt", "round.txt"]
+)
+def test_the_list_of_panel_ids_is_never_outside_the_studys_folder(study_folder: Path, name: str) -> None:
+    outside = study_folder.parent / "ids.txt"
+    outside.write_text(IDS[0], encoding="utf-8")
+    (study_folder / "data").mkdir(exist_ok=True)
+    (study_folder / "link.txt").symlink_to(outside)
+    (study_folder / "round.txt").symlink_to(study_folder / "round.txt")
+    with (study_folder / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"\nrecruitment: {{entry: panel, panel_ids: '{name}'}}\n")
+    with pytest.raises(InputError, match=r"line \d+: `recruitment.panel_ids` names the file .* Fix: ") as refused:
+        load_study(study_folder)
+    assert name in str(refused.value) and "outside the study's folder" in str(refused.value)
+
+
+def test_the_list_holds_ids_of_the_studys_own_form(study_folder: Path) -> None:
+    more = ", panel_parameter: sona, panel_id_pattern: '[0-9]{5}'"
+    assert load_study(with_ids(study_folder, "12345\n54321\n", more)).panel_ids == {"12345", "54321"}

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from experiment.plan import Phase
 from experiment.simulated import (
     CARELESS_SHARE,
     FASTEST_RT_MS,
@@ -38,7 +37,7 @@ def test_the_time_to_read_comes_before_the_answer() -> None:
 def test_a_careful_participant_is_right_as_often_as_the_rasch_model_says(sample_study: Study) -> None:
     rng = np.random.default_rng(1)
     item = sample_study.test_items[0]
-    right = np.mean([draw_response(CAREFUL, item, Phase.TEST, rng) == item.key for _ in range(4_000)])
+    right = np.mean([draw_response(CAREFUL, item, is_check=False, rng=rng) == item.key for _ in range(4_000)])
     assert right == pytest.approx(1 / (1 + np.exp(difficulty(item) - 1.0)), abs=0.03)
 
 
@@ -47,7 +46,7 @@ def test_careless_participants_mostly_fail_the_check_and_careful_ones_never(samp
     check = sample_study.battery.by_id["attention-1"]
     passed = {
         person.careless: np.mean(
-            [draw_response(person, check, Phase.ATTENTION_CHECK, rng) == check.key for _ in range(1_000)]
+            [draw_response(person, check, is_check=True, rng=rng) == check.key for _ in range(1_000)]
         )
         for person in (CAREFUL, CARELESS)
     }

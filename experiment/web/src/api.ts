@@ -75,7 +75,8 @@ export interface JsPsychContent {
   parameters: Record<string, unknown>;
 }
 
-export type Phase = "practice" | "test" | "attention_check";
+/** An attention check is a question of the test to the browser. */
+export type Phase = "practice" | "test";
 
 export type SessionTrial = { trial_index: number; phase: Phase } & (
   | { task: "multiple_choice"; content: MultipleChoiceContent }
@@ -277,13 +278,15 @@ export function isElsewhere(error: unknown): boolean {
 
 const TIMEOUT_MS = 20_000;
 
-async function request<T>(method: "GET" | "POST", path: string, body?: object): Promise<T> {
+type HeaderFields = Record<string, string>;
+
+async function request<T>(method: "GET" | "POST", path: string, body?: object, headers: HeaderFields = {}): Promise<T> {
   const reply = await fetch(path, {
     method,
     cache: "no-store",
     keepalive: method === "POST", // lets a response that is under way arrive although the page is closed
     signal: AbortSignal.timeout(TIMEOUT_MS),
-    ...(body && { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }),
+    ...(body && { headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) }),
   });
   if (!reply.ok) throw await problemOf(reply);
   return (await reply.json()) as T;
@@ -298,9 +301,9 @@ async function problemOf(reply: Response): Promise<ApiError> {
 }
 
 /** A request for a session. That there is none to be had is no error of the page: it is what it has to say. */
-async function entering(method: "GET" | "POST", path: string, body?: object): Promise<Session> {
+async function entering(path: string, body: object, headers: HeaderFields = {}): Promise<Session> {
   try {
-    return await request<Session>(method, path, body);
+    return await request<Session>("POST", path, body, headers);
   } catch (error) {
     if (error instanceof ApiError && (error.status === 403 || error.status === 409)) throw new NoEntry(error.message);
     throw error;
@@ -319,7 +322,7 @@ export interface Start {
 export const api = {
   study: () => request<Study>("GET", "/api/study"),
 
-  session: () => entering("GET", "/api/session"),
+  session: () => request<Session>("GET", "/api/session"),
 
   /** The session of this browser, or null when it has none. */
   findSession: async (): Promise<Session | null> => {
@@ -331,14 +334,18 @@ export const api = {
     }
   },
 
-  /** Begins a session. Somebody whom the study knows gets the one that they have begun, perhaps in another browser. */
-  startSession: (start: Start) => entering("POST", "/api/session", start),
+  /**
+   * Begins a session. A person whom the study knows gets the one that they began, perhaps in another browser. A simulated
+   * session needs the researcher's token.
+   */
+  startSession: (start: Start, researcherToken: string | null) =>
+    entering("/api/session", start, researcherToken === null ? {} : { Authorization: `Bearer ${researcherToken}` }),
 
   /**
    * Says that the session was opened again, and gets what becomes of it: perhaps another session, from the beginning. The
    * same `visit_id` again, after a lost reply, is no second opening.
    */
-  visit: (visit_id: string, device: DeviceFound | null) => entering("POST", "/api/visit", { visit_id, device }),
+  visit: (visit_id: string, device: DeviceFound | null) => entering("/api/visit", { visit_id, device }),
 
   /** Stores the answers to the questions about the person; a second time, nothing happens. */
   demographics: (session: string, answers: PersonAnswers) => request<object>("POST", "/api/demographics", { session, answers }),

@@ -2,8 +2,9 @@
  * The participant's way through a study: device, information, consent, instructions, trials, end.
  *
  * The server knows how far a session has come, so a reload at any point goes on where the participant was.
- * `#simulate=data-only` or `#simulate=visual` lets jsPsych's simulation mode take the participant's part. It stands behind
- * the `#` because the server takes everything behind a `?`, such as a panel's id, out of the address.
+ * `#simulate=data-only&token=...` or `#simulate=visual&token=...` lets jsPsych's simulation mode take the participant's
+ * part. The token is the researcher's, without which the server begins no simulated session; it leaves the address at
+ * once. Both stand behind the `#`, which browsers send to no server.
  *
  * Ids and attributes that tests may rely on: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
  * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
@@ -31,7 +32,10 @@ import { say } from "./texts";
 import { uuid4 } from "./uuid";
 
 const main = document.getElementById("jspsych")!;
-const askedSimulation = simulationMode(new URLSearchParams(location.hash.slice(1)).get("simulate"));
+const asked = new URLSearchParams(location.hash.slice(1));
+const askedSimulation = simulationMode(asked.get("simulate"));
+const researcherToken = askedSimulation && asked.get("token");
+if (researcherToken !== null) history.replaceState(history.state, "", `#simulate=${askedSimulation}`);
 
 /** The state of the browser's history in which a study is under way. */
 const IN_STUDY = "study";
@@ -48,6 +52,8 @@ const outbox = new Outbox(
   () => timelineRuns && jsPsych.abortExperiment(), // whatever came after a refused response would be refused too
 );
 
+/** Whom to ask, once it is known. */
+let contact_html: string | null = null;
 let timelineRuns = false;
 /** Shows how it ended, if before all was answered. */
 let showEarlyEnd: (() => void) | null = null;
@@ -72,10 +78,14 @@ async function start(): Promise<void> {
   document.title = study.title;
   document.documentElement.lang = study.language;
   if (found && found.status !== "active") return showEndOf(found);
-  if (study.contact_html !== null) bar.offerContact(study.contact_html);
+  contact_html = study.contact_html;
+  if (contact_html !== null) bar.offerContact(contact_html);
   // What stands in the way of people: a simulation takes nobody's place, and has no screen.
   if (!askedSimulation) {
-    if (!found && study.notice !== null) return showNotice(main, study.title, study.notice);
+    if (!found && study.notice !== null) {
+      bar.hide();
+      return showNotice(main, study.title, study.notice, contact_html);
+    }
     if (found && isPhone() && !study.device.phones) return showWrongDevice(main);
     if (!found) await untilFit(main, study.device, study.exits.incompatible_device);
   }
@@ -113,7 +123,7 @@ function showFailure(error: unknown): void {
   leaveStage();
   bar.hideSaveStatus();
   const message = messageOf(error);
-  if (error instanceof NoEntry) showNotice(main, document.title, message);
+  if (error instanceof NoEntry) showNotice(main, document.title, message, contact_html);
   else if (isElsewhere(error)) showElsewhere(main, message, outbox.unsent);
   else if (error === outbox.rejection) showNotSaved(main, message);
   else showError(main, message);
@@ -129,16 +139,10 @@ function showEndOf(session: Session): void {
 
 /** This browser's session, or null when there is none for whoever sits here. */
 async function savedSession(): Promise<Session | null> {
-  try {
-    const session = await reach(api.findSession);
-    if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program's session is no person's
-    await sendEarlier(session);
-    return session;
-  } catch (error) {
-    // Somebody else has the place now; but what was answered before is worth as much as ever.
-    if (error instanceof NoEntry) outbox.drain().catch(() => {});
-    throw error;
-  }
+  const session = await reach(api.findSession);
+  if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program's session is no person's
+  await sendEarlier(session);
+  return session;
 }
 
 /** Sends what an earlier visit with this browser left in the outbox; tells whether there was anything. */
@@ -182,7 +186,7 @@ function entrance(study: Study, kind: SessionKind, onBegun: (timeline: Timeline)
       }
       showWaiting(place(), say("connecting"));
       const start = { start_id, consent_digest, kind, device: await deviceFound() };
-      const begun = await reach(() => api.startSession(start));
+      const begun = await reach(() => api.startSession(start, researcherToken));
       const session = (await sendEarlier(begun)) ? await reach(api.session) : begun;
       if (session.status === "active") onBegun(await timelineOf(study, session));
       else showEarlyEnd = () => showEndOf(session);

@@ -1,18 +1,19 @@
 /** Pages of our own, outside the jsPsych timeline: waiting, and what stands in the way. The ends are in `ends.ts`. */
-import { html } from "./dom";
+import { embeddedHtml, html } from "./dom";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
 export function showWaiting(place: HTMLElement, message: string): void {
   place.replaceChildren(html("p", { class: "waiting", role: "status", lang: TEXTS_LANGUAGE }, message));
 }
 
-/** Why somebody cannot take part, or not go on, in the server's words; there is nothing that they could do here. */
-export function showNotice(place: HTMLElement, title: string, notice: string): void {
+/** Why somebody cannot take part, or not go on, in the server's words, and whom to ask. */
+export function showNotice(place: HTMLElement, title: string, notice: string, contact_html: string | null): void {
   const page = html(
     "article",
     { id: "notice", class: "page", role: "alert", tabindex: -1 },
     html("h1", {}, title),
     html("p", { lang: TEXTS_LANGUAGE }, notice),
+    ...(contact_html === null ? [] : [embeddedHtml(contact_html)]),
   );
   replaceAndFocus(place, page);
 }
