@@ -12,8 +12,10 @@ from analysis.audit import audit
 from analysis.audit.table import CONSISTENT, NOT_CHECKABLE, VERDICTS
 from analysis.csv_text import csv_bytes
 from batteries.errors import InputError
+from batteries.files.csv_files import unguarded
+from batteries.files.private_files import whole_or_not_at_all
 from batteries.reading import read_text
-from batteries.vignettes.files import check_output, whole_or_not_at_all
+from batteries.vignettes.files import check_output
 
 NARROWEST = 30
 """Characters that a sentence has at least, also on a narrow terminal."""
@@ -91,14 +93,14 @@ def read_printed(path: Path) -> pd.DataFrame:
             if not any(cell.strip() for cell in cells):
                 continue
             if header is None:
-                header = cells
+                header = [unguarded(cell) for cell in cells]
             elif len(cells) != len(header):
                 raise InputError(
                     f"{path}, line {reader.line_num}: {len(cells)} cells, but the header has {len(header)}; put cells "
                     "that hold the separator into double quotes, and keep empty cells."
                 )
             else:
-                rows.append(cells)
+                rows.append([unguarded(cell) for cell in cells])
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}); mend its quotes.") from None
     if header is None:

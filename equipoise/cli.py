@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from batteries.errors import InputError
 from batteries.items import Item
 from equipoise.cli_analysis import analyze, audit, power
+from equipoise.cli_decisions import exclude, revise
 from equipoise.cli_lab import lab
 from equipoise.cli_stores import PANEL_ID, PARTICIPANT, SESSION, STORE, STUDY, assignment, identities, links, store
 from equipoise.studies import copy_sample_study, sample_studies
@@ -199,7 +200,7 @@ def serve(
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
 def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> None:
     """Let simulated participants take a study over HTTP; stored as simulated, beside those there are already."""
-    from equipoise.processes import number_of_simulated, running_server
+    from equipoise.processes import number_of_simulated, researcher_token, running_server
     from equipoise.progress import progress_bar
     from equipoise.stores import shown_location
     from experiment.loading import load_study
@@ -207,7 +208,8 @@ def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> 
 
     loaded = load_study(study)
     with running_server(study, store) as url, progress_bar("Simulating participants", n_participants) as on_done:
-        simulate_participants(url, loaded.battery, n_participants, seed, on_done, number_of_simulated(loaded, store))
+        token, first_number = researcher_token(loaded), number_of_simulated(loaded, store)
+        simulate_participants(url, token, loaded, n_participants, seed, on_done, first_number)
     click.echo(
         f"{n_participants} simulated participants answered; their answers are in {shown_location(loaded, store)}."
     )
@@ -236,8 +238,10 @@ def withdraw(
     from equipoise.withdrawal import withdraw as withdraw_answers
     from experiment.loading import load_study
 
-    withdraw_answers(load_study(study), code, Named(session, panel_id, participant), store)
+    kept = withdraw_answers(load_study(study), code, Named(session, panel_id, participant), store)
     click.echo("The answers of this participant are deleted; what they began counts as withdrawn.")
+    for trace in kept:
+        click.echo(trace, err=True)
 
 
 @main.group()
@@ -300,7 +304,7 @@ def schema(what: str) -> None:
     click.echo(json.dumps(described[what].model_json_schema(), indent=2, ensure_ascii=False))
 
 
-for command_elsewhere in (store, assignment, identities, links, lab, analyze, audit, power):
+for command_elsewhere in (store, assignment, identities, links, revise, exclude, lab, analyze, audit, power):
     main.add_command(command_elsewhere)
 
 new.help = f"{new.help} There are: {', '.join(sample_studies())}."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from batteries.errors import InputError
-from equipoise.cli_stores import STORE, STUDY
+from equipoise.cli_stores import STORE, STUDY, warn_of_open_folder
 
 if TYPE_CHECKING:
     from analysis.lock import Lock
@@ -62,6 +62,7 @@ def analyze(
             analyze_file(data, plan, output)
     if not lock and output is not None:
         click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
+        warn_of_open_folder(output)
 
 
 def _tell_of_lock(stamp: "Lock") -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli_stores import STORE, STUDY
+from equipoise.cli_stores import STORE, STUDY, warn_of_open_folder
 
 MONITOR = click.option("--monitor", help="A monitor of PsychoPy's Monitor Center.")
 SCREEN = click.option("--screen", default=0, show_default=True, type=click.IntRange(0), help="Number of the screen.")
@@ -88,6 +88,7 @@ def run(
     click.echo(_told(visit.outcome, participant, occasion))
     if visit.table is not None:
         click.echo(f"PsychoPy's table is {visit.table}.")
+        warn_of_open_folder(visit.table.parent)
     if visit.problem is not None:
         click.echo(visit.problem, err=True)
     again = f"equipoise lab send {study} --server {server}"
@@ -164,6 +165,12 @@ def send(study: Path, store: str | None, server: str | None, into: str | None, p
         click.echo(
             f"Not handed on, as the participants' codes were deleted here: {handed_on.n_without_code:,}. If they are "
             "wanted elsewhere, copy the whole store with `equipoise store copy`.",
+            err=True,
+        )
+    if handed_on.excluded:
+        click.echo(
+            f"Excluded here, which is not handed on: {', '.join(handed_on.excluded)}. "
+            "Exclude them there too with `equipoise exclude`.",
             err=True,
         )
     for sentence in handed_on.refused:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from batteries.files.private_files import open_folder_warning
+
 if TYPE_CHECKING:
     from server.store.verifying import Verified
 
@@ -18,6 +20,13 @@ STORE = click.option(
 SESSION = click.option("--session", help="The session's name.")
 PANEL_ID = click.option("--panel-id", help="The person's id at the panel, or a personal link's token.")
 PARTICIPANT = click.option("--participant", help="The laboratory's own code for the person, such as P01.")
+
+
+def warn_of_open_folder(folder: Path) -> None:
+    """Warn on standard error, in one line, if other users can read a folder that holds answers."""
+    warning = open_folder_warning(folder)
+    if warning is not None:
+        click.echo(f"Warning: {warning}", err=True)
 
 
 @click.group()
@@ -146,7 +155,7 @@ def reopen(study: Path, store: str | None, group: int) -> None:
     "--reason",
     required=True,
     type=click.Choice(["return", "exclusion"]),
-    help="return: the panel says that the person gave the submission back; exclusion: you exclude this session.",
+    help="return: the panel says that the person gave the submission back; exclusion: use `equipoise exclude`.",
 )
 def release(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
@@ -165,11 +174,11 @@ def release(
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def log(study: Path, store: str | None, output: Path) -> None:
-    """Write the log of every decision about places, with the numbers on which it rests."""
+    """Write the log: every decision about places with its numbers, and what a researcher looked at or changed."""
     from equipoise.stores import write_log
     from experiment.loading import load_study
 
-    click.echo(f"Made {output} with {write_log(load_study(study), output, store):,} decisions.")
+    click.echo(f"Made {output} with {write_log(load_study(study), output, store):,} entries.")
 
 
 @click.group()
@@ -211,8 +220,10 @@ def delete(
     from equipoise.stores import Named, delete_identities
     from experiment.loading import load_study
 
-    n = delete_identities(load_study(study), Named(session, panel_id, participant), everybody, store)
+    n, kept = delete_identities(load_study(study), Named(session, panel_id, participant), everybody, store)
     click.echo(f"Deleted ids and codes: {n:,}.")
+    for trace in kept:
+        click.echo(trace, err=True)
 
 
 @click.command(epilog="Example: equipoise links my-study -n 30 --address https://study.example.org -o links.csv")

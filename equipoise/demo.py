@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from equipoise.processes import announce, running_server
+from equipoise.processes import announce, researcher_token, running_server
 from equipoise.progress import progress_bar
 from equipoise.results import analyze_study
 from equipoise.runs import add_runs
@@ -26,7 +26,7 @@ def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: 
     study = load_study(folder)
     click.echo(f"1. Study `{study.name}`: {len(study.test_items)} items, {study.definition.design.groups} groups.")
     with running_server(folder) as url, progress_bar("   Answering over HTTP", n_participants) as on_done:
-        simulate(url, study.battery, n_participants, seed, on_done)
+        simulate(url, researcher_token(study), study, n_participants, seed, on_done)
     click.echo(f"2. {n_participants} simulated participants took it over HTTP.")
     click.echo("3. Computational baselines answered the very same items:")
     for sentence in add_runs(study, [run_baseline(study, name) for name in BASELINES]):

@@ -67,12 +67,13 @@ def hand_on(study: Study, taken: TakenSession, desk: Desk, prefix: str = "") -> 
     httpx.HTTPError
         If it cannot be reached; what it has by then it keeps.
     """
-    there = desk.start(_start_of(study, taken, prefix))
+    there = desk.start(_start_of(taken, prefix))
     if there.status == "withdrawn":
         if taken.status is Status.WITHDRAWN:
             return 0
         raise WithdrawnThereError
-    plan_of(study, there)
+    if taken.content_digest == study.digest:  # else it began with another wording; the server knows that digest too
+        plan_of(study, there)
     if there.status == "active" and taken.demographics is not None and there.demographics:
         desk.answer_about_person(there.session, taken.demographics)
     if taken.status is Status.WITHDRAWN:
@@ -120,6 +121,8 @@ class HandedOn:
     """Sessions whose participants' codes were deleted here, so that nobody can say whose they are; not handed on."""
     refused: tuple[str, ...]
     """Why others are not, a sentence for each; they are kept where they are."""
+    excluded: tuple[str, ...] = ()
+    """Sessions among them that the researcher has excluded here; a server does not hear of that."""
     problem: str | None = None
     """Which file of a withdrawn session could not be deleted here; None if all are."""
 
@@ -130,8 +133,8 @@ def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> Han
     What a participant has withdrawn there is deleted here too.
     """
     with store.snapshot() as db:
-        sessions, others = taken_sessions(db, study.digest), versions_of_others(db, study)
-        nameless = n_without_code(db, study.digest)
+        sessions, others = taken_sessions(db, study), versions_of_others(db, study)
+        nameless = n_without_code(db, study)
     n_new, n_withdrawn, refused = 0, 0, []
     with progress_bar("Handing on", len(sessions)) as advance:
         for taken in sessions:
@@ -143,7 +146,8 @@ def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> Han
             except InputError as error:
                 refused.append(f"{taken.code}, session {taken.occasion}: {error}")
             advance()
-    return HandedOn(len(sessions) - len(refused), n_new, n_withdrawn, others, nameless, tuple(refused))
+    excluded = tuple(taken.session for taken in sessions if taken.excluded_reason is not None)
+    return HandedOn(len(sessions) - len(refused), n_new, n_withdrawn, others, nameless, tuple(refused), excluded)
 
 
 def hand_on_withdrawals(study: Study, store: Store, desk: Desk) -> str | None:
@@ -155,7 +159,7 @@ def hand_on_withdrawals(study: Study, store: Store, desk: Desk) -> str | None:
         Why that could not be seen to for all of them; None if they are deleted there.
     """
     with store.snapshot() as db:
-        withdrawn = [taken for taken in taken_sessions(db, study.digest) if taken.status is Status.WITHDRAWN]
+        withdrawn = [taken for taken in taken_sessions(db, study) if taken.status is Status.WITHDRAWN]
     problem = None
     for taken in withdrawn:
         try:
@@ -167,11 +171,11 @@ def hand_on_withdrawals(study: Study, store: Store, desk: Desk) -> str | None:
     return problem
 
 
-def _start_of(study: Study, taken: TakenSession, prefix: str) -> dict[str, JsonValue]:
+def _start_of(taken: TakenSession, prefix: str) -> dict[str, JsonValue]:
     return {
         "start_id": taken.start_id,
         "consent_digest": taken.consent_digest,
-        "study_digest": study.digest,
+        "study_digest": taken.content_digest,
         "participant": f"{prefix}{taken.code}",
         "occasion": taken.occasion,
         "group": None,

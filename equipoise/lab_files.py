@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from batteries.errors import InputError
+from batteries.files.private_files import private_folder
 from experiment.lab.desk import OpenSession
 from experiment.lab.notes import Notes
 from experiment.lab.psychopy_csv import Heading, date_of, write_psychopy_csv
@@ -44,7 +45,7 @@ class LabFiles:
         self.table: Path | None = None
         self._folder = folder = lab_folder(study, store)
         try:
-            (folder / "frames").mkdir(parents=True, exist_ok=True)
+            private_folder(folder / "frames")
         except OSError as error:
             raise InputError(
                 f"{folder}: the files of the laboratory cannot be written there ({error.strerror}); make it a folder "

@@ -220,7 +220,6 @@ def send_sessions(
     if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):
         raise InputError(f"--into {into}: this is the store where the sessions are; name another.")
     with store_of(study, location, must_exist=True) as store, ExitStack() as stack:
-        store.register_study(study)
         there = stack.enter_context(remote_desk(server)) if server else stack.enter_context(local_desk(study, into))[0]
         try:
             handed_on = hand_on_all(study, store, there, prefix)
@@ -240,7 +239,7 @@ def local_desk(study: Study, location: str | None) -> Iterator[tuple[Desk, Store
         # Of this process alone: a token in a file here would be taken for the server's.
         own = Secrets(secrets.token_urlsafe(), secrets.token_urlsafe())
         app = create_app(study, store, own, settings)
-        with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://laboratory") as client:
+        with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://localhost") as client:
             yield Desk(client, own.researcher_token), store
 
 

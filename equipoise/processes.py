@@ -18,7 +18,7 @@ from experiment.records import Kind
 from experiment.study import Study
 from server.secret_files import read_secrets
 from server.serving import free_port, link, secrets_folder
-from server.settings import Settings
+from server.settings import Settings, read_settings
 
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 15
@@ -98,6 +98,11 @@ def number_of_simulated(study: Study, location: str | None = None) -> int:
         return sum(group.n_begun for group in store.progress(study) if group.kind is Kind.SIMULATED)
 
 
+def researcher_token(study: Study) -> str:
+    """Return the token by which the servers of a study know its researcher."""
+    return read_secrets(secrets_folder(study, read_settings())).researcher_token
+
+
 def announce(folder: Path, settings: Settings) -> None:
     """Print where a study is served."""
     study = load_study(folder)
@@ -105,5 +110,5 @@ def announce(folder: Path, settings: Settings) -> None:
     token = read_secrets(secrets_folder(study, settings)).researcher_token
     click.echo(f"{study.definition.title}")
     click.echo(f"  participants: {address}/")
-    click.echo(f"  progress:     {address}/researcher/enter/{token}")
+    click.echo(f"  progress:     {address}/researcher/#{token}")
     click.echo("Press Ctrl-C to stop; nothing that was answered is lost.")

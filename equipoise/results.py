@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -11,19 +10,24 @@ from analysis.analyze import analyze
 from analysis.analyze_data import analyze_data
 from analysis.data import read_trials, tidy_trials
 from analysis.data_file import is_export
+from analysis.exclusions_by_hand import deviations_by_hand
 from analysis.lock import Lock, add_lock, read_locks
+from analysis.memory import give_back_freed_arrays
 from analysis.registration import registration_of, with_exploratory_marked
 from batteries.errors import InputError
 from batteries.reading import read_yaml
 from equipoise.progress import spinner
+from equipoise.stores import tell_of_changes
 from experiment.planned_analyses import PlannedAnalyses
 from experiment.preregistration import AnalysisPlan
 from experiment.records import Kind
+from experiment.revision import entries, listed
 from experiment.study import Study, StudyDefinition
 from server.serving import store_location
 from server.settings import read_settings
 from server.store import StoreUnavailable
 from server.store.opened import is_address, opened_store
+from server.store.opening import refuse_missing
 
 
 def analyze_study(
@@ -54,13 +58,14 @@ def analyze_study(
         If nothing has been answered yet, or the store cannot be read.
     """
     store = store_location(study, read_settings(store=location))
-    if not is_address(store) and not Path(store).exists():
+    if not _may_exist(store):
         raise InputError(
             f"{store}: nothing has been answered yet; collect answers with "
             f"`equipoise serve {study.folder}`, or try `equipoise simulate {study.folder} -n 40`."
         )
     if not is_address(store) and output.resolve() == Path(store).parent.resolve():
         raise InputError(f"{output}: this folder holds the answers; name another for the results.")
+    give_back_freed_arrays()
     with spinner("Analyzing"):
         trials = _trials(study, store)
         left_out = []
@@ -82,13 +87,21 @@ def analyze_study(
             output,
             title=study.definition.title,
             software_version=version("equipoise"),
-            registration=registration_of(locks, plan, _asked(study), _first_at(trials)),
+            registration=registration_of(locks, plan, _asked(study), _first_at(trials), deviations_by_hand(trials)),
             notes=[
                 *left_out,
                 *_deviations_from_plan(study, store, set(trials["study_version"])),
                 *_changed_battery(study, set(trials["battery"])),
             ],
         )
+
+
+def _may_exist(store: str) -> bool:
+    """Return whether there may be answers at a store's place; a file that is lost beside its log is refused."""
+    if is_address(store):
+        return True
+    refuse_missing(Path(store), must_exist=False)
+    return Path(store).exists()
 
 
 def lock_path(folder: Path) -> Path:
@@ -106,7 +119,7 @@ def lock_study(study: Study, location: str | None = None) -> Lock:
     """
     store = store_location(study, read_settings(store=location))
     n_sessions = 0
-    if is_address(store) or Path(store).exists():
+    if _may_exist(store):
         trials = _rows(study, store)
         n_sessions = trials["session"].nunique() if len(trials) else 0
     return add_lock(
@@ -143,6 +156,7 @@ def analyze_file(data: Path, plan_path: Path, output: Path) -> None:
         If one of the files cannot be read, or the plan asks for what the data have not.
     """
     locks, software = read_locks(_lock_beside(plan_path)), version("equipoise")
+    give_back_freed_arrays()
     with spinner("Analyzing"):
         if is_export(data):
             plan, trials = read_yaml(plan_path, AnalysisPlan), read_trials(data)
@@ -152,7 +166,7 @@ def analyze_file(data: Path, plan_path: Path, output: Path) -> None:
                 output,
                 title=", ".join(sorted(trials["study"].unique())),
                 software_version=software,
-                registration=registration_of(locks, plan, {}, _first_at(trials)),
+                registration=registration_of(locks, plan, {}, _first_at(trials), deviations_by_hand(trials)),
             )
         else:
             planned = read_yaml(plan_path, PlannedAnalyses)
@@ -190,13 +204,13 @@ def _trials(study: Study, store: str) -> pd.DataFrame:
         raise InputError(
             f"{store}: no session is of the study `{study.name}`; those there are of {', '.join(set(trials['study']))}."
         )
-    return trials[here].reset_index(drop=True)
+    return trials if here.all() else trials[here].reset_index(drop=True)
 
 
 def _rows(study: Study, store: str) -> pd.DataFrame:
     """Return the rows of this study in a store, as they are kept."""
     try:
-        with opened_store(store) as opened:
+        with opened_store(store, must_exist=True) as opened:
             return pd.DataFrame.from_records(opened.trials(study))
     except StoreUnavailable as error:
         raise InputError(f"{_shown(store)}: the store cannot be read now ({error}); try again.") from None
@@ -209,8 +223,9 @@ def _shown(store: str) -> str:
 def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> list[str]:
     """Return a sentence for each registered definition, of these versions, whose analysis was planned otherwise."""
     try:
-        with opened_store(location) as store:
-            registered = store.registered_definitions(study)
+        with opened_store(location, must_exist=True) as store:
+            tell_of_changes(study, store)
+            registered, revisions = store.registered_definitions(study), store.revisions(study)
     except (InputError, StoreUnavailable):  # such as a read-only copy, which can still be analyzed
         return ["The plan that stood when the sessions began could not be read, so it was not compared with this one."]
     notes = []
@@ -223,32 +238,33 @@ def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> li
         ]
         if changed:
             notes.append(
-                f"The analysis plan is not the one that stood when {earlier.n_sessions} of the sessions began (version "
-                f"{earlier.definition.version}, registered {earlier.registered_at[:16].replace('T', ' ')} UTC): "
-                f"{', '.join(changed)} changed since."
+                "The analysis plan is not the one that stood when version "
+                f"{earlier.definition.version} of the study was registered ({_minute(earlier.registered_at)}), before "
+                f"its {earlier.n_sessions} sessions began: {', '.join(changed)} changed since."
             )
+    notes += [
+        f"Version {one.version} was reworded on {_minute(one.at)}: {listed(one.changed)}. Reason: “{one.reason}”."
+        for one in revisions
+        if one.version in versions
+    ]
     return notes + _differences_of_versions([one.definition for one in answered])
+
+
+def _minute(time: str) -> str:
+    return f"{time[:16].replace('T', ' ')} UTC"
 
 
 def _differences_of_versions(definitions: Sequence[StudyDefinition]) -> list[str]:
     """Return in which entries of `study.yaml` the versions that were answered differ."""
     if len(definitions) < 2:
         return []
-    entries = [_entries(one.model_dump(mode="json", exclude={"version"})) for one in definitions]
-    names = sorted(set().union(*entries))
-    different = [name for name in names if any(one.get(name) != entries[0].get(name) for one in entries[1:])]
+    entries_of = [entries(one.model_dump(mode="json", exclude={"version"})) for one in definitions]
+    names = sorted(set().union(*entries_of))
+    different = [name for name in names if any(one.get(name) != entries_of[0].get(name) for one in entries_of[1:])]
     versions = " and ".join(one.version for one in definitions)
     if not different:
         return [f"The definitions of versions {versions} differ in no entry; the files that they name may."]
     return [f"The definitions of versions {versions} differ in {', '.join(f'`{name}`' for name in different)}."]
-
-
-def _entries(part: dict[str, Any], before: str = "") -> dict[str, Any]:
-    """Return the entries of a definition by their names, such as `timing.fixation_ms`."""
-    found: dict[str, Any] = {}
-    for name, value in part.items():
-        found |= _entries(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
-    return found
 
 
 def _changed_battery(study: Study, answered: set[str]) -> list[str]:

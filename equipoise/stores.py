@@ -1,17 +1,19 @@
 """A study's store, wherever it is: what the commands about answers, places and people have in common."""
 
-import csv
 import json
-import os
 import re
-import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+import click
+
 from batteries.errors import InputError
+from batteries.files.csv_files import write_rows
+from batteries.files.private_files import whole_or_not_at_all
 from equipoise.progress import spinner
 from experiment.records import Kind
 from experiment.study import Study
@@ -19,7 +21,7 @@ from server.entry import LINK_PARAMETER, make_link_token
 from server.secret_files import read_secrets
 from server.serving import secrets_folder, store_location
 from server.settings import read_settings
-from server.store import Conflict, Release, Store, StoreUnavailable
+from server.store import Access, Conflict, Release, Store, StoreUnavailable
 from server.store.copying import back_up, copy_store
 from server.store.identities import IDENTITY_COLUMNS
 from server.store.opened import is_address, opened_store
@@ -59,13 +61,30 @@ def store_of(study: Study, location: str | None = None, must_exist: bool = False
         If the store cannot be used.
     """
     place = store_location(study, read_settings(store=location))
-    if must_exist and not is_address(place) and not Path(place).exists():
-        raise InputError(f"{place}: there is no such store; nothing has been answered yet, or the name is another.")
     try:
-        with opened_store(place) as store:
+        with opened_store(place, must_exist) as store:
             yield store
     except StoreUnavailable as error:
         raise InputError(f"the store cannot be used now ({error}); try again when that is mended.") from None
+
+
+@contextmanager
+def store_to_read(study: Study, location: str | None = None) -> Iterator[Store]:
+    """Open the store of a study for a command that changes nothing; say in one line if the study's files changed."""
+    with store_of(study, location, must_exist=True) as store:
+        tell_of_changes(study, store)
+        yield store
+
+
+def tell_of_changes(study: Study, store: Store) -> None:
+    """Say on standard error what changed in a study's folder since its version was registered, if anything did."""
+    changed = store.changed_since(study)
+    if changed is not None:
+        click.echo(
+            f"Note: {study.folder / 'study.yaml'}: {changed} changed since version {study.definition.version} was "
+            "served. This command goes by what is stored.",
+            err=True,
+        )
 
 
 def shown_location(study: Study, location: str | None = None) -> str:
@@ -76,14 +95,24 @@ def shown_location(study: Study, location: str | None = None) -> str:
 
 def verify_store(study: Study, location: str | None = None) -> Verified:
     """Check that all is in a store that was acknowledged, unchanged."""
-    with store_of(study, location, must_exist=True) as store, spinner("Checking"), store.snapshot() as db:
-        return verify(db)
+    with store_to_read(study, location) as store, spinner("Checking"), store.snapshot() as db:
+        damage = db.damage()
+        found = verify(db)
+        found.problems[:0] = damage
+        if not damage and not db.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
+            found.problems.append(
+                "no study is registered in this store, so it is not the one in which answers were stored. Fix: look "
+                "for the file that was here, or a backup."
+            )
+        return found
 
 
 def back_up_store(study: Study, path: Path, location: str | None = None) -> Verified:
     """Write a backup of a store, which may be in use, to a new file."""
-    with store_of(study, location, must_exist=True) as store, spinner("Backing up"):
-        return back_up(store, path)
+    with store_to_read(study, location) as store, spinner("Backing up"):
+        verified = back_up(store, path)
+        _note(store, study, Access.BACKED_UP)
+    return verified
 
 
 def move_store(source: str, target: str) -> Verified:
@@ -94,19 +123,29 @@ def move_store(source: str, target: str) -> Verified:
     InputError
         If a store cannot be used, or the target is not empty.
     """
-    if not is_address(source) and not Path(source).exists():
-        raise InputError(f"{source}: there is no such store; mend the name.")
     try:
-        with opened_store(source) as read, opened_store(target) as write, spinner("Copying"):
-            return copy_store(read, write)
+        with opened_store(source, must_exist=True) as read, opened_store(target) as write, spinner("Copying"):
+            verified = copy_store(read, write)
+            _note(read, None, Access.COPIED)
     except StoreUnavailable as error:
         raise InputError(f"a store cannot be used ({error}); nothing was copied.") from None
+    return verified
+
+
+def _note(store: Store, study: Study | None, access: Access, **details: Any) -> None:
+    """Note in the store's log what was done; say so where the log cannot be written, as on a disk that is only read."""
+    try:
+        is_noted = bool(store.note(study, access, **details))
+        reason = "no version of this study was served with it"
+    except StoreUnavailable as error:
+        is_noted, reason = False, str(error)
+    if not is_noted:
+        click.echo(f"Not noted in the log of the store ({reason}). Fix: keep a note of your own.", err=True)
 
 
 def places_table(study: Study, location: str | None = None) -> list[tuple[str, ...]]:
     """Return the places of people by group, as rows of text with a heading and a sum."""
-    with store_of(study, location) as store:
-        store.register_study(study)
+    with store_to_read(study, location) as store:
         groups = [group for group in store.progress(study) if group.kind is Kind.HUMAN]
     counts = [
         (group.n_completed, group.n_under_way, group.n_lapsed, group.n_replaced, group.n_withdrawn) for group in groups
@@ -122,7 +161,7 @@ def places_table(study: Study, location: str | None = None) -> list[tuple[str, .
 def open_group(study: Study, group: int, is_open: bool, location: str | None = None) -> None:
     """Open or close a counterbalance group for new participants."""
     with store_of(study, location) as store:
-        store.register_study(study)
+        tell_of_changes(study, store)
         try:
             store.open_group(study, group, is_open)
         except Conflict:
@@ -136,8 +175,13 @@ def release_place(study: Study, reason: Release, named: Named, location: str | N
     Raises
     ------
     InputError
-        If there is no such session, or its place was released before.
+        If there is no such session, its place was released before, or the reason is an exclusion.
     """
+    if reason is Release.EXCLUSION:
+        raise InputError(
+            "--reason exclusion: this would release the place and leave the answers in the analysis. "
+            f'Fix: `equipoise exclude {study.folder} ... --reason "..."`, which does both.'
+        )
     with store_of(study, location, must_exist=True) as store:
         found = find_session(store, study, named)
         if not store.release_place(found.session, reason):
@@ -146,7 +190,12 @@ def release_place(study: Study, reason: Release, named: Named, location: str | N
 
 
 def find_session(store: Store, study: Study, named: Named) -> SessionFound:
-    """Return the session that is named; of a person with several, the latest.
+    """Return the session that is named; of a person with several, the latest. See `sessions_named`."""
+    return sessions_named(store, study, named)[-1]
+
+
+def sessions_named(store: Store, study: Study, named: Named) -> list[SessionFound]:
+    """Return the session that is named, or all sessions of the person who is named, the oldest first.
 
     Raises
     ------
@@ -159,7 +208,7 @@ def find_session(store: Store, study: Study, named: Named) -> SessionFound:
         found = store.session_named(study, named.session)
         if found is None:
             raise InputError(f"--session {named.session}: this study has no such session; mend the name.")
-        return found
+        return [found]
     if named.participant is not None:
         sessions = store.sessions_of(study, "lab", named.participant)
         option = f"--participant {named.participant}: nobody with this code"
@@ -172,12 +221,12 @@ def find_session(store: Store, study: Study, named: Named) -> SessionFound:
         option = f"--panel-id {panel_id}: nobody with this id"
     if not sessions:
         raise InputError(f"{option} has begun this study; mend it.")
-    return sessions[-1]
+    return sessions
 
 
 def write_log(study: Study, path: Path, location: str | None = None) -> int:
     """Write the log of decisions about places as CSV; return how many there are."""
-    with store_of(study, location, must_exist=True) as store:
+    with store_to_read(study, location) as store:
         events = store.events(study)
     rows = [(event.event_index, event.at, event.event, event.session, json.dumps(event.details)) for event in events]
     _write_csv(path, ("event_index", "at", "event", "session", "details"), rows)
@@ -192,8 +241,9 @@ def write_sessions(study: Study, path: Path, location: str | None = None) -> int
     InputError
         If the store or the file cannot be used.
     """
-    with store_of(study, location, must_exist=True) as store:
+    with store_to_read(study, location) as store:
         sessions = store.sessions(study)
+        _note(store, study, Access.EXPORTED, what="sessions", number=len(sessions))
     columns = list(dict.fromkeys([*SESSION_COLUMNS, *(name for session in sessions for name in session)]))
     _write_csv(path, columns, [[session.get(name, "") for name in columns] for session in sessions])
     return len(sessions)
@@ -201,21 +251,32 @@ def write_sessions(study: Study, path: Path, location: str | None = None) -> int
 
 def write_identities(study: Study, path: Path, location: str | None = None) -> int:
     """Write the panel ids of a study with their pseudonyms as CSV, for the owner's eyes; return how many there are."""
-    with store_of(study, location, must_exist=True) as store:
+    with store_to_read(study, location) as store:
         people = store.identities(study)
+        _note(store, study, Access.EXPORTED, what="identities", number=len(people))
     columns = list(dict.fromkeys([*IDENTITY_COLUMNS, *(name for person in people for name in person)]))
     _write_csv(path, columns, [[person.get(name, "") for name in columns] for person in people])
     return len(people)
 
 
-def delete_identities(study: Study, named: Named, everybody: bool, location: str | None = None) -> int:
-    """Delete ids and codes, one person's or everybody's, and leave the answers; return how many."""
+def delete_identities(
+    study: Study, named: Named, everybody: bool, location: str | None = None
+) -> tuple[int, list[str]]:
+    """Delete ids and codes, one person's or everybody's, and leave the answers.
+
+    Returns
+    -------
+    int
+        How many were deleted.
+    list of str
+        A sentence on each file that may still hold them.
+    """
     if everybody and named != Named():
         raise InputError("--everybody deletes all ids and codes; leave it out to delete one person's.")
     with store_of(study, location, must_exist=True) as store:
-        if everybody:
-            return store.delete_identities(study)
-        return store.delete_identities(study, find_session(store, study, named).participant)
+        participant = None if everybody else find_session(store, study, named).participant
+        n_deleted = store.delete_identities(study, participant)
+        return n_deleted, store.kept_traces()
 
 
 def write_links(study: Study, n_links: int, address: str, path: Path) -> None:
@@ -242,23 +303,6 @@ def write_links(study: Study, n_links: int, address: str, path: Path) -> None:
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Write a CSV file for its owner alone, as what it holds leads to people; whole, or not at all."""
-    if not path.name or path.is_dir():
-        raise InputError(f"{path}: this is a folder; name a file.")
-    aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    try:
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows([[_guarded(cell) for cell in row] for row in rows])
-        aside.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: the file cannot be written ({error.strerror}); name another place.") from None
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-
-
-def _guarded(cell: object) -> object:
-    """Return a text so that no spreadsheet takes it for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    """Write a CSV file for its owner alone, as what it holds leads to people."""
+    with whole_or_not_at_all(path, is_private=True) as file:
+        write_rows(file, [columns, *rows])

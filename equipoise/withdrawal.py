@@ -6,7 +6,7 @@ from equipoise.stores import Named, find_session, store_of
 from experiment.study import Study
 
 
-def withdraw(study: Study, code: str | None, named: Named, location: str | None = None) -> None:
+def withdraw(study: Study, code: str | None, named: Named, location: str | None = None) -> list[str]:
     """Delete the answers of one participant, in all their sessions, and the laboratory's files of them.
 
     Parameters
@@ -19,6 +19,11 @@ def withdraw(study: Study, code: str | None, named: Named, location: str | None 
         What else names one of their sessions, in place of the code.
     location
         The store; by default what the settings say.
+
+    Returns
+    -------
+    list of str
+        A sentence on each file that may still hold the answers.
 
     Raises
     ------
@@ -38,7 +43,8 @@ def withdraw(study: Study, code: str | None, named: Named, location: str | None 
                 "code with the participant. (A code that study.yaml fixes for everyone names nobody.)"
             )
         for one in sessions:
-            store.withdraw_session(one)
-        problem = delete_withdrawn(study, store)
+            store.withdraw_session(one, by_researcher=True)
+        problem, kept = delete_withdrawn(study, store), store.kept_traces()
     if problem is not None:
         raise InputError(f"the answers are deleted, but not all files: {problem}")
+    return kept

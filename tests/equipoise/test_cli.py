@@ -156,7 +156,9 @@ def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(study_fol
         name: " ".join((study_folder / name / "report.html").read_text(encoding="utf-8").split())
         for name in ("as-planned", "changed")
     }
-    assert "The analysis plan is not the one that stood when 6 of the sessions began" in reports["changed"]
+    assert (
+        "The analysis plan is not the one that stood when version 1.0 of the study was registered" in reports["changed"]
+    )
     assert "exclusions changed since" in reports["changed"]
     assert "The analysis plan is not" not in reports["as-planned"]
 

@@ -28,8 +28,9 @@ from experiment.loading import load_study
 from server.app import create_app
 from server.secret_files import read_secrets
 from server.settings import Settings
-from server.store import Store
+from server.store import SqliteStore, Store, StoreUnavailable
 from server.store.opened import open_store, opened_store
+from server.store.postgres import BYTES_OF_DELETED_ROWS, PostgresStore
 from tests.server.stores import by_hand, rows
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no file modes")
@@ -44,8 +45,15 @@ def done(*arguments: object) -> str:
     result = run(*arguments)
     if result.exit_code != 0:
         raise AssertionError(f"exit code {result.exit_code}: {result.output}") from result.exception
-    assert result.stderr == ""
+    assert result.stderr in ("", kept_by_a_database(arguments))
     return result.stdout
+
+
+def kept_by_a_database(arguments: Sequence[object]) -> str:
+    """Return what a command that deletes says of bytes which a database keeps for a while."""
+    deletes = "withdraw" in arguments or "delete" in arguments
+    on_database = any(str(argument).startswith("postgresql:") for argument in arguments)
+    return f"{BYTES_OF_DELETED_ROWS}\n" if deletes and on_database else ""
 
 
 def refused(*arguments: object, code: int = 2) -> str:
@@ -105,7 +113,7 @@ def make_small_study(folder: Path, entry: str) -> None:
     battery.write_text("\n".join([header, *apart, *tests[:20]]) + "\n", encoding="utf-8")
     study_yaml = folder / "study.yaml"
     text = study_yaml.read_text(encoding="utf-8").replace("groups: 10", f"groups: {N_GROUPS}")
-    study_yaml.write_text(f"{text}\nrecruitment: {{entry: {entry}}}\n", encoding="utf-8")
+    study_yaml.write_text(f"{text}\nrecruitment: {{entry: {entry}, panel_parameter: pid}}\n", encoding="utf-8")
 
 
 def on_a_file(folder: Path) -> Kept:
@@ -179,7 +187,7 @@ def answer(kept: Kept, panel_id: str, n_answers: int, then: str = "", **paramete
     study = load_study(kept.folder)
     with opened_store(kept.location) as store:
         http = create_app(study, store, read_secrets(kept.folder / "data"), Settings()).test_client()
-        http.get("/", query_string={"PROLIFIC_PID": panel_id, "token": panel_id, **parameters})
+        http.get("/", query_string={"pid": panel_id, "SESSION_ID": f"of-{panel_id}", "token": panel_id, **parameters})
         digest = http.get("/api/study").get_json()["consent_digest"]
         start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
         session = http.post("/api/session", json=start).get_json()
@@ -320,7 +328,8 @@ def test_a_store_can_be_moved_from_file_to_database_and_back(kept: Kept, tmp_pat
         assert digest_of(done("store", "verify", kept.folder, "--store", target)) == original
     with kept.opened() as store, opened_store(places[-1]) as last:
         assert store.trials() == last.trials()
-        assert store.events(load_study(kept.folder)) == last.events(load_study(kept.folder))
+        events = [event for event in store.events(load_study(kept.folder)) if event.event != "copied"]
+        assert events == [event for event in last.events(load_study(kept.folder)) if event.event != "copied"]
     moved = in_a_database(kept.folder, places[-1])
     answer(moved, "bert", n_answers=0)  # who was under way goes on there
     assert moved.sessions["bert"] == kept.sessions["bert"]
@@ -365,6 +374,7 @@ def test_the_places_of_each_group_are_shown_and_add_up(kept: Kept) -> None:
 
 
 def test_the_places_of_a_study_that_nobody_has_begun_are_all_free(empty: Kept) -> None:
+    empty.opened().__enter__().close()  # makes the store
     assert shown(empty)["all"] == ["0"] * 5
 
 
@@ -389,8 +399,15 @@ def test_a_group_that_there_is_not_is_named(kept: Kept) -> None:
     assert shown(kept) == before
 
 
-@pytest.mark.parametrize("reason", ["return", "exclusion"])
-def test_a_place_is_released_by_panel_id_or_by_session_and_the_answers_stay(kept: Kept, reason: str) -> None:
+def test_a_place_is_not_released_for_an_exclusion_that_would_leave_the_answers_in_the_analysis(kept: Kept) -> None:
+    before = shown(kept)
+    named = ["--panel-id", "anna", "--reason", "exclusion"]
+    assert "Fix: `equipoise exclude " in refused("assignment", "release", kept.folder, *named, *kept.option)
+    assert shown(kept) == before
+
+
+def test_a_place_is_released_by_panel_id_or_by_session_and_the_answers_stay(kept: Kept) -> None:
+    reason = "return"
     with kept.opened() as store:
         before = rows(store, "SELECT * FROM responses ORDER BY session, trial_index")
     for name, value in (("--panel-id", "anna"), ("--session", kept.sessions["bert"])):
@@ -433,9 +450,7 @@ def test_a_model_run_has_no_place_to_release(kept: Kept) -> None:
     done("models", "run", kept.folder, "--model", "baseline/tracer", *kept.option)
     with kept.opened() as store:
         ((run_session,),) = rows(store, "SELECT session FROM runs")
-    found = refused(
-        "assignment", "release", kept.folder, "--session", run_session, "--reason", "exclusion", *kept.option
-    )
+    found = refused("assignment", "release", kept.folder, "--session", run_session, "--reason", "return", *kept.option)
     assert "no such session" in found
 
 
@@ -444,7 +459,7 @@ def test_the_log_of_decisions_is_written_with_its_numbers(kept: Kept, tmp_path: 
     done("assignment", "close", kept.folder, "--group", 1, *kept.option)
     printed = done("assignment", "log", kept.folder, "-o", path, *kept.option)
     decisions = table(path)
-    assert printed == f"Made {path} with {len(decisions)} decisions.\n"
+    assert printed == f"Made {path} with {len(decisions)} entries.\n"
     assert [int(row["event_index"]) for row in decisions] == list(range(len(decisions)))
     events = [row["event"] for row in decisions]
     assert events.count("reserved") == 4
@@ -489,7 +504,7 @@ def test_a_file_that_was_there_before_ends_up_for_the_owners_eyes_too(tmp_path: 
 
 
 def test_an_export_of_nobody_has_its_headings(empty: Kept, tmp_path: Path) -> None:
-    done("assignment", "show", empty.folder, *empty.option)  # makes the store
+    done("assignment", "open", empty.folder, "--group", 1, *empty.option)  # makes the store
     path = tmp_path / "panel-ids.csv"
     assert "with 0 people" in done("identities", "export", empty.folder, "-o", path, *empty.option)
     assert path.read_text(encoding="utf-8").startswith("source,external_id,participant,session,status,own_code")
@@ -500,7 +515,9 @@ def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty:
     study_yaml = empty.folder / "study.yaml"
     text = study_yaml.read_text(encoding="utf-8")
     kept_parameters = "kept_parameters: [session, participant, own_code, status, external_id, source]"
-    study_yaml.write_text(text.replace("{entry: panel}", f"{{entry: panel, {kept_parameters}}}"), encoding="utf-8")
+    study_yaml.write_text(
+        text.replace("panel_parameter: pid", f"panel_parameter: pid, {kept_parameters}"), encoding="utf-8"
+    )
     try:
         load_study(empty.folder)
     except InputError:  # a study with such names may be refused, too
@@ -515,14 +532,75 @@ def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty:
 
 def test_one_persons_id_is_deleted_and_nothing_else(kept: Kept) -> None:
     with kept.opened() as store:
-        before = (store.trials(), rows(store, "SELECT * FROM sessions"), rows(store, "SELECT * FROM events"))
+        before = (store.trials(), rows(store, "SELECT * FROM sessions"))
     assert (
         done("identities", "delete", kept.folder, "--panel-id", "anna", *kept.option) == "Deleted ids and codes: 1.\n"
     )
     done("identities", "delete", kept.folder, "--session", kept.sessions["bert"], *kept.option)
     with kept.opened() as store:
         assert {name for (name,) in rows(store, "SELECT external_id FROM identities")} == {"carl", FORMULA}
-        assert (store.trials(), rows(store, "SELECT * FROM sessions"), rows(store, "SELECT * FROM events")) == before
+        assert (store.trials(), rows(store, "SELECT * FROM sessions")) == before
+
+
+def noted(kept: Kept, path: Path) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return the log as the command writes it: event, session, details."""
+    done("assignment", "log", kept.folder, "-o", path, *kept.option)
+    return [(row["event"], row["session"], json.loads(row["details"])) for row in table(path)]
+
+
+def test_what_a_researcher_did_is_in_the_log_without_a_word_on_people(kept: Kept, tmp_path: Path) -> None:
+    digest = digest_of(done("store", "verify", kept.folder, *kept.option))
+    done("identities", "export", kept.folder, "-o", tmp_path / "ids.csv", *kept.option)
+    done("store", "sessions", kept.folder, "-o", tmp_path / "sessions.csv", *kept.option)
+    done("store", "backup", kept.folder, "-o", tmp_path / "backup.db", *kept.option)
+    done("store", "copy", kept.location, tmp_path / "copy.db")
+    assert digest_of(done("store", "verify", kept.folder, *kept.option)) == digest, "who looks changes nothing"
+    done("assignment", "close", kept.folder, "--group", "1", *kept.option)
+    done("assignment", "open", kept.folder, "--group", "1", *kept.option)
+    done("withdraw", kept.folder, "--panel-id", "bert", *kept.option)
+    done("identities", "delete", kept.folder, "--everybody", *kept.option)
+    done("identities", "delete", kept.folder, "--everybody", *kept.option)  # deletes nothing
+    log = noted(kept, tmp_path / "log.csv")
+    assert [(event, details) for event, session, details in log if not session][1:] == [
+        ("exported", {"what": "identities", "number": 4}),
+        ("exported", {"what": "sessions", "number": 4}),
+        ("backed up", {}),
+        ("copied", {}),
+        ("closed", {"group": 1}),
+        ("opened", {"group": 1}),
+        ("identities deleted", {"number": 4}),
+    ]
+    (withdrawal,) = [
+        details for event, session, details in log if (event, session) == ("withdrew", kept.sessions["bert"])
+    ]
+    assert withdrawal["by"] == "researcher"
+    done("store", "verify", kept.folder, *kept.option)
+    done("store", "verify", kept.folder, "--store", tmp_path / "copy.db")
+    text = (tmp_path / "log.csv").read_text(encoding="utf-8")
+    for personal in ("anna", "bert", "carl", FORMULA, str(tmp_path)):
+        assert personal not in text
+
+
+def test_an_export_that_cannot_be_noted_is_made_and_says_so(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_args: object, **_details: object) -> None:
+        raise StoreUnavailable("attempt to write a readonly database")
+
+    for store in (SqliteStore, PostgresStore):
+        monkeypatch.setattr(store, "note", away)
+    for command in (["identities", "export"], ["store", "sessions"], ["store", "backup"]):
+        path = tmp_path / command[1]
+        result = run(*command, kept.folder, "-o", path, *kept.option)
+        assert (result.exit_code, path.exists()) == (0, True)
+        assert "Not noted in the log of the store (attempt to write a readonly database)." in result.stderr
+
+
+@pytest.mark.parametrize("command", [["identities", "export"], ["store", "sessions"], ["store", "backup"]])
+def test_a_command_that_reads_makes_no_store(kept: Kept, tmp_path: Path, command: list[str]) -> None:
+    absent = tmp_path / "absent" / "equipoise.db"
+    refused(*command, kept.folder, "-o", tmp_path / "out", "--store", absent)
+    assert not absent.parent.exists()
 
 
 def test_all_ids_of_this_study_are_deleted_and_of_no_other(kept: Kept, tmp_path: Path) -> None:
@@ -686,18 +764,23 @@ READERS: Sequence[Sequence[str]] = [
     ["store", "verify", "STUDY"],
     ["store", "backup", "STUDY", "-o", "out"],
     ["assignment", "release", "STUDY", "--session", "x", "--reason", "return"],
+    ["assignment", "show", "STUDY"],
+    ["revise", "STUDY", "--reason", "typo"],
+    ["exclude", "STUDY", "--session", "x", "--reason", "fire alarm"],
     ["assignment", "log", "STUDY", "-o", "out"],
     ["identities", "export", "STUDY", "-o", "out"],
     ["identities", "delete", "STUDY", "--everybody"],
     ["withdraw", "STUDY", "--code", "3F0A91BC"],
+    ["assignment", "show", "STUDY"],
 ]
 ALL = [
     *READERS,
-    ["assignment", "show", "STUDY"],
     ["assignment", "close", "STUDY", "--group", "1"],
     ["assignment", "open", "STUDY", "--group", "1"],
     ["simulate", "STUDY", "-n", "1"],
     ["models", "run", "STUDY", "--model", "baseline/tracer"],
+    ["analyze", "STUDY", "-o", "out"],
+    ["analyze", "STUDY", "--lock"],
 ]
 
 
@@ -719,6 +802,54 @@ def test_a_store_that_is_not_there_is_not_made_by_reading_it(by_panel: Path, in_
         assert "elsewhere.db" in refused(*of(by_panel, command, "--store", "elsewhere.db"))
         assert not (by_panel / "data").exists()
         assert list(in_tmp.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ALL, ids=" ".join)
+def test_a_log_whose_file_is_missing_is_refused_by_every_command_and_untouched(
+    by_panel: Path, in_tmp: Path, command: list[str]
+) -> None:
+    """As when only a part of the files was moved away: what is in the log is not lost yet."""
+    log = by_panel / "data" / "equipoise.db-wal"
+    log.parent.mkdir()
+    log.write_bytes(b"answers" * 1_000)
+    result = run(*of(by_panel, command))
+    assert result.exit_code == 2
+    if command[0] != "simulate":  # whose server says so in a process of its own
+        assert "its log equipoise.db-wal holds answers. Fix: put the database file back" in result.stderr
+    assert log.read_bytes() == b"answers" * 1_000
+    assert not (log.parent / "equipoise.db").exists()
+
+
+def test_a_database_that_holds_no_store_is_not_given_one_by_reading_it(
+    by_panel: Path, in_tmp: Path, postgres: Any
+) -> None:
+    url = postgres.new_database()
+    for command in READERS:
+        assert "there is no store in this database" in refused(*of(by_panel, command, "--store", url))
+    with psycopg.connect(url) as db:
+        assert db.execute("SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
+
+
+def test_verify_finds_that_a_store_is_not_the_one_in_which_answers_were_stored(by_panel: Path) -> None:
+    on_a_file(by_panel).opened().__enter__().close()  # makes an empty store, as an earlier version did
+    result = run("store", "verify", by_panel)
+    assert result.exit_code == 1
+    assert "no study is registered in this store" in result.stderr
+    assert "all there" not in result.output
+
+
+def test_a_deletion_says_which_file_may_still_hold_what_was_deleted(by_panel: Path) -> None:
+    kept = on_a_file(by_panel)
+    answer(kept, "anna", n_answers=1)
+    answer(kept, "bert", n_answers=1)
+    assert done("identities", "delete", by_panel, "--panel-id", "anna") == "Deleted ids and codes: 1.\n"
+    with kept.opened() as store, store.snapshot() as db:
+        db.execute("SELECT COUNT(*) FROM responses").fetchone()
+        for command in (["identities", "delete", by_panel, "--everybody"],
+                        ["withdraw", by_panel, "--session", kept.sessions["bert"]]):  # fmt: skip
+            result = run(*command)
+            assert result.exit_code == 0
+            assert "equipoise.db-wal: this log still holds what was deleted" in result.stderr
 
 
 @pytest.mark.parametrize("command", ALL, ids=" ".join)
@@ -869,7 +1000,10 @@ def test_a_withdrawal_is_the_same_on_a_file_and_on_a_database(both: list[Kept]) 
                 for code, seed, group in rows(store, 'SELECT completion_code, seed, "group" FROM sessions')
                 if (seed, group) == (1, 3)
             ]
-        done("withdraw", kept.folder, "--code", code, *kept.option)
+        withdrawn = run("withdraw", kept.folder, "--code", code, *kept.option)
+        assert withdrawn.exit_code == 0, withdrawn.output
+        # A database keeps the bytes for a while, and the command says so.
+        assert (BYTES_OF_DELETED_ROWS in withdrawn.stderr) == bool(kept.option)
         done("analyze", kept.folder, "-o", kept.folder / "after", *kept.option)
         left.append(table(kept.folder / "after" / "tables" / "exclusions.csv"))
         assert "all there, and unchanged" in done("store", "verify", kept.folder, *kept.option)
@@ -880,12 +1014,13 @@ def test_a_withdrawal_is_the_same_on_a_file_and_on_a_database(both: list[Kept]) 
 def test_a_database_is_served_by_the_command_and_leaves_no_file_beside_its_secrets(
     study_folder: Path, postgres: Any
 ) -> None:
-    from equipoise.processes import running_server
+    from equipoise.processes import researcher_token, running_server
     from experiment.simulated import simulate
 
     url = postgres.new_database()
     with running_server(study_folder, url) as address:
-        simulate(address, load_study(study_folder).battery, 2, seed=1)
+        study = load_study(study_folder)
+        simulate(address, researcher_token(study), study, 2, seed=1)
     assert sorted(path.name for path in (study_folder / "data").iterdir()) == ["researcher-token", "signing-key"]
     store: Store = open_store(url)
     assert len(rows(store, "SELECT * FROM sessions WHERE status = 'completed'")) == 2

@@ -286,3 +286,26 @@ def test_the_researchers_token_goes_nowhere_unencrypted(monkeypatch, server, sen
     monkeypatch.setenv("EQUIPOISE_RESEARCHER_TOKEN", "token")
     with pytest.raises(InputError, match=sentence), remote_desk(server):
         pass
+
+
+def test_sessions_that_began_before_a_revision_are_handed_on_after_it(lab, small, edit, tmp_path):
+    study, into = load_study(small), other_store(tmp_path)
+    first = lab(study, participant="P01")
+    sent(study, into)
+    second = lab(study, participant="P02")
+    edit(small / "study.yaml", "title: ", "title: New ")
+    send = ["lab", "send", str(small), "--into", into]
+    refused = CliRunner().invoke(main, send)
+    assert refused.exit_code == 2 and "only the wording of `title` changed since" in refused.stderr
+    for store in ([], ["--store", into]):
+        accepted = CliRunner().invoke(main, ["revise", str(small), "--reason", "clearer", *store])
+        assert accepted.exit_code == 0, accepted.output
+    third = lab(load_study(small), participant="P03")
+    excluded = CliRunner().invoke(main, ["exclude", str(small), "--participant", "P02", "--reason", "fire alarm"])
+    assert excluded.exit_code == 0, excluded.output
+    result = CliRunner().invoke(main, send)
+    assert result.exit_code == 0, result.output
+    assert f"Excluded here, which is not handed on: {second.session.session}." in result.stderr
+    with local_desk(load_study(small), into) as (_, store):
+        revisions = {row["session"]: row["study_revision"] for row in store.sessions(study)}
+    assert [revisions[one.session.session] for one in (first, second, third)] == [1, 1, 2]
