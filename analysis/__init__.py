@@ -3,7 +3,9 @@
 Read the room in the order the data walk through it:
 
     columns.py              the columns of the view `trials` and of the tidy table, and the words every table shares
-    raw_rows.py, data.py    `read_trials`: the tidy table of a store or its export, scored by the graders of `batteries`
+    raw_rows.py, raw_columns.py, raw_cells.py, data.py
+                            `read_trials`: the tidy table of a store or its export, scored by the graders of `batteries`
+    memory.py               freed arrays given back to the system
     patterns.py             what the answers tell of how they came about
     data_file.py            any other tidy file
     provenance.py           `data_digest`, and what a report must say of where its numbers come from
@@ -22,7 +24,7 @@ Read the room in the order the data walk through it:
     figures/, study_figures.py, figure_files.py         the figures, and which a study gets
     wording.py, shown_tables.py, study_notes.py, methods.py, references.py    numbers in words
     report*.py, templates/  one self-contained HTML page
-    csv_text.py, output_folder.py   cells that a spreadsheet will not take for formulas; files moved into place together
+    csv_text.py, output_folder.py   tables as CSV; files moved into place together
     analyze.py, analyze_data.py     all of it, from a study's trials or any table and a plan to a folder
     audit/                  whether published numbers can be true
 

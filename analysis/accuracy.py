@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import factor_columns, level_order, subject_order, subjects, units
+from analysis.columns import dtype_of_levels, factor_columns, level_order, subject_order, subjects, units
 from analysis.statistics.intervals import Interval, proportion_interval
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
@@ -56,7 +56,7 @@ def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> p
     if "excluded_by" not in trials.columns:
         raise InputError("the trials have no column `excluded_by`; apply the exclusions first (apply_exclusions).")
     is_kept = trials["excluded_by"].isna() & (trials["phase"] == "test")
-    return trials[is_kept] if columns is None else trials[list(columns)][is_kept]
+    return trials[is_kept] if columns is None else trials[list(dict.fromkeys(columns))][is_kept]
 
 
 def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -107,6 +107,6 @@ def ordered_table(
 
     rows = sorted(rows, key=place)
     table = pd.DataFrame(rows, columns=[*who, *by, *measures])
-    types = {name: kept[name].dtype for name in by} | dict.fromkeys(who, "str")
+    types = {name: dtype_of_levels(kept[name]) for name in by} | dict.fromkeys(who, "str")
     types |= {name: "int64" if name.startswith("n_") else "float64" for name in measures}
     return table.astype(types)

@@ -7,6 +7,7 @@ from analysis.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.columns import factor_columns, level_order, subject_order
 from analysis.shared_items import COMPARED_COLUMNS, Compared, compared, of_answers
 from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
+from analysis.written_cells import ROWS_AT_ONCE
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 
@@ -33,8 +34,10 @@ def item_table(trials: pd.DataFrame) -> pd.DataFrame:
         trials count as not correct.
     """
     factors = factor_columns(trials)
-    kept = kept_trials(trials, [*_NEEDED, *factors])
-    named = kept[["item_id", *factors]].drop_duplicates()
+    kept = kept_trials(trials, _NEEDED)
+    portions = (trials.iloc[first : first + ROWS_AT_ONCE] for first in range(0, len(trials), ROWS_AT_ONCE))
+    of_portions = [kept_trials(portion, ["item_id", *factors]).drop_duplicates() for portion in portions]
+    named = pd.concat(of_portions).drop_duplicates()
     in_order_of_text = named.sort_values(named.columns.tolist(), key=lambda column: column.astype("str"))
     levels = in_order_of_text.drop_duplicates("item_id").set_index("item_id")  # the same, whatever the rows' order
     measures = ["n_people", "accuracy_people", "n_model", "accuracy_model"]

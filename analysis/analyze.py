@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.accuracy import accuracy, check_factors, kept_trials
+from analysis.changed_items import refuse_changed_items
 from analysis.comparisons import comparison
 from analysis.csv_text import csv_bytes
 from analysis.differences import differences
@@ -22,7 +23,7 @@ from analysis.model_answers import invalid_answers, regraded, stored_scoring
 from analysis.output_folder import write_together
 from analysis.planned_figures import model_figures
 from analysis.planned_results import PlannedResults, run_planned
-from analysis.provenance import Provenance, provenance_of, refuse_changed_items
+from analysis.provenance import Provenance, provenance_of
 from analysis.registration import NOT_LOCKED, Registration
 from analysis.report import render_report
 from analysis.sensitivity import sensitivity
@@ -31,6 +32,7 @@ from analysis.study_measures import study_measures
 from analysis.study_notes import study_notes, where_they_went
 from analysis.study_rows import plan_for, study_rows
 from analysis.study_versions import has_several_versions, study_versions
+from analysis.written_cells import ROWS_AT_ONCE
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 
@@ -102,8 +104,7 @@ def analyze(
         check_factors(trials, factors)
     refuse_changed_items(trials)
     exclusions = apply_exclusions(trials, plan)
-    kept = kept_trials(exclusions.trials)
-    if kept.empty:
+    if kept_trials(exclusions.trials, ["kind"]).empty:
         raise InputError(f"no trial is left to analyse: {where_they_went(exclusions.flow)}.")
     planned = run_planned(study_rows(exclusions.trials), plan_for(exclusions.trials, plan), as_far_as_possible=True)
     by = list(plan.by)
@@ -123,11 +124,13 @@ def analyze(
     figures = study_figures(trials, exclusions, plan, tables, in_figures)
     of_models = {name: model_figures(model, plan.confidence) for name, model in planned.models.items()}
     provenance = provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes)
-    all_notes = [*notes, *exclusions.notes, *study_notes(kept, exclusions, tables, plan)]
+    all_notes = [*notes, *exclusions.notes, *study_notes(exclusions, tables, plan)]
     analysis = Analysis(out, exclusions, tables, planned, figures, of_models, all_notes, provenance, registration)
     report = render_report(title, analysis, by_factor, names)
-    files = {f"tables/{name}.csv": csv_bytes(table) for name, table in tables.items()}
-    files |= {"tables/trials.csv": csv_bytes(_written_trials(exclusions.trials))}
+    files: dict[str, bytes | Iterable[bytes]] = {
+        f"tables/{name}.csv": csv_bytes(table) for name, table in tables.items()
+    }
+    files |= {"tables/trials.csv": _written_trials(exclusions.trials)}
     files |= {f"{name}.csv": csv_bytes(table) for name, table in planned.files().items()}
     for drawing in (*figures.values(), *chain.from_iterable(of_models.values())):
         files |= drawing_files(drawing)
@@ -152,14 +155,20 @@ def _tables(exclusions: Exclusions, plan: AnalysisPlan) -> dict[str, pd.DataFram
     }
 
 
-def _written_trials(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the tidy table as it is written: in order, without `content` (the battery has it), lists as JSON."""
-    order = ["kind", "participant", "session", "trial_index"]
-    table = trials.drop(columns="content").sort_values(order, ignore_index=True)
-    for column in ("key", "response"):
-        cells = [json.dumps(value) if isinstance(value, (dict, list)) else value for value in table[column].tolist()]
-        table[column] = pd.Series(cells, index=table.index, dtype=object)
-    return table
+def _written_trials(trials: pd.DataFrame) -> Iterator[bytes]:
+    """Return the tidy table as CSV, a portion of rows after another, which together would fill the memory.
+
+    The rows are in order, without `content` (the battery has it), lists as JSON.
+    """
+    table = trials.drop(columns="content")
+    by = ["kind", "participant", "session", "trial_index"]
+    order = table[by].reset_index(drop=True).sort_values(by).index.to_numpy()
+    for first in range(0, len(order), ROWS_AT_ONCE):
+        rows = table.iloc[order[first : first + ROWS_AT_ONCE]]
+        for column in ("key", "response"):
+            cells = [json.dumps(value) if isinstance(value, (dict, list)) else value for value in rows[column].tolist()]
+            rows = rows.assign(**{column: pd.Series(cells, index=rows.index, dtype=object)})
+        yield csv_bytes(rows, heading=first == 0)
 
 
 def _file_name(factor: str, factors: list[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.accuracy import COUNTED_COLUMNS, check_factors, interval_of, kept_trials, participant_counts
-from analysis.columns import level_order
+from analysis.columns import dtype_of_levels, level_order
 from analysis.shared_items import Compared, Subject, of_answers, subjects_compared
 from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import Interval, percentile_interval, weighted_accuracy
@@ -93,7 +93,9 @@ def calibration(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.Dat
                 rows.append((*who, name, 0, *only[name], 0, None, None, None))
     columns = [*WHO, factor, *ITEM_COUNTS, "n_trials", "accuracy", "ci_low", "ci_high"]
     types = (
-        dict.fromkeys(WHO, "str") | dict.fromkeys([*ITEM_COUNTS, "n_trials"], "Int64") | {factor: kept[factor].dtype}
+        dict.fromkeys(WHO, "str")
+        | dict.fromkeys([*ITEM_COUNTS, "n_trials"], "Int64")
+        | {factor: dtype_of_levels(kept[factor])}
     )
     types |= dict.fromkeys(["accuracy", "ci_low", "ci_high"], "float64")
     return pd.DataFrame(rows, columns=columns).astype(types)
@@ -153,7 +155,7 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
             row |= subject.pair.counts | _named("slope_difference", other[0] - slope[0], difference)
         rows.append(row)
     table = pd.DataFrame(rows, columns=TREND_COLUMNS)
-    levels_type = dict.fromkeys(["first_level", "last_level"], kept[factor].dtype)
+    levels_type = dict.fromkeys(["first_level", "last_level"], dtype_of_levels(kept[factor]))
     measures = dict.fromkeys(TREND_COLUMNS[TREND_COLUMNS.index("slope") :], "float64")
     return table.astype({**dict.fromkeys(WHO, "str"), **dict.fromkeys(ITEM_COUNTS, "Int64"), **levels_type, **measures})
 

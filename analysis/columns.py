@@ -2,27 +2,29 @@
 
 import re
 from collections.abc import Hashable
+from typing import Any
 
 import pandas as pd
 
 TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "started_at",
         "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",
-        "model_version", "run", "prompt_digest", "input", "missing")  # fmt: skip
+        "model_version", "run", "prompt_digest", "input", "missing", "excluded_at", "excluded_reason")  # fmt: skip
 WHOLE = ("group", "seed", "trial_index", "fixation_frames", "fixation_frames_intended", "frames_dropped", "focus_lost",
-         "attempt", "visit", "occasion")  # fmt: skip
+         "attempt", "visit", "occasion", "study_revision")  # fmt: skip
 DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature")
 YES_NO = ("valid", "imported_correct")
 JSON = ("factors", "content", "key", "response", "signals", "jspsych")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
-                 "jspsych", "occasion")  # fmt: skip
+                 "jspsych", "occasion", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
 """Columns that stores and exports of an earlier Equipoise lack; they are read as missing."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",
                "trial_index", "phase", "item_id", "task", "factors", "content", "key")  # fmt: skip
 
-BEFORE_FACTORS = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "occasion",
-                  "group", "seed", "started_at", "completed_at", "trial_index", "phase", "item_id", "task")  # fmt: skip
+BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "session", "participant", "kind", "source",
+                  "status", "occasion", "group", "seed", "started_at", "completed_at", "excluded_at", "excluded_reason",
+                  "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
 """What a browser told of a trial beside its answer, each a whole number; missing where no browser answered."""
@@ -39,7 +41,7 @@ AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "c
 DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
 """Columns that are made from the raw data, and so are no part of the data digest."""
 
-SINCE_THE_DIGEST = ("occasion",)
+SINCE_THE_DIGEST = ("occasion", "study_revision", "excluded_at", "excluded_reason")
 """Columns that came after the data digest was published: they are part of it only where there is something in them."""
 
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))
@@ -63,6 +65,13 @@ def factor_columns(trials: pd.DataFrame) -> list[str]:
     return [column for column in trials.columns if column not in FIXED_COLUMNS]
 
 
+def dtype_of_levels(levels: pd.Series) -> Any:
+    """Return the type of a factor's column in a table of results; types that save memory are for the many trials."""
+    if isinstance(levels.dtype, pd.CategoricalDtype):
+        return "str"
+    return "Int64" if levels.dtype == "Int32" else levels.dtype
+
+
 def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
     """Return a sort key for the levels of a factor: numbers by size, text by its numbers and letters, missing last."""
     if pd.isna(level):  # type: ignore[call-overload]
@@ -76,12 +85,13 @@ def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
 
 def subjects(trials: pd.DataFrame) -> pd.Series:
     """Return who each trial's answer counts for: `people`, `simulated participants`, or the label of a model's run."""
-    return trials["run"].where(trials["kind"] == "model", trials["kind"].map(PEOPLE))
+    of_people = trials["kind"].astype("str").map(PEOPLE)
+    return trials["run"].astype("str").where(trials["kind"] == "model", of_people)
 
 
 def units(trials: pd.DataFrame) -> pd.Series:
     """Return the unit each trial belongs to: the participant, or for models the run."""
-    return trials["run"].where(trials["kind"] == "model", trials["participant"])
+    return trials["run"].astype("str").where(trials["kind"] == "model", trials["participant"].astype("str"))
 
 
 def subject_order(kind: Hashable, subject: Hashable) -> tuple[int, object]:

@@ -2,9 +2,7 @@
 
 import json
 import math
-import secrets
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +26,14 @@ from analysis.columns import (
     YES_NO,
 )
 from analysis.patterns import patterns
-from analysis.raw_rows import OFTEN_NEW, read_raw_rows
+from analysis.raw_cells import Cells, json_object, json_value
+from analysis.raw_columns import NOTES, OFTEN_NEW, categories, notes_of
+from analysis.raw_rows import read_raw_rows
+from analysis.times import compact_times
 from batteries.errors import InputError
 from batteries.tasks import task_named
 
 NUMBER_NOT_THERE = {"", "NA", "NaN", "nan"}
-NOTED = ("trial_type", "plugin_version", "time_elapsed_ms")
-"""What jsPsych notes of a trial beside its answer."""
-OBJECTS_AT_ONCE = 1000
-JSON_DECODER = json.JSONDecoder()
 TOLD_BY = ("kind", "session", "trial_index", "phase", "task", "content", "response", "rt_ms")
 """The columns that tell of the patterns."""
 
@@ -47,8 +44,9 @@ def read_trials(path: Path) -> pd.DataFrame:
     Every planned trial is there, practice and attention checks too (`phase`). `correct` and `score` are made anew by
     the one grader of the item's task, the same for people and models; they are missing where nothing was answered.
     A model's invalid answer (`valid` false) is kept as it came, with `correct` false and `score` 0. `chance` is the
-    accuracy of a random answer. Factors keep the type and text they have in the battery (`"01"` is not `1`); an item
-    without a factor has a missing value there.
+    accuracy of a random answer. Columns of text are categories in the order of the alphabet; `shown_at` and
+    `received_at` are times of UTC, or texts where one is not written as the store writes times. Factors keep the type
+    and text they have in the battery (`"01"` is not `1`); an item without a factor has a missing value there.
 
     Parameters
     ----------
@@ -75,27 +73,33 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
     """
     if rows.empty:
         raise InputError(f"{where}: there are no trials yet; collect or import answers first.")
-    raw = {column: _as_text(rows[column]) if column in TEXT else rows[column] for column in VIEW_COLUMNS}
+    rows = rows.reset_index(drop=True)
+    notes = notes_of(rows["jspsych"], where) if "jspsych" in rows else {column: rows[column] for column in NOTES}
+    raw = {column: _as_text(rows[column]) if column in TEXT else rows[column] for column in VIEW_COLUMNS
+           if column != "jspsych"}  # fmt: skip
     del rows  # what was read from a file is given back column by column
-    cells = {column: _Cells.of(column, raw.pop(column)) for column in VIEW_COLUMNS}
+    table = {column: compact_times(raw.pop(column)) for column in OFTEN_NEW}
+    table |= {column: raw.pop(column) for column in DECIMAL if _is_finite(raw[column])}
+    cells = {column: Cells.of(column, raw.pop(column)) for column in tuple(raw)}
     for column in NEVER_EMPTY:
         if (cells[column].number < 0).any():
             row = cells[column].first_row(-1)
             raise InputError(f"{where}, row {row + 1}: `{column}` is empty; export the data again.")
-    table = {column: cells[column].spread(cells[column].distinct, "str") for column in TEXT}
+    table |= {column: cells[column].texts() for column in TEXT if column in cells}
     for columns, convert, dtype, what in (
         (WHOLE, _whole, "Int64", "a whole number"),
         (DECIMAL, _decimal, "float64", "a number"),
         (YES_NO, _yes_no, "boolean", "0 or 1"),
     ):
-        for column in columns:
+        for column in [column for column in columns if column in cells]:
             numbers = cells.pop(column)
             table[column] = numbers.spread(numbers.converted(convert, what, where), dtype)
-    values = {column: cells[column].converted(_json, "JSON", where)
+    values = {column: cells[column].converted(json_value, "JSON", where)
               for column in ("factors", "content", "key", "response")}  # fmt: skip
     table |= {column: cells[column].spread(values[column], "object") for column in ("content", "key", "response")}
     table |= _signals(cells.pop("signals"), table, where)
-    table |= _jspsych(cells.pop("jspsych"), table["rt_ms"], where)
+    table |= {column: Cells.of(column, notes[column]).texts() for column in ("trial_type", "plugin_version")}
+    table |= {"time_elapsed": notes["time_elapsed"], "rt": table["rt_ms"].where(notes["is_noted"]).round()}
     _refuse_unknown_words(cells, where)
     _refuse_unbalanced_books(cells, table["trial_index"], where)
     found = patterns(pd.DataFrame({column: table[column] for column in TOLD_BY}, copy=False))
@@ -106,58 +110,18 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
     return pd.DataFrame(ordered | {column: table[column] for column in AFTER_FACTORS}, copy=False)
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """A column of raw cells. What is made of a cell is made once, however many rows have it, and then spread."""
-
-    name: str
-    distinct: list[Any]
-    """The cells that differ; in columns that hardly repeat, each."""
-    number: npt.NDArray[np.intp]
-    """Which of them each row has; -1 where it has none."""
-
-    @classmethod
-    def of(cls, name: str, cells: pd.Series) -> "_Cells":
-        if name in OFTEN_NEW:
-            there = cells.notna().to_numpy()
-            if there.all():
-                return cls(name, cells.tolist(), np.arange(len(cells)))
-            return cls(name, cells.to_numpy()[there].tolist(), np.where(there, there.cumsum() - 1, -1))
-        if isinstance(cells.dtype, pd.CategoricalDtype):
-            codes, distinct = cells.cat.codes.to_numpy(), cells.cat.categories
-            if np.bincount(codes + 1, minlength=len(distinct) + 1)[1:].all():  # else some are no row's
-                return cls(name, distinct.tolist(), codes.astype(np.intp))
-        number, distinct = pd.factorize(cells)
-        return cls(name, distinct.tolist(), number)
-
-    def first_row(self, number: int) -> int:
-        return int(np.argmax(self.number == number))
-
-    def converted(self, convert: Callable[[Any], Any], what: str, where: str) -> list[Any]:
-        """Return what each distinct cell is converted to."""
-        values = []
-        for number, cell in enumerate(self.distinct):
-            try:
-                values.append(convert(cell))
-            except (ValueError, TypeError, OverflowError, RecursionError):
-                shown = str(cell) if len(str(cell)) < 60 else f"{str(cell)[:60]}..."
-                raise InputError(
-                    f"{where}, row {self.first_row(number) + 1}: `{self.name}` is {shown!r}, which is not {what}; "
-                    "export the data again."
-                ) from None
-        return values
-
-    def spread(self, values: Sequence[Any], dtype: str, empty: Any = None) -> pd.Series:
-        """Return for each row the value of its cell; `values` are those of the distinct cells."""
-        column = pd.Series([*values, empty], dtype=dtype).array.take(self.number)  # -1 takes the last
-        return pd.Series(column, dtype=dtype, copy=False)
-
-
 def _as_text(cells: pd.Series) -> pd.Series:
+    if isinstance(cells.dtype, pd.DatetimeTZDtype):
+        return cells
     distinct = cells.cat.categories if isinstance(cells.dtype, pd.CategoricalDtype) else cells
     if pd.api.types.infer_dtype(distinct, skipna=True) in {"string", "empty"}:
         return cells
     return cells.astype(object).map(str, na_action="ignore")
+
+
+def _is_finite(cells: pd.Series) -> bool:
+    """Return whether these are numbers already, finite or missing."""
+    return cells.dtype == "float64" and not np.isinf(cells).any()
 
 
 def _whole(cell: Any) -> int | None:
@@ -189,38 +153,7 @@ def _yes_no(cell: Any) -> bool | None:
         raise ValueError from None
 
 
-def _json(cell: Any) -> Any:
-    """Return what `json.loads` does, which takes as long again to look for spaces around the text."""
-    try:
-        value, end = JSON_DECODER.raw_decode(cell)
-    except (ValueError, TypeError):
-        return json.loads(cell)
-    return value if end == len(cell) else json.loads(cell)
-
-
-def _json_object(cell: Any) -> dict[str, Any] | None:
-    value = _json(cell)
-    if value is None or isinstance(value, dict):
-        return value
-    raise ValueError
-
-
-def _json_objects(cells: _Cells, where: str) -> Iterator[list[dict[str, Any] | None]]:
-    """Return the objects of the distinct cells, some at once, in half the time that one after another takes."""
-    mark = secrets.token_hex(8)  # what no cell can hold stands between them, so that none begins or ends in another
-    for begin in range(0, len(cells.distinct), OBJECTS_AT_ONCE):
-        some = cells.distinct[begin : begin + OBJECTS_AT_ONCE]
-        try:
-            values = json.loads("[" + f',"{mark}",'.join(some) + "]")
-        except (ValueError, TypeError, RecursionError):
-            values = []
-        if values[1::2] == [mark] * (len(some) - 1) and set(map(type, values[::2])) == {dict}:
-            yield values[::2]
-        else:
-            yield _Cells(cells.name, some, cells.number - begin).converted(_json_object, "a JSON object", where)
-
-
-def _refuse_unknown_words(cells: dict[str, _Cells], where: str) -> None:
+def _refuse_unknown_words(cells: dict[str, Cells], where: str) -> None:
     for column, allowed in ALLOWED.items():
         for number, word in enumerate(cells[column].distinct):
             if word not in allowed:
@@ -234,7 +167,7 @@ def _refuse_unknown_words(cells: dict[str, _Cells], where: str) -> None:
         raise InputError(f"{where}, row {int(np.argmax(unnamed)) + 1}: a model's trial without `run`; label the run.")
 
 
-def _refuse_unbalanced_books(cells: dict[str, _Cells], trial_index: pd.Series, where: str) -> None:
+def _refuse_unbalanced_books(cells: dict[str, Cells], trial_index: pd.Series, where: str) -> None:
     session = cells["session"]
     doubled = pd.DataFrame({"session": session.number, "trial_index": trial_index}, copy=False).duplicated().to_numpy()
     if doubled.any():
@@ -259,7 +192,7 @@ def _refuse_unbalanced_books(cells: dict[str, _Cells], trial_index: pd.Series, w
             raise InputError(f"{where}: {sentence.format(name)}; give each its own name.")
 
 
-def _factors(cells: _Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
+def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
     """Return a column a factor; levels of one type keep it, levels of mixed types become text."""
     names: dict[str, None] = {}
     for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
@@ -277,8 +210,12 @@ def _factors(cells: _Cells, distinct: list[Any], item_ids: pd.Series, where: str
     columns = {}
     for name in sorted(names):
         levels, dtype = _one_type([levels.get(name) for levels in distinct], name, where)
-        columns[name] = cells.spread(levels, dtype)
+        columns[name] = _texts(levels, cells.number) if dtype == "str" else cells.spread(levels, dtype)
     return columns
+
+
+def _texts(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
+    return Cells.of("", categories(values, number)).texts()
 
 
 def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]:
@@ -301,11 +238,11 @@ def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]
     return [None if v is None else v if isinstance(v, str) else json.dumps(v) for v in levels], "str"
 
 
-def _signals(cells: _Cells, table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
+def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
     """Return a column a signal: zero where it would have been told of, missing where nothing tells of it."""
     is_told = table["received_at"].notna() & (table["missing"] != "interrupted")
     from_browser, from_lab = (is_told & (table["source"] == source) for source in ("web", "lab"))
-    told = [signals or {} for signals in cells.converted(_json_object, "a JSON object", where)]
+    told = [signals or {} for signals in cells.converted(json_object, "a JSON object", where)]
     columns = {}
     for column in SIGNALS:
         counts = [signals.get(column.removeprefix("signal_"), 0) for signals in told]
@@ -315,29 +252,8 @@ def _signals(cells: _Cells, table: dict[str, pd.Series], where: str) -> dict[str
     return columns
 
 
-def _jspsych(cells: _Cells, rt_ms: pd.Series, where: str) -> dict[str, pd.Series]:
-    is_noted: list[bool] = []
-    noted: dict[str, list[Any]] = {name: [] for name in NOTED}
-    for objects in _json_objects(cells, where):
-        is_noted += [each is not None for each in objects]
-        for name, values in noted.items():
-            values += [each and each.get(name) for each in objects]
-    return {
-        "trial_type": _few_texts(noted["trial_type"], cells),
-        "plugin_version": _few_texts(noted["plugin_version"], cells),
-        "time_elapsed": cells.spread(noted["time_elapsed_ms"], "float64"),
-        "rt": rt_ms.where(cells.spread(is_noted, "bool", empty=False)).round(),
-    }
-
-
-def _few_texts(values: Sequence[Any], cells: _Cells) -> pd.Series:
-    """Spread values of which few differ."""
-    number, distinct = pd.factorize(pd.Series([*values, None], dtype=object))
-    return _Cells("", [], number[cells.number]).spread(distinct.tolist(), "str")
-
-
 def _scores(
-    cells: dict[str, _Cells], values: dict[str, list[Any]], table: dict[str, pd.Series], where: str
+    cells: dict[str, Cells], values: dict[str, list[Any]], table: dict[str, pd.Series], where: str
 ) -> dict[str, pd.Series]:
     """Return `correct`, `score` and `chance`; equal answers to equal items are graded once."""
     is_valid = table["valid"].fillna(True).to_numpy(dtype=bool)
@@ -365,12 +281,12 @@ def _scores(
     }
 
 
-def _together(parts: Sequence[npt.NDArray[np.intp]]) -> _Cells:
+def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
     """Return the parts of each row as one cell; a distinct one is given by the first row that has it."""
     number = np.zeros(len(parts[0]), dtype="int64")
     for part in parts:
         number = pd.factorize(number * (int(part.max()) + 2) + part + 1)[0]
-    return _Cells("answer", _first_rows(number, int(number.max()) + 1).tolist(), number)
+    return Cells("answer", _first_rows(number, int(number.max()) + 1).tolist(), number)
 
 
 def _first_rows(number: npt.NDArray[Any], n_distinct: int) -> npt.NDArray[np.int64]:

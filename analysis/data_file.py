@@ -12,8 +12,8 @@ import pandas as pd
 
 from analysis.chosen_rows import level_text, levels_of
 from analysis.columns import LATER_COLUMNS, VIEW_COLUMNS
-from analysis.csv_text import unguarded
 from batteries.errors import InputError
+from batteries.files.csv_files import unguarded
 from batteries.reading import read_text
 
 MISSING = ("", "NA", "NaN", "nan", "N/A", "null")
@@ -33,7 +33,7 @@ def read_data_file(path: Path) -> pd.DataFrame:
     InputError
         If the file cannot be read, is empty, has a column twice or without a name, or a row of another length.
     """
-    text = read_text(path)
+    text = read_text(path, newline="")
     if "\0" in text:
         raise InputError(f"{path}: this is no text file; save the table as CSV in UTF-8.")
     columns = _columns(path, text)

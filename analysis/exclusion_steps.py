@@ -42,7 +42,8 @@ def take(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Taken:
         The rule.
     table : DataFrame
         A row a trial: `kind`, `who` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
-        `completed_at`, `answered`, `correct`, `rt_ms`, `focus_lost`, `implausibly_fast`, `same_response_run`.
+        `completed_at`, `by_hand` (whether the researcher excluded the session), `answered`, `correct`, `rt_ms`,
+        `focus_lost`, `implausibly_fast`, `same_response_run`.
     left : Series of bool
         Whether a row is a test trial that no step before has taken.
     """
@@ -83,7 +84,7 @@ def _missing(rule: MissingRule, table: pd.DataFrame, left: pd.Series) -> Taken:
 
 def _duplicates(_rule: DuplicatesRule, table: pd.DataFrame, _left: pd.Series) -> Taken:
     tested = (table["kind"] != "model") & (table["phase"] == "test")
-    sessions = table[tested & (table["status"] == "completed")].drop_duplicates("session")
+    sessions = table[tested & (table["status"] == "completed") & ~table["by_hand"]].drop_duplicates("session")
     in_order = sessions.sort_values(["completed_at", "session"])
     again = in_order["session"][in_order["who"].duplicated()]
     return Taken(table["session"].isin(again), [])

@@ -1,7 +1,8 @@
 """The preregistered exclusions, in their order, with a flow table in which the books balance.
 
 Every recruited participant and every planned test trial is in exactly one row of the flow, which runs: `withdrawn`,
-`not_completed`, the plan's rules in the plan's order, `unanswered`, `included`. Decisions, stated once:
+`not_completed`, `excluded_by_researcher` where sessions were excluded by name, the plan's rules in the plan's order,
+`unanswered`, `included`. Decisions, stated once:
 
 - Only test trials are counted. Practice trials and attention checks are marked `not_a_test_trial`, so that in the
   marked table a missing `excluded_by` always means: in the analysis.
@@ -11,6 +12,7 @@ Every recruited participant and every planned test trial is in exactly one row o
 - Bounds are inclusive: a response time equal to `min_ms` or `max_ms` stays. What has no record cannot be judged by a
   rule; it stays, and a note says so.
 - Attention checks are those of completed sessions; one of them left unanswered is failed.
+- A session that was excluded by name is as if it had not been completed: `duplicates` keeps another one in its place.
 - Models: no rule applies to them, and their unanswered or invalid trials stay and count as not correct. A run that
   was not completed is left out as a participant would be.
 - A person with several sessions is one participant. Trials of a session that was withdrawn or not completed leave at
@@ -28,6 +30,7 @@ import pandas as pd
 
 from analysis.columns import KINDS, units
 from analysis.exclusion_steps import checks_that_count, rule_words, take
+from analysis.exclusions_by_hand import BY_HAND, BY_HAND_WORDS, notes_by_hand
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 
@@ -84,13 +87,15 @@ def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
 
 
 def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Books", list[str]]:
-    books = _Books(trials, _steps(plan))
-    notes = []
+    books = _Books(trials, _steps(plan, is_by_hand=bool(trials["excluded_reason"].notna().any())))
+    notes = notes_by_hand(trials)
     if not any(rule.rule == "duplicates" for rule in plan.exclusions):
         notes += _told_several_sessions(trials, books.table)
     table = books.table
     books.leave("withdrawn", table["status"] == "withdrawn")
     books.leave("not_completed", table["status"] == "active")
+    if BY_HAND in books.steps:
+        books.leave(BY_HAND, table["by_hand"])
     for rule in plan.exclusions:
         taken = take(rule, table, books.left())
         books.leave(rule.rule, taken.trials)
@@ -100,14 +105,16 @@ def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Books", list[s
     return books, notes
 
 
-def _steps(plan: AnalysisPlan) -> list[str]:
-    return ["withdrawn", "not_completed", *(rule.rule for rule in plan.exclusions), "unanswered"]
+def _steps(plan: AnalysisPlan, is_by_hand: bool) -> list[str]:
+    by_hand = [BY_HAND] if is_by_hand else []
+    return ["withdrawn", "not_completed", *by_hand, *(rule.rule for rule in plan.exclusions), "unanswered"]
 
 
 class _Books:
     """Which step took each trial and each participant. What many trials share are categories: rows are many."""
 
     def __init__(self, trials: pd.DataFrame, steps: list[str]) -> None:
+        self.steps = steps
         kind, session = trials["kind"].astype("category"), trials["session"].astype("category")
         status, phase = trials["status"].astype("category"), trials["phase"].astype("category")
         unit, names = pd.factorize(units(trials))
@@ -122,7 +129,7 @@ class _Books:
         self.table = pd.DataFrame(
             {"kind": kind, "who": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
              "occasion": trials["occasion"], "completed_at": trials["completed_at"],
-             "answered": trials["response"].notna(),
+             "answered": trials["response"].notna(), "by_hand": trials["excluded_reason"].notna(),
              "correct": trials["correct"].fillna(False).astype(bool), "rt_ms": trials["rt_ms"],
              "focus_lost": trials["focus_lost"], "implausibly_fast": trials["implausibly_fast"],
              "same_response_run": trials["same_response_run"]}
@@ -160,7 +167,7 @@ class _Books:
 
 def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
     """Return in words, with units, what a step of the flow leaves out."""
-    if kind == "model" and step in {"unanswered", *(rule.rule for rule in plan.exclusions)}:
+    if kind == "model" and step in {"unanswered", BY_HAND, *(rule.rule for rule in plan.exclusions)}:
         return "kept: counts as not correct" if step == "unanswered" else "does not apply to models"
     for rule in plan.exclusions:
         if rule.rule == step:
@@ -169,6 +176,7 @@ def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
     return {
         "withdrawn": f"{who} withdrawn",
         "not_completed": f"{who} not completed",
+        BY_HAND: BY_HAND_WORDS,
         "unanswered": "test trial without an answer",
         INCLUDED: "in the analysis",
     }[step]
@@ -181,7 +189,7 @@ def _flow(books: _Books, plan: AnalysisPlan) -> pd.DataFrame:
         who = books.disposition[books.disposition.index.get_level_values("kind") == kind]
         what = books.excluded_by[test & (books.table["kind"] == kind)]
         participants, trials = len(who), len(what)
-        for step in _steps(plan):
+        for step in books.steps:
             n_participants, n_trials = int((who == step).sum()), int((what == step).sum())
             participants, trials = participants - n_participants, trials - n_trials
             rows.append((kind, step, criterion(step, plan, kind), n_participants, n_trials, participants, trials))
@@ -256,7 +264,7 @@ def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
 
 def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     """Return a note of the participants who completed several occasions; refuse one who completed the same twice."""
-    of_people = (table["kind"] != "model") & (table["status"] == "completed")
+    of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_hand"]
     sessions = table.loc[of_people, ["who", "session", "occasion"]].drop_duplicates("session")
     several = sessions[sessions["who"].duplicated(keep=False)]
     # Without a number of the occasion nobody can tell whether a further session was meant.
@@ -265,8 +273,8 @@ def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[st
         whose = several[several["who"] == unmeant["who"].iloc[0]]
         raise InputError(
             f"participant `{trials['participant'].loc[whose.index[0]]}` completed the study more than once (sessions "
-            f"{' and '.join(sorted(whose['session']))}); decide which session counts; the exclusion rule `duplicates` "
-            "keeps the first."
+            f"{' and '.join(sorted(whose['session']))}); decide which session counts: exclude the other with "
+            "`equipoise exclude`, or keep the first of each participant with the exclusion rule `duplicates`."
         )
     n = several["who"].nunique()
     if n == 0:

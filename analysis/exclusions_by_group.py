@@ -36,8 +36,9 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
     every group they were in, as excluded where nothing of that group is in the analysis, and once in the total. The
     groups' participants then add up to more than the total (`told_several_groups`); planned and final trials never do.
     """
-    trials = exclusions.trials[exclusions.trials["kind"].isin(list(PEOPLE))]
     by = ["kind", "participant", "group"]
+    trials = exclusions.trials[[*by, "excluded_by"]]
+    trials = trials[trials["kind"].isin(list(PEOPLE))]
     work = trials[by].assign(n_planned=trials["excluded_by"] != NOT_A_TEST_TRIAL, n_final=trials["excluded_by"].isna())
     work = work.groupby(by, dropna=False, sort=False).sum().reset_index()  # few rows, before groups become words
     work["group"] = _named(work["group"])

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from batteries.canonical import canonical_json, digest
+from batteries.canonical import canonical_json, digest, same_json
 from batteries.errors import InputError
 from experiment.planned_analyses import PlannedAnalyses
 
@@ -49,11 +49,6 @@ class _LockFile(BaseModel):
 def plan_content(plan: PlannedAnalyses) -> dict[str, Any]:
     """Return what a plan says, without default values: a new optional field changes no lock."""
     return plan.model_dump(mode="json", exclude_defaults=True)
-
-
-def same_json(one: Any, other: Any) -> bool:
-    """Return whether two values are the same as JSON: in Python, `true` equals 1."""
-    return canonical_json(one) == canonical_json(other)
 
 
 def read_locks(path: Path) -> list[Lock]:

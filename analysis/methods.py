@@ -7,6 +7,7 @@ import pandas as pd
 from analysis.columns import PEOPLE
 from analysis.exclusion_steps import rule_words
 from analysis.exclusions import Exclusions
+from analysis.exclusions_by_hand import excluded_sessions
 from analysis.planned_results import PlannedResults
 from analysis.planned_tests import EQUIVALENCE
 from analysis.references import references
@@ -99,15 +100,23 @@ def _participants(exclusions: Exclusions) -> list[str]:
 
 
 def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
+    n_by_hand = len(excluded_sessions(exclusions.trials))
+    by_hand = [f"The researcher excluded {count(n_by_hand, 'session')} by name, for the reasons in the notes."]
     if not plan.exclusions:
-        return ["No exclusion rules were planned; sessions that were withdrawn or not completed were left out."]
+        return [
+            "No exclusion rules were planned; sessions that were withdrawn or not completed were left out.",
+            *by_hand * bool(n_by_hand),
+        ]
     flow = exclusions.flow[exclusions.flow["kind"] != "model"]
     steps = []
     for rule in plan.exclusions:
         taken = flow[flow["step"] == rule.rule]
         who = count(int(taken["n_participants"].sum()), "participant")
         steps.append(f"{rule_words(rule)} ({who}, {count(int(taken['n_trials'].sum()), 'trial')})")
-    return [f"Left out were, in this order: {'; '.join(steps)}. The rules apply to people only."]
+    return [
+        *by_hand * bool(n_by_hand),
+        f"Left out were, in this order: {'; '.join(steps)}. The rules apply to people only.",
+    ]
 
 
 def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:

@@ -4,22 +4,28 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from batteries.errors import InputError
+from batteries.files.private_files import open_private, private_folder
 
 MANIFEST = "provenance.json"
 
 
-def write_together(out: Path, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
+Content = bytes | Iterable[bytes]
+"""What a file holds, as a whole or part after part."""
+
+
+def write_together(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any]) -> None:
     """Write `files` (by their paths within `out`) and a manifest that names them with their SHA-256.
 
     Everything is written to a temporary folder first: beside `out` if that does not exist, and the folder then becomes
     it in one step; otherwise within it, and the files are moved into place one by one, the manifest last. Files of an
     earlier analysis that this one no longer has are removed if they are unchanged; other files stay as they are. If a
-    file cannot be moved or removed, all are put back as they were.
+    file cannot be moved or removed, all are put back as they were. New folders and all files are for their owner only:
+    among them are answers.
 
     Raises
     ------
@@ -34,29 +40,38 @@ def write_together(out: Path, files: Mapping[str, bytes], manifest: Mapping[str,
         raise _cannot_be_written(out, error) from error
 
 
-def _write(out: Path, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
+def _write(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any]) -> None:
     names = (*files, MANIFEST)
     _refuse_blocked_places(out, names)
     earlier = _earlier_files(out)
     for name in files:
         if (out / name).exists() and name not in earlier:
             raise InputError(f"{out / name}: this file was not written by an analysis; choose another output folder.")
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
-    text = json.dumps({**manifest, "files": digests}, indent=2, ensure_ascii=False) + "\n"
-    out.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(out.parent)
     beside = out if out.exists() else out.parent
     waiting = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".part", dir=beside))
     new, old = waiting / "new", waiting / "old"
     try:
-        for name, content in {**files, MANIFEST: text.encode()}.items():
-            (new / name).parent.mkdir(parents=True, exist_ok=True)
-            (new / name).write_bytes(content)
+        digests = {name: _write_file(new / name, content) for name, content in sorted(files.items())}
+        text = json.dumps({**manifest, "files": digests}, indent=2, ensure_ascii=False) + "\n"
+        _write_file(new / MANIFEST, text.encode())
         if not out.exists():
             new.rename(out)
         else:
             _exchange(out, new, old, names, _outdated(out, earlier, digests))
     finally:
         shutil.rmtree(waiting, ignore_errors=True)
+
+
+def _write_file(path: Path, content: Content) -> str:
+    """Write a file, and return the SHA-256 of what it holds."""
+    private_folder(path.parent)
+    digest = hashlib.sha256()
+    with open(path, "xb", opener=open_private) as file:
+        for part in [content] if isinstance(content, bytes) else content:
+            digest.update(part)
+            file.write(part)
+    return digest.hexdigest()
 
 
 def _cannot_be_written(place: Path, error: OSError) -> InputError:
@@ -91,7 +106,7 @@ def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], outdated: S
             if name in outdated:
                 place.unlink()
             else:
-                place.parent.mkdir(parents=True, exist_ok=True)
+                private_folder(place.parent)
                 (new / name).replace(place)
             done.append(name)
     except OSError as error:

@@ -67,7 +67,7 @@ def _same_response_run(trials: pd.DataFrame) -> pd.Series:
     began = np.maximum.accumulate(np.where(changed, place, 0))
     runs = np.empty(len(order), dtype="int64")
     runs[order] = place - began + 1
-    return pd.Series(runs, index=trials.index[answered], dtype="Int64").reindex(trials.index)
+    return pd.Series(runs, index=trials.index[answered], dtype="Int32").reindex(trials.index)
 
 
 def _numbered(answers: list[object]) -> npt.NDArray[np.int64]:

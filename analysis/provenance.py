@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from analysis.columns import DERIVED, SINCE_THE_DIGEST, factor_columns
+from analysis.columns import DERIVED, SINCE_THE_DIGEST
 from analysis.data import read_trials
 from analysis.written_cells import ROWS_AT_ONCE, written_cells
-from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
@@ -26,8 +24,8 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     """Return the SHA-256 (hexadecimal) of the trials' content, whatever the order of their rows and columns.
 
     Each row becomes canonical JSON (columns sorted by name, missing values null) without the derived columns
-    (`correct`, `score`, `chance`, `excluded_by`), and without `occasion` where nothing is in it; the sorted SHA-256
-    digests of the rows are hashed together. A store and its export have the same digest.
+    (`correct`, `score`, `chance`, `excluded_by`), and without a column of `SINCE_THE_DIGEST` where nothing is in it;
+    the sorted SHA-256 digests of the rows are hashed together. A store and its export have the same digest.
 
     Parameters
     ----------
@@ -37,21 +35,24 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     table = read_trials(trials) if isinstance(trials, Path) else trials
     left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
     names = sorted(column for column in table.columns if column not in left_out)
-    digests: list[bytes] = []
+    digests = bytearray()
     for first in range(0, len(table), ROWS_AT_ONCE):
         rows = table.iloc[first : first + ROWS_AT_ONCE]
         cells = [written_cells(rows[name], _named(name)) for name in names]
-        digests += [hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True)]
-    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
+        digests += b"".join(hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True))
+    in_order = np.frombuffer(digests, dtype="S32")
+    in_order.sort()
+    return hashlib.sha256(in_order.data).hexdigest()
 
 
 def _named(name: str) -> Callable[[Any], str]:
     """Return what writes a value behind its name, as in a JSON object."""
     before = f"{_encode(name)}:"
-    return lambda value: before + _canonical_json(value)
+    return lambda value: before + canonical_json(value)
 
 
-def _canonical_json(value: Any) -> str:
+def canonical_json(value: Any) -> str:
+    """Return a value as JSON, with sorted keys; the same for equal values."""
     # The encoder itself is quick with texts only.
     return repr(value) if isinstance(value, float) and math.isfinite(value) else _encode(value)
 
@@ -102,32 +103,3 @@ def provenance_of(
         made_at=made_at.astimezone(UTC).isoformat(timespec="seconds"),
         notes=list(notes),
     )
-
-
-def refuse_changed_items(trials: pd.DataFrame) -> None:
-    """Raise InputError if one item id stands for two different items, as when a battery was edited between sessions."""
-    names = ["item_id", "task", "content", "key"]
-    is_test = trials["phase"] == "test"
-    batteries = trials["battery"][is_test].unique()
-    if len(batteries) > 1:  # an item whose levels changed would be in one cell for people, in another for a run
-        names += factor_columns(trials)
-    test = trials.loc[is_test, names]
-    first = test[~pd.DataFrame({name: _numbered(test[name]) for name in names}, test.index).duplicated()]
-    texts = pd.DataFrame({name: written_cells(first[name], _canonical_json) for name in names}).drop_duplicates()
-    changed = texts["item_id"][texts["item_id"].duplicated()]
-    if not changed.empty:
-        item_id = json.loads(changed.iloc[0])
-        versions = ", ".join(f"{battery[:12]}..." for battery in sorted(batteries))
-        raise InputError(
-            f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}); "
-            "analyse one version of the study at a time (--study-version), or leave the simulated participants out "
-            "(--without-simulated), or, where neither parts the batteries, begin afresh in a copy of the study's "
-            "folder without `data`."
-        )
-
-
-def _numbered(column: pd.Series) -> npt.NDArray[np.int64]:
-    """Return a number for each cell; equal texts and numbers share theirs, and so do values that are one object."""
-    if column.dtype == object:
-        return np.fromiter(map(id, column.tolist()), dtype="int64", count=len(column))
-    return pd.factorize(column)[0]

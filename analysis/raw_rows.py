@@ -3,8 +3,6 @@
 import csv
 import sqlite3
 import sys
-from array import array
-from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from operator import itemgetter
 from pathlib import Path
@@ -15,8 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import LATER_COLUMNS, VIEW_COLUMNS
-from analysis.csv_text import unguarded
+from analysis.raw_columns import NOTES, RawColumns, categories
 from batteries.errors import InputError
+from batteries.files.csv_files import unguarded
 from batteries.store_format import KNOWN_MIGRATIONS
 
 SQLITE_HEADER = b"SQLite format 3\x00"
@@ -26,20 +25,18 @@ UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_P
 
 OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
               "started_at", "completed_at", "model", "model_version", "temperature", "run", "prompt_digest",
-              "occasion")  # fmt: skip
+              "occasion", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
 """What a store says of a session, and so the same of each of its trials."""
 OF_ITEM = ("task", "factors", "content", "key")
 """What a store says of an item of a battery, the same of each of its trials."""
+RAW_COLUMNS = (*(column for column in VIEW_COLUMNS if column != "jspsych"), *NOTES)
 OF_TRIAL = tuple(column for column in VIEW_COLUMNS if column not in {*OF_SESSION, *OF_ITEM})
-OFTEN_NEW = ("rt_ms", "fixation_ms", "shown_at", "received_at", "jspsych")
-"""Columns in which hardly two trials have the same."""
-ROWS_AT_ONCE = 200
 
 
 def read_raw_rows(path: Path) -> pd.DataFrame:
-    """Return the columns of the view `trials` as they are kept, uninterpreted; further columns are not read.
+    """Return `RAW_COLUMNS`: the columns of the view `trials` as they are kept, uninterpreted but for `jspsych`.
 
-    Columns in which cells repeat are categories, whose order means nothing.
+    Further columns are not read. Columns in which cells repeat are categories, whose order means nothing.
 
     Parameters
     ----------
@@ -49,8 +46,8 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If there is no such file, it is neither a store nor such an export, it cannot be read now, or a newer
-        Equipoise wrote it.
+        If there is no such file, it is neither a store nor such an export, it cannot be read now, a newer Equipoise
+        wrote it, or a cell of `jspsych` is not a JSON object.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -108,17 +105,17 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
         _refuse_missing_columns(path, present)
         store.execute("BEGIN")  # all that follows sees one state, whatever is collected meanwhile
         names = {column: f'"{column}"' if column in present else "NULL" for column in VIEW_COLUMNS}
-        taken = _Columns(OF_TRIAL)
+        taken = RawColumns(OF_TRIAL)
         # An aggregate function gets a row's cells in half the time of fetching them, which locks for each cell.
         store.create_aggregate("taken", len(OF_TRIAL), lambda: taken)
         store.execute(f"SELECT taken({', '.join(names[column] for column in OF_TRIAL)}) FROM trials").fetchall()  # noqa: S608
-        rows = taken.series()
+        rows = taken.series(str(path))
         session = rows["session"].cat.codes.to_numpy()
         rows |= _looked_up(store, {column: names[column] for column in OF_SESSION}, rows, session)
         battery_of_item = rows["battery"].cat.codes.to_numpy(dtype="int64") * (len(rows["item_id"].cat.categories) + 1)
         item = battery_of_item + rows["item_id"].cat.codes.to_numpy()
         rows |= _looked_up(store, {column: names[column] for column in OF_ITEM}, rows, item)
-    return pd.DataFrame({column: rows[column] for column in VIEW_COLUMNS}, copy=False)
+    return pd.DataFrame({column: rows[column] for column in RAW_COLUMNS}, copy=False)
 
 
 def _looked_up(
@@ -130,7 +127,7 @@ def _looked_up(
     trials = zip(rows["session"].iloc[first], rows["trial_index"].iloc[first], strict=True)
     one_row = f"SELECT {', '.join(names.values())} FROM trials WHERE session IS ? AND trial_index IS ?"  # noqa: S608
     found = [store.execute(one_row, trial).fetchone() for trial in trials]
-    return {column: _categories([row[place] for row in found], number) for place, column in enumerate(names)}
+    return {column: categories([row[place] for row in found], number) for place, column in enumerate(names)}
 
 
 def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
@@ -147,7 +144,7 @@ def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
 
 
 def _rows_of_csv(path: Path) -> pd.DataFrame:
-    rows = _Columns(VIEW_COLUMNS, lambda cell: unguarded(cell) or None)
+    rows = RawColumns(VIEW_COLUMNS, lambda cell: unguarded(cell) or None)
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -170,82 +167,7 @@ def _rows_of_csv(path: Path) -> pd.DataFrame:
         raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}); export it again.") from error
     finally:
         csv.field_size_limit(limit)
-    return pd.DataFrame(rows.series(), copy=False)
-
-
-class _Columns:
-    """Rows on their way into columns. Cells that come again and again are kept once, so that many rows fit in memory.
-
-    Parameters
-    ----------
-    names
-        The columns, in the order of each row's cells.
-    read
-        What a cell is read as; itself, if nothing is given.
-    """
-
-    def __init__(self, names: Sequence[str], read: Callable[[Any], Any] | None = None) -> None:
-        self._names = names
-        self._read = read
-        self._repeated = {name: _Repeated(read) for name in names if name not in OFTEN_NEW}
-        self._new: dict[str, list[Any]] = {name: [] for name in OFTEN_NEW}
-        self._waiting: list[tuple[Any, ...]] = []
-
-    def step(self, *cells: Any) -> None:
-        """Take a row."""
-        self._waiting.append(cells)
-        if len(self._waiting) == ROWS_AT_ONCE:
-            self._put_away()
-
-    def finalize(self) -> int:
-        """End the aggregate, as SQLite wants it; the rows stay here."""
-        return 0
-
-    def series(self) -> dict[str, pd.Series]:
-        """Return the columns of all rows taken; nothing is kept here."""
-        self._put_away()
-        return {
-            name: self._repeated.pop(name).column()
-            if name in self._repeated
-            else pd.Series(self._new.pop(name), dtype=object)
-            for name in self._names
-        }
-
-    def _put_away(self) -> None:
-        for name, cells in zip(self._names, zip(*self._waiting, strict=True), strict=False):  # no row, no columns
-            if name in self._repeated:
-                self._repeated[name].take(cells)
-            else:
-                self._new[name].extend(map(self._read, cells) if self._read else cells)
-        self._waiting.clear()
-
-
-class _Repeated(dict[Any, int]):
-    """Cells of a column that come again and again, and the number of what each is read as."""
-
-    def __init__(self, read: Callable[[Any], Any] | None) -> None:
-        self._read = read
-        self._distinct: list[Any] = []
-        self._numbers = array("i")
-
-    def __missing__(self, cell: Any) -> int:
-        self[cell] = number = len(self._distinct)
-        self._distinct.append(self._read(cell) if self._read else cell)
-        return number
-
-    def take(self, cells: Iterable[Any]) -> None:
-        """Take the cells of further rows."""
-        self._numbers.extend(map(self.__getitem__, cells))
-
-    def column(self) -> pd.Series:
-        """Return the cells of all rows taken."""
-        return _categories(self._distinct, np.array(self._numbers))
-
-
-def _categories(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
-    """Return the value of each number; the values may repeat and be missing."""
-    codes, categories = pd.factorize(pd.Series(values, dtype=object))
-    return pd.Series(pd.Categorical.from_codes(codes[number], categories, validate=False), copy=False)
+    return pd.DataFrame(rows.series(str(path)), columns=list(RAW_COLUMNS), copy=False)
 
 
 def _refuse_missing_columns(path: Path, present: list[str]) -> None:

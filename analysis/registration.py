@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from analysis.lock import Lock, plan_content, same_json
+from analysis.lock import Lock, plan_content
+from batteries.canonical import same_json
 from experiment.planned_analyses import PlannedAnalyses
 
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
@@ -99,7 +100,11 @@ NOT_LOCKED = Registration(
 
 
 def registration_of(
-    locks: Sequence[Lock], plan: PlannedAnalyses, of: dict[str, str], first_at: str | None
+    locks: Sequence[Lock],
+    plan: PlannedAnalyses,
+    of: dict[str, str],
+    first_at: str | None,
+    by_hand: Sequence[str] = (),
 ) -> Registration:
     """Return whether a plan was locked, when, and what deviates from it.
 
@@ -111,6 +116,8 @@ def registration_of(
         The plan as it was run, and what it is the plan of.
     first_at
         When the first person's session in the data began (UTC, ISO 8601); None where that is not known.
+    by_hand
+        Deviations that are no change of the plan: sentences on exclusions by the researcher's decision.
     """
     if not locks:
         return NOT_LOCKED
@@ -124,7 +131,7 @@ def registration_of(
     if len(locks) > 1:
         words += f"; it is lock {locks.index(lock) + 1} of {len(locks)}, the first made on {_day(locks[0].locked_at)}"
     words += "."
-    found = deviations(lock, plan, of)
+    found = [*deviations(lock, plan, of), *by_hand]
     if not found:
         words += " What was run is what was locked."
     return Registration(words, found)

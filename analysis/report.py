@@ -58,7 +58,7 @@ def render_report(
         analysis.figures,
     )
     plan, trials = provenance.plan, exclusions.trials
-    kept = trials[trials["excluded_by"].isna()]
+    kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
     overall, gaps = _rows(tables["accuracy_overall"]), _rows(tables["differences_overall"])
     same_answer, same_answer_correct = _best_same_answer(kept)
     shown_figures = {name: with_markup(drawing) for name, drawing in figures.items()}

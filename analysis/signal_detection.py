@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from analysis.accuracy import kept_trials
-from analysis.chosen_rows import matching
+from analysis.chosen_rows import matching, require_columns
 from analysis.shared_items import Subject, subjects_compared
 from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, proportion_interval, wilson
@@ -29,6 +29,8 @@ SIGNAL_COLUMNS = [
     "n_participants", "n_signal", "n_noise", "n_invalid",
     *(f"{name}{end}" for name in MEASURES for end in ("", "_ci_low", "_ci_high")), "reason",
 ]  # fmt: skip
+
+_NEEDED = ["kind", "participant", "run", "item_id", "response", "valid", "content"]
 
 
 def signal_measures(
@@ -101,13 +103,15 @@ def signal_measures(
 
 def _said(trials: pd.DataFrame, signal: Where, noise: Where | None, response: str | Sequence[str]) -> pd.DataFrame:
     """Return the trials of signal and noise, and whether each got the response; missing where it is not offered."""
-    kept = kept_trials(trials)
+    require_columns(trials, signal, "the signal")
+    require_columns(trials, noise or {}, "the noise")
+    kept = kept_trials(trials, [*_NEEDED, *signal, *(noise or {})])
     is_signal = matching(kept, signal, "the signal")
     is_noise = matching(kept, noise, "the noise") if noise else ~is_signal
     if (is_signal & is_noise).any():
         item = kept.loc[is_signal & is_noise, "item_id"].iloc[0]
         raise InputError(f"the item `{item}` would be both signal and noise; mend their levels.")
-    work = kept.loc[is_signal | is_noise, ["kind", "participant", "run", "item_id", "response", "valid"]]
+    work = kept.loc[is_signal | is_noise, _NEEDED[:-1]]
     texts = {_plain(text) for text in ([response] if isinstance(response, str) else response)}
     numbers: dict[int, int | None] = {}
     offered = []

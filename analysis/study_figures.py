@@ -49,7 +49,7 @@ def study_figures(
     by_factor : dict
         Factor and accuracy table of each figure by a factor, by the figure's name.
     """
-    kept = kept_trials(exclusions.trials)
+    kept = kept_trials(exclusions.trials, ["chance", *plan.by])
     chance = float(kept["chance"].mean())
     found: list[Drawing | None] = [
         accuracy_figure(tables["accuracy_overall"], None, chance, plan.confidence, "accuracy")
@@ -62,13 +62,16 @@ def study_figures(
         found.append(
             accuracy_panels(tables["accuracy"], plan.by[0], plan.by[1], chance, plan.confidence, "accuracy_panels")
         )
-    found += [response_times_figure(trials, plan, "response_times"), rt_distributions(kept, None, "rt_distributions")]
+    found.append(response_times_figure(trials, plan, "response_times"))
+    found.append(rt_distributions(exclusions.trials, None, "rt_distributions"))
     found.append(_differences(tables["differences_overall"], plan))
     found += _items(tables["items"], plan) if "items" in tables else []
     if "calibration" in tables:
         levels = tables["calibration"].rename(columns={plan.calibration: "level"}).dropna(subset="accuracy")
         found.append(calibration_figure(levels, "calibration", confidence=plan.confidence, chance=chance))
-    found.append(counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(kept, plan), *plan.by]))
+    found.append(
+        counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(exclusions.trials, plan), *plan.by])
+    )
     for kind in [kind for kind in PEOPLE if (exclusions.flow["kind"] == kind).any()]:
         found.append(exclusion_flow(exclusions.flow, kind, f"exclusion_flow_{kind}"))
     return {drawing.name: drawing for drawing in found if drawing is not None}
@@ -84,14 +87,14 @@ def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
     ]
 
 
-def _row_factor(kept: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
+def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
     """Return the factor that groups are counterbalanced over, such as the scenario: every group sees all its levels."""
-    people = kept[kept["kind"] != "model"]
-    n_groups = people["group"].nunique()
     found = {}
-    for factor in factor_columns(kept):
-        n_levels = people[factor].nunique()
-        crossed = people[["group", factor]].dropna().drop_duplicates()
+    for factor in factor_columns(trials):
+        kept = kept_trials(trials, ["kind", "group", factor])
+        people = kept.loc[kept["kind"] != "model", ["group", factor]]
+        n_groups, n_levels = people["group"].nunique(), people[factor].nunique()
+        crossed = people.drop_duplicates().dropna()
         if factor not in plan.by and 2 < n_levels <= MOST_ROWS and len(crossed) == n_levels * n_groups:
             found[factor] = n_levels
     return [max(found, key=lambda factor: found[factor])] if found else []

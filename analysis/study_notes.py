@@ -4,11 +4,13 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.accuracy import kept_trials
+from analysis.changed_items import notes_on_rewording
 from analysis.columns import PEOPLE, factor_columns
 from analysis.exclusions import Exclusions
 from analysis.exclusions_by_group import told_several_groups
 from analysis.figures import MOST_LEVELS
-from analysis.study_versions import told_versions
+from analysis.study_versions import notes_on_revisions, told_versions
 from experiment.preregistration import AnalysisPlan
 
 
@@ -27,14 +29,16 @@ _ONLY = {
 }
 
 
-def study_notes(
-    kept: pd.DataFrame, exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: AnalysisPlan
-) -> list[str]:
-    """Return the notes on the trials in the analysis (`kept`), the exclusions and the tables."""
+def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> list[str]:
+    """Return the notes on the trials in the analysis, the exclusions and the tables."""
     trials, notes = exclusions.trials, []
-    if trials["battery"].nunique() > 1:
+    kept = kept_trials(trials, ["kind", "item_id", "correct", *plan.by])
+    reworded = notes_on_rewording(trials)
+    if trials["battery"].nunique() > 1 and not reworded:
         notes.append("The sessions used more than one version of the battery; the test items they share are the same.")
     notes += told_versions(trials)
+    notes += notes_on_revisions(trials)
+    notes += reworded
     notes += told_several_groups(exclusions)
     for kind, name in PEOPLE.items():
         if (trials["kind"] == kind).any() and not (kept["kind"] == kind).any():

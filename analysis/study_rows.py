@@ -85,7 +85,9 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
     @cache
     def rows() -> pd.DataFrame:  # made when a plan asks for them: they are many
         kept = kept_trials(trials)
-        return kept.drop(columns=_NOT_FOR_TABLES).assign(
+        rows = kept.drop(columns=_NOT_FOR_TABLES)
+        texts = dict.fromkeys(rows.select_dtypes("category").columns, "str")  # plans may put them together
+        return rows.astype(texts).assign(
             subject=subjects(kept),
             response=kept["response"].map(_hashable),
             correct=kept["correct"].astype("Float64").fillna(0.0).astype("float64"),

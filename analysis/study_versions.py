@@ -35,7 +35,7 @@ def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
     sessions = sessions_of(trials)
     moments = pd.to_datetime(sessions["started_at"], utc=True, format="ISO8601", errors="coerce")
     of_sessions = sessions.iloc[moments.argsort(kind="stable")].groupby(by)
-    test = trials[trials["excluded_by"] != NOT_A_TEST_TRIAL]
+    test = trials[[*by, "item_id", "excluded_by"]][trials["excluded_by"] != NOT_A_TEST_TRIAL]
     of_test = test.assign(included=test["excluded_by"].isna()).groupby(by)
     table = pd.DataFrame(
         {
@@ -86,6 +86,20 @@ def told_versions(trials: pd.DataFrame) -> list[str]:
     ]
 
 
+def notes_on_revisions(trials: pd.DataFrame) -> list[str]:
+    """Return for each version of the study how many sessions began with each revision, where there were several."""
+    columns = ["session", "study", "study_version", "study_revision"]
+    sessions = trials.loc[trials["kind"] != "model", columns].drop_duplicates("session")
+    sessions = sessions.assign(study_revision=sessions["study_revision"].fillna(1))  # older than revisions
+    notes = []
+    for (_, version), own in sessions.groupby(["study", "study_version"]):
+        n_sessions = own["study_revision"].value_counts().sort_index()
+        if len(n_sessions) > 1:
+            each = ", ".join(f"{count(n, 'session')} with revision {revision}" for revision, n in n_sessions.items())
+            notes.append(f"Version {version} of the study was reworded while data came in: {each}.")
+    return notes
+
+
 def _difference_words(trials: pd.DataFrame, names: dict[tuple[str, str], str]) -> str:
     """Return in what the data of the versions differ: the battery, and how many trials of a phase a session has."""
     sessions = sessions_of(trials).set_index("session")
@@ -94,7 +108,7 @@ def _difference_words(trials: pd.DataFrame, names: dict[tuple[str, str], str]) -
     if batteries.nunique() > 1:
         different.append("the battery")
     people = sessions[sessions["kind"] != "model"]
-    of_people = trials[trials["session"].isin(people.index)]
+    of_people = trials[["session", "phase"]][trials["session"].isin(people.index)]
     for phase, words in _PER_SESSION.items():
         n_trials = of_people.loc[of_people["phase"] == phase, "session"].value_counts()
         n_trials = n_trials.reindex(people.index, fill_value=0)

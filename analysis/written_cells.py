@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.times import time_texts
+
 ROWS_AT_ONCE = 20_000
 """Whoever writes a long table does so in portions of this size, so that it is never whole in memory as text."""
 
@@ -15,6 +17,8 @@ def written_cells(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
 
     `write` must write equal values alike. Values that are no text, number or truth value are known by their identity.
     """
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        column = time_texts(column)
     if column.dtype == "str":
         return list(map(_Written(write).__getitem__, column.tolist()))
     if column.dtype == object:

@@ -52,9 +52,12 @@ def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str
         None if nobody has a group, or there are more than `MOST_ROWS` rows or `MOST_LEVELS` groups. Its data are a row
         a cell and condition: `<first factor or item_id>, group, <other factors>, n_participants, n_trials`.
     """
-    assigned = trials[(trials["phase"] == "test") & trials["group"].notna() & trials["kind"].isin(list(PEOPLE))]
-    kind = next((kind for kind in PEOPLE if (assigned["kind"] == kind).any()), "")
+    kept_trials(trials.head(0))  # refuses trials to which no exclusions were applied
     row_factor, *conditions_by = list(factors) or ["item_id"]
+    columns = dict.fromkeys(["kind", "participant", "group", "phase", "excluded_by", "item_id", *factors])
+    is_assigned = (trials["phase"] == "test") & trials["group"].notna() & trials["kind"].isin(list(PEOPLE))
+    assigned = trials[list(columns)][is_assigned]
+    kind = next((kind for kind in PEOPLE if (assigned["kind"] == kind).any()), "")
     matrix = _matrix(assigned[assigned["kind"] == kind], row_factor, conditions_by)
     if matrix.counts.empty or len(matrix.rows) > MOST_ROWS or len(matrix.groups) > MOST_LEVELS:
         return None

@@ -19,6 +19,7 @@ from analysis.wording import count, level_words, milliseconds
 from experiment.exclusion_rules import MedianRtRule, TrialRtRule
 from experiment.preregistration import AnalysisPlan
 
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 RtRule = MedianRtRule | TrialRtRule
 
 
@@ -43,13 +44,13 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
     Drawing or None
         None if nobody has response times. Its data are the participants' medians.
     """
-    timed = _timed(trials)
+    timed = _timed(trials, ["kind", "participant"])
     if timed.empty:
         return None
     trial_rule = next((rule for rule in plan.exclusions if isinstance(rule, TrialRtRule)), None)
     median_rule = next((rule for rule in plan.exclusions if isinstance(rule, MedianRtRule)), None)
     kinds = [kind for kind in PEOPLE if (timed["kind"] == kind).any()]
-    limits = _limits([*timed["rt_ms"], *_bounds(trial_rule), *_bounds(median_rule)])
+    limits = _limits(np.append(timed["rt_ms"].to_numpy(), [*_bounds(trial_rule), *_bounds(median_rule)]))
     medians = timed.groupby(["kind", "participant"], sort=True)["rt_ms"].agg(["size", "median"]).reset_index()
     medians.columns = pd.Index(["kind", "participant", "n_trials", "median_rt_ms"])
     left, width = 42.0, DOUBLE - 42 - 12
@@ -105,7 +106,8 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
     ----------
     Scott, D. W. (1992). Multivariate density estimation: Theory, practice, and visualization. Wiley.
     """
-    timed = _timed(trials)
+    columns = ["kind", "participant", "excluded_by", *([] if by is None else [by])]
+    timed = _timed(trials, [column for column in columns if column in trials.columns])
     if "excluded_by" in timed.columns:
         timed = timed[timed["excluded_by"].isna()]
     levels = [None] if by is None else sorted(timed[by].drop_duplicates().tolist(), key=level_order)
@@ -187,14 +189,15 @@ def _density(log_rt: np.ndarray[Any, np.dtype[np.float64]], grid: Any) -> Any:
     return gaussian_kde(log_rt)(grid) if len(log_rt) > 1 and np.ptp(log_rt) > 1e-6 else None
 
 
-def _timed(trials: pd.DataFrame) -> pd.DataFrame:
-    return trials[
+def _timed(trials: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the response times that are drawn, with some columns: the trials are many, and wide."""
+    return trials[["rt_ms", *columns]][
         (trials["kind"] != "model") & (trials["phase"] == "test") & (trials["status"] == "completed")
         & trials["response"].notna() & (trials["rt_ms"] > 0)
     ]  # fmt: skip
 
 
-def _limits(values: Sequence[float] | pd.Series) -> tuple[float, float]:
+def _limits(values: Floats | pd.Series) -> tuple[float, float]:
     span = np.asarray(values, dtype=float)
     return float(span[span > 0].min()) / 1.5, float(span.max()) * 1.5
 

@@ -171,7 +171,7 @@ def test_a_participant_who_came_again_is_described_by_all_their_sessions(view, s
 def test_where_nobody_has_several_groups_a_group_is_a_number(view, session):
     rows = view(session(participant="A", group=2), session(kind="model", run="M"))
     groups = apply_exclusions(tidy_trials(rows), AnalysisPlan()).participants["group"]
-    assert groups.dtype == "Int64" and groups.tolist() == [2, pd.NA]
+    assert pd.api.types.is_integer_dtype(groups) and groups.tolist() == [2, pd.NA]
 
 
 def test_checks_of_a_session_that_was_not_completed_do_not_count(view, session, row):

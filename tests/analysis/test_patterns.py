@@ -213,4 +213,4 @@ def test_nobody_is_left_out_for_a_pattern(view, row):
 def test_types_are_whole_numbers_and_yes_or_no_that_can_be_missing(view, row):
     table = tidy_trials(view(answers(row, 1, None)))
     assert str(table["implausibly_fast"].dtype) == "boolean"
-    assert str(table["same_response_run"].dtype) == "Int64"
+    assert str(table["same_response_run"].dtype) == "Int32"

@@ -4,10 +4,10 @@ from contextlib import closing
 import pandas as pd
 import pytest
 
-from analysis import raw_rows
+from analysis import raw_columns
 from analysis.columns import LATER_COLUMNS, VIEW_COLUMNS
 from analysis.data import read_trials, tidy_trials
-from analysis.raw_rows import OF_ITEM, OF_SESSION, OF_TRIAL, read_raw_rows
+from analysis.raw_rows import OF_ITEM, OF_SESSION, OF_TRIAL, RAW_COLUMNS, read_raw_rows
 from batteries.errors import InputError
 
 
@@ -38,8 +38,8 @@ def test_every_column_is_of_a_session_an_item_or_a_trial():
 def test_cells_are_as_they_were_written_and_empty_ones_missing(both, view, session, row):
     rows = view(session(participant="007"), row(participant="8", response=None, rt_ms=None, trial_index=4))
     for found in both(rows):
-        assert found.columns.tolist() == list(VIEW_COLUMNS)
-        for column in VIEW_COLUMNS:
+        assert found.columns.tolist() == list(RAW_COLUMNS)
+        for column in set(VIEW_COLUMNS) & set(RAW_COLUMNS):
             cells, written = (
                 [None if pd.isna(cell) else str(cell) for cell in table[column]] for table in (found, rows)
             )
@@ -72,7 +72,7 @@ def test_items_of_the_same_name_in_several_batteries_keep_their_own_contents(bot
 
 
 def test_more_rows_than_are_put_away_at_once_keep_their_order(both, view, session, monkeypatch):
-    monkeypatch.setattr(raw_rows, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(raw_columns, "ROWS_AT_ONCE", 3)
     rows = view([session(participant=f"P{n}", n_test=5, n_correct=n) for n in range(4)])
     for found in both(rows):
         assert found["response"].astype(object).tolist() == rows["response"].tolist()
@@ -85,7 +85,8 @@ def test_columns_that_an_earlier_store_lacks_are_missing(tmp_path, view, session
     rows[early].to_csv(tmp_path / "early.csv", index=False)
     for path in (write_store(tmp_path / "early.db", rows, early), tmp_path / "early.csv"):
         found = read_raw_rows(path)
-        assert found[list(LATER_COLUMNS)].isna().all(axis=None)
+        assert found[[column for column in LATER_COLUMNS if column != "jspsych"]].isna().all(axis=None)
+        assert found["trial_type"].isna().all() and not found["is_noted"].any()
         assert len(read_trials(path)) == 4
 
 
@@ -110,6 +111,35 @@ def test_categories_numbers_and_texts_make_the_same_tidy_table(both, view, sessi
 def test_names_that_are_numbers_stay_apart_as_they_are_written(view, row):
     rows = view(row(session="a", participant=1), row(session="b", participant="01"), row(session="c", participant=1.5))
     assert tidy_trials(rows)["participant"].tolist() == ["1", "01", "1.5"]
+
+
+def test_the_notes_of_jspsych_are_read_from_a_store_a_csv_and_a_frame(both, tmp_path, view, row):
+    given = [
+        None, "null", "{}", '{"trial_type": "t", "plugin_version": "1", "time_elapsed_ms": 12.5}',
+        ' {"trial_type": "t", "time_elapsed_ms": 3}', '{"trial_type": "t"}, {"trial_type": "u"}',
+    ]  # fmt: skip
+    rows = view([row(trial_index=place, jspsych=text) for place, text in enumerate(given[:-1])])
+    for found in (*both(rows), rows):
+        table = tidy_trials(found)
+        assert [None if pd.isna(cell) else cell for cell in table["trial_type"]] == [None, None, None, "t", "t"]
+        assert [None if pd.isna(cell) else cell for cell in table["plugin_version"]] == [None, None, None, "1", None]
+        assert table["time_elapsed"].fillna(-1).tolist() == [-1, -1, -1, 12.5, 3]
+        assert table["rt"].notna().tolist() == [False, False, True, True, True], "where jsPsych noted anything"
+    several = view(row(), row(trial_index=1, jspsych=given[3]), row(trial_index=2, jspsych=given[-1]))
+    with pytest.raises(InputError, match=r"several\.db, row 3: `jspsych` is '{.*which is not a JSON object"):
+        read_raw_rows(write_store(tmp_path / "several.db", several))
+
+
+def test_a_time_that_is_no_number_is_named(view, row):
+    with pytest.raises(InputError, match=r"row 1: `jspsych` is .* which is not a JSON object with a number"):
+        tidy_trials(view(row(jspsych='{"time_elapsed_ms": "soon"}')))
+
+
+def test_response_times_that_are_no_numbers_in_a_store_are_named_by_their_row(tmp_path, view, session, row):
+    rows = view([session(participant=f"P{n}") for n in range(100)], row(participant="Q", rt_ms="fast"))
+    for kept in (rows, rows.assign(rt_ms=[1e400] * 401)):
+        with pytest.raises(InputError, match=r"`rt_ms` is '(fast|inf)', which is not a number"):
+            read_trials(write_store(tmp_path / f"{len(list(tmp_path.iterdir()))}.db", kept))
 
 
 def test_notes_that_are_no_json_object_are_named(view, row):

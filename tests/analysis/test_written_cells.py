@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import written_cells as module
-from analysis.csv_text import csv_bytes, guarded, unguarded
+from analysis.csv_text import csv_bytes
 from analysis.data import tidy_trials
 from analysis.provenance import data_digest
 from analysis.written_cells import written_cells
+from batteries.files.csv_files import guarded, unguarded
 
 CELLS = {
     "str": ["x", None, "=1", "a,b", 'say "so"', "two\nlines", "", "x"],
