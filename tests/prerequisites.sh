@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what the tests need beside Python packages: a Chromium, a library that the browser driver's Node links to, what
-# PsychoPy's window needs on a screen that is not there, and PostgreSQL's server, of which the tests start one of their own. Without the right to install, it says what is missing;
-# the tests that need it then skip with a reason, or fail under CI=true.
+# PsychoPy's window needs on a screen that is not there, and PostgreSQL's server and PgBouncer, of which the tests start
+# their own. Without the right to install, it says what is missing; the tests that need it then skip with a reason, or
+# fail under CI=true.
 set -eu
 
 has_browser() {
@@ -37,16 +38,29 @@ if [ "$(uname)" = Linux ] && ! has_window; then
   missing="$missing xvfb libgl1 libgl1-mesa-dri libglu1-mesa libfontconfig1 libfribidi0 libasound2 libjack-jackd2-0"
 fi
 has_postgres || missing="$missing postgresql"
+# The reverse proxies whose recipes are tested, all in Debian 12: only programs, no site of the system's own.
+has_program() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v "$1" >/dev/null 2>&1; }
+has_program nginx || missing="$missing nginx-light"
+has_program caddy || missing="$missing caddy"
+has_program apache2 || has_program httpd || missing="$missing apache2-bin"
+has_program openssl || missing="$missing openssl"
+has_program systemd-analyze || missing="$missing systemd"
+has_program pgbouncer || missing="$missing pgbouncer"
 command -v ps >/dev/null 2>&1 || missing="$missing procps"
 [ -n "$missing" ] || exit 0
 
 if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
   echo "Installing for the tests:$missing"
-  # The programs are all that is wanted: no cluster of the system's own is made, nor started, with them.
+  # The programs are all that is wanted: no cluster of the system's own is made with them, and no service started.
   no_cluster=/etc/postgresql-common/createcluster.d/equipoise-tests.conf
   mkdir -p "${no_cluster%/*}"
-  trap 'rm -f "$no_cluster"' EXIT
+  no_service=/usr/sbin/policy-rc.d
+  [ ! -e "$no_service" ] || no_service=""
+  trap 'rm -f "$no_cluster" $no_service' EXIT
   echo "create_main_cluster = false" >"$no_cluster"
+  if [ -n "$no_service" ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$no_service" && chmod 755 "$no_service"
+  fi
   apt-get update -qq
   # Unquoted: a list of packages.
   # shellcheck disable=SC2086

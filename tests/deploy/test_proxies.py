@@ -1,0 +1,183 @@
+"""The recipes for reverse proxies, each with the real proxy before a real server."""
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from equipoise.studies import copy_sample_study
+from server.serving import free_port
+from tests.deploy.proxies import PROXIES, Proxy, connections_to, running_proxy
+
+PANEL_ID = "5f3a9c0e7b1d2f4a6c8e0b1d"
+STARTS_PER_MINUTE = 5
+SPELLINGS = [
+    f"X{first}Forwarded{second}For" for first in "-_" for second in "-_"
+]  # a program's environment has one name for all of these
+
+
+@dataclass(frozen=True)
+class Site:
+    """A study behind a proxy."""
+
+    proxy: Proxy
+    server: subprocess.Popen[bytes]
+    server_port: int
+    server_log: Path
+
+    def client(self, **options: Any) -> httpx.Client:
+        return httpx.Client(base_url=self.proxy.url, verify=False, timeout=20, **options)
+
+
+@contextmanager
+def served(folder: Path, log: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Serve a study as the documentation says, behind one proxy."""
+    port = free_port()
+    command = [sys.executable, "-P", "-m", "equipoise", "serve", str(folder), "--port", str(port), "--proxies", "1",
+               "--quiet"]  # fmt: skip
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=file, env=os.environ | settings)
+    try:
+        for _ in range(600):
+            assert process.poll() is None, log.read_text()
+            try:
+                httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5)
+                break
+            except httpx.TransportError:
+                time.sleep(0.05)
+        yield process, port
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture(params=PROXIES)
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    study = tmp_path / "study"
+    copy_sample_study("blackbox-predict", study)
+    with (study / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write("\nrecruitment: {entry: panel}\n")
+    folder = tmp_path / request.param
+    folder.mkdir()
+    for place in (tmp_path, folder, *tmp_path.parents):  # a proxy that gives up root's rights must come here
+        if place.is_relative_to("/tmp") and place != Path("/tmp"):
+            place.chmod(place.stat().st_mode | 0o011)
+    log = tmp_path / "server.log"
+    with (
+        served(study, log, EQUIPOISE_STARTS_PER_MINUTE=str(STARTS_PER_MINUTE)) as (server, port),
+        running_proxy(request.param, folder, port) as proxy,
+    ):
+        time.sleep(0.5)  # until the connection that asked for /readyz is closed
+        yield Site(proxy, server, port, log)
+
+
+def begin(client: httpx.Client, **headers: str) -> httpx.Response:
+    digest = client.get("/api/study").json()["consent_digest"]
+    start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
+    return client.post("/api/session", json=start, headers=headers)
+
+
+def slow_request(proxy: Proxy, n_sent: int) -> Any:
+    """Open a request of 40,000 bytes of which only some are sent; Apache reads 16 KB before it asks the server."""
+    connection = proxy.connect()
+    connection.sendall(
+        b"POST /api/responses HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 40000\r\n\r\n" + b" " * n_sent
+    )
+    return connection
+
+
+def test_a_study_is_taken_and_slow_clients_large_bodies_and_false_addresses_end_at_the_proxy(site: Site) -> None:
+    """One test for all that a recipe promises, as each start of the two programs costs seconds."""
+    a_slow_body_does_not_reach_the_server(site)
+    a_session_works(site)
+    a_body_of_70_kb_is_refused(site)
+    a_false_address_is_not_believed(site)
+    no_log_holds_a_panel_id(site)
+
+
+def a_slow_body_does_not_reach_the_server(site: Site) -> None:
+    assert connections_to(site.server_port) == 0
+    slow = [slow_request(site.proxy, n_sent) for n_sent in (0, 10, 39_000) * 14]  # more than the server has threads
+    time.sleep(1)
+    assert connections_to(site.server_port) == 0
+    with site.client() as client:
+        began = time.monotonic()
+        assert client.get("/readyz").status_code == 200
+        assert time.monotonic() - began < 5
+    for connection in slow:
+        connection.close()
+
+
+def a_session_works(site: Site) -> None:
+    with site.client() as client:
+        entered = client.get(f"/?PROLIFIC_PID={PANEL_ID}&STUDY_ID=s&SESSION_ID=t")
+        assert entered.status_code == 303
+        assert PANEL_ID not in entered.headers["Location"]
+        page = client.get(entered.headers["Location"])
+        assert page.status_code == 200
+        assert "Secure" in entered.headers["Set-Cookie"]
+        started = begin(client)
+        assert started.status_code == 201, started.text
+        session = started.json()
+        trial = session["trials"][0]
+        answer = {
+            "response_id": str(uuid.uuid4()), "trial_index": 0, "rt_ms": 1234.5,
+            "response": "absorbed" if trial["task"] == "blackbox_predict" else 2,
+        }  # fmt: skip
+        sent = client.post("/api/responses", json={"session": session["session"], "responses": [answer]})
+        assert sent.status_code == 201, sent.text
+        assert client.get("/api/session").json()["next_trial_index"] == 1
+    assert connections_to(site.server_port) >= 1, "connections to the server stay open"
+
+
+def a_body_of_70_kb_is_refused(site: Site) -> None:
+    seen = site.server_log.read_text()
+    with site.client() as client:
+        url, headers = f"/api/responses?PROLIFIC_PID={PANEL_ID}", {"Content-Type": "application/json"}
+        assert client.post(url, content=b" " * 70_000, headers=headers).status_code == 413
+        chunked = client.post(url, content=(b" " * 10_000 for _ in range(7)), headers=headers)
+        assert chunked.status_code in {411, 413, 502}  # Caddy 2.6 has no better word for it
+        assert client.post(url, content=b" " * 60_000, headers=headers).status_code in {401, 422}
+    assert site.server_log.read_text() == seen
+
+
+def a_false_address_is_not_believed(site: Site) -> None:
+    """Whatever an attacker says, the limit of new sessions counts their one address."""
+    n_begun = 1
+    for number in range(2 * STARTS_PER_MINUTE):
+        with site.client() as client:
+            client.get(f"/?PROLIFIC_PID={PANEL_ID[:-2]}{number:02}")
+            said = {"Forwarded": f"for=192.0.2.{number}"} | dict.fromkeys(SPELLINGS, f"192.0.2.{number}")
+            n_begun += begin(client, **said).status_code == 201
+    assert n_begun == STARTS_PER_MINUTE
+
+
+def no_log_holds_a_panel_id(site: Site) -> None:
+    site.server.terminate()  # so that the proxy has an error to tell of
+    site.server.wait(20)
+    with site.client(headers={"Referer": f"https://localhost/?PROLIFIC_PID={PANEL_ID}"}) as client:
+        assert client.get(f"/?PROLIFIC_PID={PANEL_ID}").status_code in {502, 503}
+        client.post(f"/api/session?PROLIFIC_PID={PANEL_ID}", content=b"{}")
+    time.sleep(0.5)
+    assert PANEL_ID[:-2] not in site.proxy.written()
+    assert PANEL_ID[:-2] not in site.server_log.read_text()
+
+
+def test_without_a_proxy_the_headers_would_be_believed(tmp_path: Path) -> None:
+    """What the recipes guard against: this is why `a_false_address_is_not_believed` shows something."""
+    study = tmp_path / "study"
+    copy_sample_study("blackbox-predict", study)
+    with served(study, tmp_path / "server.log", EQUIPOISE_STARTS_PER_MINUTE="2") as (_, port):
+        for number in range(4):
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+                assert begin(client, **{"X-Forwarded-For": f"192.0.2.{number}"}).status_code == 201
