@@ -4,9 +4,10 @@
 
 Stores of a sample study with 100,000, 300,000 and 1,000,000 answers of people and three model runs are made first
 (`answered_store.py`; this takes longer than what is measured). Each is then analysed in a process of its own: its
-seconds by step, and its peak memory. Beside it, in the same run and on the same rows as CSV, stands what people use
-today, and which is the floor: read the file, compare answer and key, average by kind and factor, in plain pandas and in
-R where it is installed. That has no exclusions, intervals, differences, or checks. The last line is JSON.
+seconds by step, and its peak memory. The largest are then analysed whole, as `equipoise analyze` does it.
+Beside it, in the same run and on the same rows as CSV, stands what people use today, and which is the floor: read the
+file, compare answer and key, average by kind and factor, in plain pandas and in R where it is installed. That has no
+exclusions, intervals, differences, or checks. The last line is JSON.
 """
 
 import json
@@ -24,17 +25,19 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from analysis.accuracy import accuracy
+from analysis.changed_items import refuse_changed_items
 from analysis.csv_text import csv_bytes
 from analysis.data import read_trials
 from analysis.differences import differences
 from analysis.exclusions import apply_exclusions
-from analysis.provenance import data_digest, refuse_changed_items
+from analysis.provenance import data_digest
 from benchmarks.answered_store import export, make_store
 from experiment.loading import load_study
 
 STUDIES = Path(__file__).parents[1] / "equipoise" / "studies"
 SIZES = (("intuition-single", 100_000), ("intuition-single", 300_000), ("intuition-single", 1_000_000),
          ("blackbox-predict", 1_000_000))  # fmt: skip
+LARGEST = 1_000_000
 WITH_PEERS = ("intuition-single", 100_000)
 PIPELINE = ("read", "exclusions", "accuracy", "differences", "tables")
 """The steps from the store to the tables; what is measured after them is beside the question."""
@@ -54,6 +57,8 @@ def main() -> None:
             store = Path(folder) / "equipoise.db"
             n_answers = make_store(store, load_study(STUDIES / study), size)
             runs.append(told({"study": study, "from": "store", "answers": n_answers, **measured("ours", study, store)}))
+            if size == LARGEST:
+                runs.append(told({"study": study, "from": "store", "answers": n_answers, **whole(study, store)}))
             if (study, size) == WITH_PEERS:
                 rows = Path(folder) / "trials.csv"
                 export(store, rows)
@@ -67,12 +72,15 @@ def main() -> None:
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the numbers that stand for all."""
-    largest = [run for run in runs if run["answers"] > 900_000]
+    largest = [run for run in runs if run["answers"] > 900_000 and run["what"] == "ours"]
+    wholes = [run for run in runs if run["what"] == "analyze"]
     from_csv = {run["what"]: run["total_s"] for run in runs if run["from"] == "csv"}
     return {
         "seconds": max(run["total_s"] for run in largest),
         "peak_mb": max(run["peak_mb"] for run in largest),
         "answers_per_s": min(run["answers_per_s"] for run in largest),
+        "analyze_s": max(run["all_s"] for run in wholes),
+        "analyze_peak_mb": max(run["all_peak_mb"] for run in wholes),
         "times_pandas": round(from_csv["ours"] / from_csv["pandas"], 2),
         "times_r": round(from_csv["ours"] / from_csv["r"], 2) if "r" in from_csv else None,
         "runs": runs,
@@ -88,7 +96,19 @@ def told(run: dict[str, Any]) -> dict[str, Any]:
 
 def measured(what: str, study: str, path: Path) -> dict[str, Any]:
     """Analyse the rows in a process of its own and return what it took, the start of Python included."""
-    command = [sys.executable, "-m", "benchmarks.accuracy_pipeline", what, study, str(path)]
+    output, spent = _run([sys.executable, "-m", "benchmarks.accuracy_pipeline", what, study, str(path)])
+    return {"what": what, **json.loads(output), **spent}
+
+
+def whole(study: str, store: Path) -> dict[str, Any]:
+    """Analyse a store by the command line, with report, figures and all files, and return what it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "equipoise", "analyze", str(STUDIES / study), "--store", str(store)]
+        return {"what": "analyze", **_run([*command, "-o", f"{folder}/results"])[1]}
+
+
+def _run(command: list[str]) -> tuple[bytes, dict[str, float]]:
+    """Run a command; return what it printed, and how long and with how much memory at most it ran."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -96,8 +116,8 @@ def measured(what: str, study: str, path: Path) -> dict[str, Any]:
     _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.perf_counter() - start
     if status:
-        sys.exit(f"{what} failed on {path}")
-    return {"what": what, **json.loads(output), "all_s": round(wall_s, 2), "all_peak_mb": round(usage.ru_maxrss / 1024)}
+        sys.exit(f"{' '.join(command)} failed")
+    return output, {"all_s": round(wall_s, 2), "all_peak_mb": round(usage.ru_maxrss / 1024)}
 
 
 def ours(study: str, path: Path) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def _responses(study: Study, plans: list[Plan], n_people: int, rng: np.random.Ge
             answer = items[item_id].key
             if rng.random() > accuracy:
                 answer = answers[item_id][int(rng.integers(len(answers[item_id])))]
-            yield (f"run-{run}", place, 1, f"run-{run}-{place}", json.dumps(answer), *[None] * 7, BEGAN.isoformat(),
+            yield (f"run-{run}", place, 1, f"run-{run}-{place}", json.dumps(answer), *[None] * 7, as_text(BEGAN),
                    None, None, 1, *[None] * 4, "")  # fmt: skip
 
 

@@ -7,6 +7,7 @@ sent again, as a participant's browser would; after a broken connection to the n
 """
 
 import asyncio
+import random
 import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import suppress
@@ -144,11 +145,14 @@ class Load:
         Ports of the server's processes, over which participants are dealt.
     new_script
         Makes the script of a session. A participant begins another when one is finished.
+    think_s
+        Mean time that a participant takes before each request, exponential; 0 for none.
     """
 
-    def __init__(self, ports: Sequence[int], new_script: Callable[[], Script]) -> None:
+    def __init__(self, ports: Sequence[int], new_script: Callable[[], Script], think_s: float = 0.0) -> None:
         self.ports = ports
         self.new_script = new_script
+        self.think_s = think_s
         self.latencies_s: list[float] = []
         self.n_sessions = 0
         self.n_sent_again = 0
@@ -304,6 +308,10 @@ class _Participant(asyncio.Protocol):
             self._load.fail(error)
             self.leave()
 
+    def _send_first(self) -> None:
+        self._first_sent = time.perf_counter()
+        self._send()
+
     def _send(self) -> None:
         assert self._transport is not None
         self._transport.write(self._request.data)
@@ -329,8 +337,11 @@ class _Participant(asyncio.Protocol):
         if self._load.is_stopping:
             self.leave()
             return
-        self._first_sent = now
-        self._send()
+        if self._load.think_s:
+            wait_s = random.expovariate(1 / self._load.think_s)
+            self._sending_later = asyncio.get_running_loop().call_later(wait_s, self._send_first)
+        else:
+            self._send_first()
 
     def _reconnect(self) -> None:
         if not self.is_done:

@@ -27,6 +27,8 @@ class Settings:
     rounds: int
     kills: int
     stored: int
+    minutes: float
+    """How long the steady load lasts."""
 
 
 @dataclass

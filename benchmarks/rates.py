@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from shutil import which
 
+import numpy as np
+
 from benchmarks import ours
 from benchmarks.load import Load, Script, Window
 from benchmarks.parts import (
     FIRST_PORT,
     N_PARTICIPANTS,
+    WARM_UP_S,
     WINDOW_COLUMNS,
     Findings,
     Settings,
@@ -30,6 +33,10 @@ CONTESTANTS: dict[str, Contestant] = {
     "psiturk": (lambda folder: psiturk.server(folder, FIRST_PORT), lambda: psiturk.participant),
     "otree": (lambda folder: otree.server(folder, FIRST_PORT), lambda: otree.new_participants(FIRST_PORT)),
 }
+
+N_STEADY = 290
+THINK_S = 1.0
+SLOW_MS = 250
 
 SYNC = re.compile(r"^\d+ +([\d.]+) (?:fsync|fdatasync)\(", re.MULTILINE)
 
@@ -94,4 +101,33 @@ async def fsync(settings: Settings) -> Findings:
     per_response = round(n_syncs / window.n_responses, 4)
     found.rows.append(("equipoise", n_syncs, window.n_responses, per_response))
     found.summary["fsync_per_response"] = per_response
+    return found
+
+
+async def steady(settings: Settings) -> Findings:
+    """Count the slow acknowledgements of a steady load, such as a panel brings, over minutes."""
+    found = Findings(
+        f"{N_STEADY} participants who take {THINK_S:g} s for each request, SQLite, {settings.minutes:g} minutes",
+        ("responses", "responses/s", "p50 ms", "p99 ms", "p99.9 ms", "worst ms", f"over {SLOW_MS} ms"),
+    )
+    with ours.server(ours.new_study(settings.folder / "steady"), FIRST_PORT) as server:
+        async with Load([server.port], ours.participant, THINK_S) as load:
+            load.start(N_STEADY)
+            await load.run(WARM_UP_S)
+            n_before, began_at = len(load.latencies_s), time.perf_counter()
+            await load.run(settings.minutes * 60)
+            seconds = time.perf_counter() - began_at
+            latencies_ms = np.array(load.latencies_s[n_before:]) * 1e3
+    p50, p99, p999 = np.percentile(latencies_ms, [50, 99, 99.9])
+    worst, n_slow = latencies_ms.max(), int((latencies_ms > SLOW_MS).sum())
+    rate = len(latencies_ms) / seconds
+    found.rows.append(
+        (len(latencies_ms), round(rate), *(round(float(ms), 1) for ms in (p50, p99, p999, worst)), n_slow)
+    )
+    found.summary = {
+        "steady_responses_per_s": round(rate),
+        "steady_p999_ms": round(float(p999), 1),
+        "steady_worst_ms": round(float(worst), 1),
+        "steady_slow": n_slow,
+    }
     return found

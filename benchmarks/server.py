@@ -34,6 +34,7 @@ PARTS: dict[str, Callable[[Settings], Coroutine[Any, Any, Findings]]] = {
     "peers": rates.peers,
     "fsync": rates.fsync,
     "durability": durability.durability,
+    "steady": rates.steady,
     "open": growth.open_sessions,
     "stored": growth.stored_responses,
     "processes": growth.processes,
@@ -49,6 +50,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="how long to measure each time")
     parser.add_argument("--rounds", type=int, default=3, help="how often to measure; medians are reported")
     parser.add_argument("--kills", type=int, default=20, help="kills of the server, on each database")
+    parser.add_argument("--minutes", type=float, default=5.0, help="how long the steady load lasts")
     parser.add_argument("--stored", type=int, default=10_000_000, help="responses in the full store; 0 leaves it out")
     options = parser.parse_args()
     names = options.only.split(",")
@@ -63,7 +65,9 @@ def main() -> None:
     # Not in the system's folder for temporary files, which may be in memory, where a sync to disk costs nothing.
     cache_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="run-", dir=cache_folder()) as folder:
-        settings = Settings(Path(folder), options.seconds, options.rounds, options.kills, options.stored)
+        settings = Settings(
+            Path(folder), options.seconds, options.rounds, options.kills, options.stored, options.minutes
+        )
         found = [_run(name, settings) for name in names if name != "stored" or settings.stored]
     for findings in found:
         print(findings.text())  # noqa: T201

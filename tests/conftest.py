@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from equipoise.studies import copy_sample_study
 from experiment.loading import load_study
 from experiment.study import Study
+from tests.pgbouncer import PgBouncer, find_pgbouncer
 from tests.postgres import PostgresCluster, find_binaries
 
 ROOT = Path(__file__).parent.parent
@@ -91,3 +92,18 @@ def postgres() -> Iterator[PostgresCluster]:
         pytest.skip(reason)
     with PostgresCluster(binaries) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def pgbouncer(postgres: PostgresCluster) -> Iterator[PgBouncer]:
+    """A PgBouncer in transaction mode in front of the tests' PostgreSQL server; in CI it must be possible."""
+    program = find_pgbouncer()
+    if program is None:
+        reason = "no pgbouncer was found on the PATH; install the package pgbouncer"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    if not postgres.is_running:
+        postgres.start()
+    with PgBouncer(program, postgres) as pgbouncer:
+        yield pgbouncer

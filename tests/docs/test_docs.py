@@ -258,7 +258,7 @@ def store_with_runs(study_folder: Path) -> Study:
     http = create_app(study, store, Secrets("key", "token"), Settings()).test_client()
     digest = http.get("/api/study").json["consent_digest"]
     start = {"start_id": str(uuid.UUID(int=0)), "consent_digest": digest, "kind": "simulated"}
-    session = http.post("/api/session", json=start).json
+    session = http.post("/api/session", json=start, headers={"Authorization": "Bearer token"}).json
     for trial in session["trials"]:
         index = trial["trial_index"]
         response = 2 if trial["task"] == "multiple_choice" else "absorbed"
@@ -326,3 +326,16 @@ def test_the_tutorial_shows_the_numbers_that_its_commands_give(study_folder: Pat
     shown = re.search(r"Simulated participants answered [^;]*;[^)]*\)\.", page)
     assert shown is not None
     assert " ".join(shown[0].split()) in text
+
+
+def test_every_test_that_a_page_names_is_there() -> None:
+    named = [
+        (name_of(page), *found)
+        for page in PAGES
+        for found in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text_of(page))
+    ]
+    assert len(named) > 30
+    for page, file, name in named:
+        path = DOCS.parent / file
+        assert path.is_file(), f"{page}: there is no {file}"
+        assert f"def {name}" in text_of(path), f"{page}: {file} has no {name}"

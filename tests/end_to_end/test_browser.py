@@ -16,7 +16,7 @@ from equipoise.processes import running_server
 from equipoise.studies import copy_sample_study
 from experiment.loading import load_study
 from experiment.study import Study
-from tests.end_to_end.visitor import DESKTOP, PHONE, Visitor
+from tests.end_to_end.visitor import DESKTOP, PHONE, Visitor, simulated
 
 ATTENTION_CHECK_OPTION = 2
 
@@ -165,7 +165,7 @@ def test_an_address_that_asks_for_a_simulation_never_takes_over_a_persons_sessio
     visitor.begin()
     visitor.answer_practice()
     visitor.wait_for_trial()
-    visitor.page.goto(f"{server}/#simulate=data-only")
+    visitor.page.goto(simulated(server, study_folder))
     visitor.page.reload()  # what stands behind the # alone loads nothing
     expect(visitor.page.locator("h1")).to_have_text("Welcome back")
     visitor.page.locator("#page-next").click()
@@ -200,12 +200,24 @@ def test_a_second_tab_is_told_that_its_answer_was_given_already(
     assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("token", ["", "&token=wrong"])
+def test_without_the_researchers_token_no_program_takes_the_study(
+    visit: Any, server: str, study_folder: Path, rows: Any, token: str
+) -> None:
+    visitor = visit(f"{server}/#simulate=data-only{token}")
+    visitor.expected.append("status of 403")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("token")
+    visitor.shoot_everywhere("simulation-refused")
+    assert rows(study_folder) == []
+
+
 @pytest.mark.parametrize("mode", ["data-only", "visual"])
 def test_a_simulated_session_runs_through_and_is_labelled(
     visit: Any, server: str, study_folder: Path, rows: Any, mode: str
 ) -> None:
-    visitor = visit(f"{server}/#simulate={mode}")
+    visitor = visit(simulated(server, study_folder, mode))
     visitor.page.locator("#completion-code").wait_for(timeout=120_000)
+    assert visitor.page.url == f"{server}/#simulate={mode}"  # the token has left the address
     session = rows(study_folder)
     assert {(row["kind"], row["status"]) for row in session} == {("simulated", "completed")}
     assert all(row["response"] is not None for row in session)
@@ -239,7 +251,7 @@ def test_nothing_the_browser_receives_holds_a_key(chromium: Browser, server: str
     context = chromium.new_context()
     page = context.new_page()
     page.on("response", lambda response: received.append(response.text()) if response.ok else None)
-    page.goto(f"{server}/#simulate=data-only")
+    page.goto(simulated(server, study_folder))
     page.locator("#completion-code").wait_for(timeout=120_000)
     context.close()
     battery = load_study(study_folder).battery

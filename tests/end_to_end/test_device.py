@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from equipoise.processes import running_server
-from tests.end_to_end.visitor import PHONE, Visitor
+from tests.end_to_end.visitor import PHONE, Visitor, simulated
 from tests.end_to_end.walk import Walker
 from tests.end_to_end.whole_study import make_whole_study
 
@@ -98,6 +98,6 @@ def served_again(folder: Path, before: str, after: str) -> Iterator[str]:
 
 def test_a_simulation_is_taken_on_any_device(visit: Any, served: Served, rows: Any, folder: Path) -> None:
     with served("{keyboard: true, width_px: 5000}") as url:
-        visitor: Visitor = visit(f"{url}/#simulate=data-only")
+        visitor: Visitor = visit(simulated(url, folder))
         visitor.page.locator("#completion-code, #ended").wait_for(timeout=60_000)
         assert {row["kind"] for row in rows(folder)} == {"simulated"}

@@ -8,7 +8,8 @@ import sys
 import threading
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,12 @@ def start_server(folder: Path, port: int, *options: str) -> subprocess.Popen[byt
         [sys.executable, "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet", *options],
         start_new_session=True,
         # The clients all come from one address, and answer faster than people do.
-        env=os.environ | {"EQUIPOISE_STARTS_PER_MINUTE": "1000000", "EQUIPOISE_REQUESTS_PER_SECOND": "100000"},
+        env=os.environ
+        | {
+            "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
+            "EQUIPOISE_PLACES_PER_ADDRESS": "1000000",
+            "EQUIPOISE_REQUESTS_PER_SECOND": "100000",
+        },
     )
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
@@ -213,3 +219,110 @@ def start_server_when_free(folder: Path, port: int) -> subprocess.Popen[bytes]:
             return start_server(folder, port)
         time.sleep(0.1)
     raise AssertionError("the worker still answers on the port")
+
+
+@pytest.fixture
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def http(port: int) -> Iterator[Callable[[], httpx.Client]]:
+    """Make clients of a server on the port."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10))
+
+
+class Answering:
+    """Somebody who takes a study over HTTP, an answer at a time, and notes what was acknowledged."""
+
+    def __init__(self, http: httpx.Client) -> None:
+        self.http = http
+        digest = self.http.get("/api/study").json()["consent_digest"]
+        start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
+        begun = self.http.post("/api/session", json=start).raise_for_status().json()
+        self.session, self.trials = begun["session"], iter(begun["trials"])
+        self.acknowledged: list[str] = []
+
+    def answer(self, n: int) -> None:
+        """Answer the next questions; an answer that is refused is sent again, as the page does."""
+        for trial in (next(self.trials) for _ in range(n)):
+            given = "absorbed" if trial["task"] == "blackbox_predict" else 2
+            answer = {"response_id": str(uuid.uuid4()), "trial_index": trial["trial_index"], "response": given}
+            body = {"session": self.session, "responses": [answer]}
+            deadline = time.monotonic() + 20
+            while (status := self.http.post("/api/responses", json=body).status_code) not in {200, 201}:
+                assert status == 503 and time.monotonic() < deadline, status
+                time.sleep(0.1)
+            self.acknowledged.append(answer["response_id"])
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [
+        lambda data: (data / "equipoise.db-wal").unlink(),
+        lambda data: (data / "equipoise.db-wal").rename(data / "moved"),
+        lambda data: [(data / f"equipoise.db{suffix}").unlink() for suffix in ("-wal", "-shm")],
+        lambda data: os.truncate(data / "equipoise.db-wal", 0),
+    ],
+    ids=["log deleted", "log moved", "log and index deleted", "log emptied"],
+)
+def test_nothing_acknowledged_is_lost_when_somebody_touches_the_log_under_a_running_server(
+    study_folder: Path, touch: Any, port: int, http: Callable[[], httpx.Client]
+) -> None:
+    server = start_server(study_folder, port)
+    try:
+        person = Answering(http())
+        person.answer(10)
+        touch(study_folder / "data")
+        person.answer(8)
+        assert person.http.get("/readyz").status_code == 200
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+    assert sorted(stored_ids(study_folder)) == sorted(person.acknowledged)
+
+
+def test_the_database_file_alone_has_everything_a_few_seconds_after_the_last_answer(
+    study_folder: Path, tmp_path: Path, port: int, http: Callable[[], httpx.Client]
+) -> None:
+    """Without its log, which whoever copies or moves the file may forget; also after a kill."""
+    server = start_server(study_folder, port)
+    log = study_folder / "data" / "equipoise.db-wal"
+    try:
+        person = Answering(http())
+        person.answer(10)
+        deadline = time.monotonic() + 20
+        while log.stat().st_size:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+    alone = tmp_path / "alone" / "data" / "equipoise.db"
+    alone.parent.mkdir(parents=True)
+    (study_folder / "data" / "equipoise.db").rename(alone)
+    assert sorted(stored_ids(tmp_path / "alone")) == sorted(person.acknowledged)
+
+
+def test_what_is_deleted_by_a_command_leaves_no_trace_while_the_server_runs(
+    study_folder: Path, port: int, http: Callable[[], httpx.Client]
+) -> None:
+    """In any file of the data folder; also the answers that came since are all there."""
+    server = start_server(study_folder, port)
+    data = study_folder / "data"
+    try:
+        person, other = Answering(http()), Answering(http())
+        person.answer(10)
+        other.answer(3)
+        traces = [response_id.encode() for response_id in person.acknowledged]
+        assert any(trace in path.read_bytes() for trace in traces for path in data.iterdir())
+        command = [sys.executable, "-m", "equipoise", "withdraw", str(study_folder), "--session", person.session]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        assert not any(trace in path.read_bytes() for trace in traces for path in data.iterdir())
+        other.answer(3)
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+    assert sorted(stored_ids(study_folder)) == sorted(other.acknowledged)

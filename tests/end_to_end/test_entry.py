@@ -2,6 +2,7 @@
 
 import csv
 import sqlite3
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -15,10 +16,11 @@ from playwright.sync_api import expect
 
 from equipoise.cli import main
 from equipoise.processes import running_server
-from tests.end_to_end.visitor import NOTHING_WAITS, Visitor
+from tests.end_to_end.visitor import NOTHING_WAITS, Visitor, simulated
+from tests.server.prolific_keys import STUDY_URL, token, write_keys
 
 TITLE = "Where does the ray come out?"
-PANEL_ADDRESS = "/?PROLIFIC_PID=jane&STUDY_ID=s&SESSION_ID=x"
+PANEL_ADDRESS = "/?PROLIFIC_PID=5f3a9c0d12ab34cd56ef7890&STUDY_ID=s&SESSION_ID=x"
 
 
 @contextmanager
@@ -127,7 +129,7 @@ def test_who_agrees_too_late_is_told_so_once_and_for_all(visit: Any, study_folde
 def test_a_simulation_takes_nobodys_place_and_needs_none(visit: Any, study_folder: Path, rows: Any) -> None:
     with recruiting(study_folder, "{entry: panel, quota: 1}") as url:
         complete_over_http(url, PANEL_ADDRESS)
-        visitor = visit(f"{url}/#simulate=data-only")
+        visitor = visit(simulated(url, study_folder))
         visitor.page.locator("#completion-code").wait_for(timeout=60_000)
         assert {row["kind"] for row in rows(study_folder)} == {"human", "simulated"}
 
@@ -149,12 +151,12 @@ def test_a_panel_id_leaves_the_address_and_is_stored_only_after_consent(
     assert visitor.page.evaluate("[document.referrer, document.cookie, history.length]") == ["", "", 2]
     for table in ("sessions", "participants", "identities", "events"):
         found = query(study_folder, f"SELECT * FROM {table}")
-        assert not any("jane" in str(row.values()) for row in found)
+        assert not any("5f3a9c" in str(row.values()) for row in found)
         assert table == "events" or found == []
     visitor.page.locator("#consent-agree").click()
     visitor.page.locator("#page-next").wait_for()
     [identity] = query(study_folder, "SELECT source, external_id, parameters FROM identities")
-    assert (identity["source"], identity["external_id"]) == ("panel", "jane")
+    assert (identity["source"], identity["external_id"]) == ("panel", "5f3a9c0d12ab34cd56ef7890")
     assert identity["parameters"] == '{"STUDY_ID": "s", "SESSION_ID": "x"}'
 
 
@@ -189,6 +191,65 @@ def test_the_same_person_goes_on_in_another_browser_and_the_first_one_is_told(
     second.answer_questions(1)
     expect(second.page.locator("label[for=progress]")).to_contain_text("Question 4")
     assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2, 3]
+
+
+def expect_refusal(visitor: Visitor, words: str) -> None:
+    """Expect a sentence that says what to do, and whom to ask."""
+    expect_notice(visitor, words)
+    expect(visitor.page.locator("#notice")).to_contain_text("Whom to ask")  # the contact of the study
+
+
+def test_who_comes_with_somebodys_id_alone_is_told_where_to_go_on(visit: Any, panel: str) -> None:
+    first = visit(panel + PANEL_ADDRESS)
+    begin_with_practice(first)
+    second = visit(panel + PANEL_ADDRESS.replace("SESSION_ID=x", "SESSION_ID=y"))
+    second.page.locator("#consent-agree").click()
+    expect_refusal(second, "This study was begun with your ID in another browser or on another device.")
+    second.shoot_everywhere("begun-with-this-id")
+    first.answer()
+    expect(first.page.locator("label[for=progress]")).to_contain_text("Question 2")
+
+
+def test_who_is_not_on_the_list_is_told_so(visit: Any, study_folder: Path) -> None:
+    (study_folder / "ids.txt").write_text("66aa77bb88cc99dd00ee11ff\n", encoding="utf-8")
+    with recruiting(study_folder, "{entry: panel, panel_ids: ids.txt}") as url:
+        visitor = visit(url + PANEL_ADDRESS)
+        visitor.expected.append("status of 403")
+        visitor.page.locator("#consent-agree").click()
+        expect_refusal(visitor, "Your ID is not on the list")
+        visitor.shoot_everywhere("not-invited")
+
+
+def test_prolifics_signature_lets_a_person_in_once(
+    visit: Any, study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a real server, and keys of our own in place of Prolific's."""
+    monkeypatch.setenv("EQUIPOISE_PROLIFIC_KEYS", str(write_keys(tmp_path / "keys.json")))
+    with recruiting(study_folder, f"{{entry: panel, prolific_secured_url: '{STUDY_URL}'}}") as url:
+        unsigned = visit(url + PANEL_ADDRESS)
+        expect_refusal(unsigned, "Please open this study from its page on Prolific.")
+        unsigned.shoot_everywhere("not-signed")
+        signed = f"{url}/?prolific_token={token(iat=int(time.time()) - 5)}"
+        first = visit(signed)
+        assert first.page.url == f"{url}/"
+        begin_with_practice(first)
+        replayed = visit(signed)
+        replayed.page.locator("#consent-agree").click()
+        expect_refusal(replayed, "go back to Prolific and open the study from there again")
+        replayed.shoot_everywhere("open-again-from-prolific")
+
+
+def test_a_network_that_holds_too_many_places_is_told_so(
+    visit: Any, study_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EQUIPOISE_PLACES_PER_ADDRESS", "1")
+    with running_server(study_folder) as url:
+        first = visit(url)
+        begin_with_practice(first)
+        second = visit(url)
+        second.page.locator("#consent-agree").click()
+        expect_refusal(second, "Too many people are taking part from your network at the moment.")
+        second.shoot_everywhere("places-of-address")
 
 
 def test_an_answer_that_was_kept_is_sent_when_the_session_comes_back(

@@ -169,10 +169,10 @@ def test_a_deadline_passes_over_a_question(visit: Any, tmp_path: Path, rows: Any
 
 
 def test_no_answer_is_taken_while_there_is_time_to_read(visit: Any, tmp_path: Path, rows: Any) -> None:
-    folder = make_whole_study(tmp_path / "study", timing="{fixation_ms: 100, reading_ms: 3000}")
+    folder = make_whole_study(tmp_path / "study", timing="{fixation_ms: 100, reading_ms: 1200}")
     with verified(folder) as url:
         visitor: Visitor = visit(url)
-        walker = Walker(visitor, answer=lambda prompt: visitor.page.wait_for_timeout(3200) or PRACTICE.get(prompt, 2))
+        walker = Walker(visitor, answer=lambda prompt: visitor.page.wait_for_timeout(1400) or PRACTICE.get(prompt, 2))
         walker.to_trial(2)
         visitor.wait_for_trial()
         visitor.page.keyboard.press("3")
@@ -181,7 +181,7 @@ def test_no_answer_is_taken_while_there_is_time_to_read(visit: Any, tmp_path: Pa
         walker.to_the_end()
         question = answered(rows(folder))[2]
         assert json.loads(question["response"]) == 2
-        assert question["rt_ms"] >= 3000
+        assert question["rt_ms"] >= 1200
         assert json.loads(question["signals"])["too_early"] == 2
 
 

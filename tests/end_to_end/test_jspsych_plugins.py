@@ -15,7 +15,7 @@ from equipoise.cli import main
 from equipoise.processes import running_server
 from equipoise.studies import copy_sample_study
 from experiment.web import __file__ as web
-from tests.end_to_end.visitor import Visitor
+from tests.end_to_end.visitor import Visitor, simulated
 
 PLUGIN = Path(web).parent / "node_modules/@jspsych/plugin-html-slider-response/dist/index.browser.min.js"
 STUDY = """
@@ -94,7 +94,7 @@ def test_a_published_plugins_trials_are_shown_stored_and_scored(visit: Any, dots
 @pytest.mark.parametrize("mode", ["data-only", "visual"])
 def test_a_published_plugin_is_simulated_by_its_own_simulation(visit: Any, dots: Path, rows: Any, mode: str) -> None:
     with running_server(dots) as url:
-        visitor: Visitor = visit(f"{url}/#simulate={mode}")
+        visitor: Visitor = visit(simulated(url, dots, mode))
         visitor.page.locator("#completion-code").wait_for(timeout=60_000)
         stored = rows(dots)
         assert [row["kind"] for row in stored] == ["simulated"] * 3

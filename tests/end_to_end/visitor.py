@@ -19,6 +19,12 @@ NOTHING_WAITS = "!Object.keys(localStorage).some((key) => key.startsWith('equipo
 """JavaScript: whether the browser keeps no answer that the server has not acknowledged."""
 
 
+def simulated(url: str, folder: Path, mode: str = "data-only") -> str:
+    """Return the address at which a program takes a study that is served from a folder."""
+    token = (folder / "data" / "researcher-token").read_text(encoding="ascii").strip()
+    return f"{url}/#simulate={mode}&token={token}"
+
+
 class Visitor:
     """A page in a browser, which fails the test if the page complains."""
 
