@@ -7,6 +7,9 @@ import pytest
 
 from tests.experiment.lab.xvfb import HELD_S, Fingers
 
+SAME_CLOCK_MS = 250
+"""Clocks of different zeros are seconds apart; how exact times are is measured in test_presentation_real.py."""
+
 
 @pytest.fixture(scope="module", params=["ptb", "event"])
 def heard(request, screen):
@@ -71,7 +74,7 @@ def between(heard, fingers, key, held_s=HELD_S):
 def test_keys_have_the_names_that_psychopy_gives_them(heard, fingers, key, name):
     press, error_ms = between(heard, fingers, key)
     assert (press["name"], press["input"]) == (name, "key")
-    assert -50 < error_ms < 50, "the zero or the clock is another than that of the flip"
+    assert abs(error_ms) < SAME_CLOCK_MS, "the zero or the clock is another than that of the flip"
 
 
 def test_a_press_that_is_over_before_anybody_asks_is_not_lost(heard, fingers):
@@ -210,7 +213,7 @@ def test_a_click_gives_the_name_of_the_region_and_counts_nowhere_else(heard, fin
     pressed_ns = fingers.click(199, 149)
     press = heard.press()
     assert (press["name"], press["input"]) == ("1", "mouse")
-    assert abs(press["rt_ms"] - (pressed_ns - zero_ns) / 1e6) < 50
+    assert abs(press["rt_ms"] - (pressed_ns - zero_ns) / 1e6) < SAME_CLOCK_MS
     heard.ask(regions=regions)
     fingers.click(1023, 767)
     assert heard.press()["name"] == "next"

@@ -37,10 +37,13 @@ def test_the_windows_own_events_are_nearly_as_exact(screen):
 
 @pytest.mark.parametrize("n_queued", [1, 2])
 def test_a_driver_that_puts_pictures_into_a_queue_is_found_out(screen, n_queued):
-    with screen.start("waiting", "60", "1", str(n_queued)) as program:
-        found = program.told()
+    for _ in range(N_MEASUREMENTS):
+        with screen.start("waiting", "60", "1", str(n_queued)) as program:
+            found = program.told()
+        assert found["pacing"] == "clock"
+        if not found["refresh"]["reason"].startswith("only "):
+            break
     assert "queue" in found["refresh"]["reason"]
-    assert found["pacing"] == "clock"
 
 
 @pytest.mark.parametrize("hz", [30, 60])
