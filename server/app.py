@@ -11,7 +11,7 @@ from werkzeug.exceptions import (
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from experiment.study import Study
-from server.bodies import BODY_TYPES
+from server.bodies import BODY_TYPES, Json, media_type
 from server.context import Context, context
 from server.entry import NoEntry, NoSession
 from server.headers import StrictHeaders
@@ -47,6 +47,7 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     """
     store.register_study(study)
     app = Flask("server", static_folder=None)
+    app.json = Json(app)
     app.url_map.merge_slashes = False  # "//elsewhere/.." is nothing here, and is not redirected to
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_kb * 1024
     app.extensions["equipoise"] = Context(study, store, secrets, settings)
@@ -78,13 +79,15 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
 
 
 def _refuse_body() -> None:
-    if "Transfer-Encoding" in request.headers:
+    environ = request.environ
+    if "HTTP_TRANSFER_ENCODING" in environ:
         raise LengthRequired("The request must say its Content-Length.")
     n_bytes = request.content_length or 0
     if n_bytes > context().settings.max_body_kb * 1024:
         raise RequestEntityTooLarge()
     # Its body is not read: without it a form would look like one with a wrong code or token.
-    if n_bytes > 0 and request.mimetype not in BODY_TYPES and request.routing_exception is None:
+    is_readable = media_type(environ.get("CONTENT_TYPE", "")) in BODY_TYPES
+    if n_bytes > 0 and not is_readable and request.routing_exception is None:
         raise UnsupportedMediaType("The request must be application/json or application/x-www-form-urlencoded.")
 
 

@@ -9,6 +9,7 @@ else can hand out: those of this machine, the one it was told to listen on, and 
 import ipaddress
 import re
 import socket
+from functools import lru_cache
 
 from flask import request
 from werkzeug.exceptions import HTTPException
@@ -41,6 +42,8 @@ class Hosts:
         if not _is_loopback(settings.host):
             own.add(socket.getfqdn().lower())
         self._names = own | set(settings.hosts)
+        self.has = lru_cache(256)(self._has)
+        """Returns whether a `Host` header, with or without a port, names this server."""
 
     def refuse_others(self) -> None:
         """Refuse a request that comes under another name.
@@ -50,15 +53,15 @@ class Hosts:
         WrongHost
             With the setting that allows the name.
         """
-        host = request.environ.get("HTTP_HOST", "")
-        if request.path not in OF_ANY_NAME and host and not self.has(host):
+        environ = request.environ
+        host = environ.get("HTTP_HOST", "")
+        if host and environ["PATH_INFO"] not in OF_ANY_NAME and not self.has(host):
             raise WrongHost(
                 "This server does not answer to the name in this address. Fix: if the name is right, add it to the "
                 "setting EQUIPOISE_HOSTS, and start the server again."
             )
 
-    def has(self, host: str) -> bool:
-        """Return whether a `Host` header, with or without a port, names this server."""
+    def _has(self, host: str) -> bool:
         found = WITHOUT_PORT.fullmatch(host.strip())
         if found is None:
             return False
