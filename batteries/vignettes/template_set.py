@@ -1,6 +1,6 @@
 """Reading a folder of templates and its tables; every mistake in the files' form is noted, none stops the reading."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from batteries.errors import InputError
 from batteries.reading import parse_json, read_text, sentences
+from batteries.vignettes.labels import prefix_of
 from batteries.vignettes.problems import Problems
 from batteries.vignettes.tables import GUID, Tables, read_tables
 from batteries.vignettes.templates import CONTEXT_SUFFIX, ContextVersion, Metadata, QATemplate, natural_id
@@ -67,8 +68,7 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; name the folder that holds a folder for each scenario.")
     tables_folder = tables_folder or folder / "tables"
-    tables = read_tables(tables_folder, problems)
-    scenarios, questions, canaries = [], [], {tables.canary}
+    scenarios, questions, canaries = [], [], set()
     for sub in _scenario_folders(folder, tables_folder):
         own = sub / f"{sub.name}{CONTEXT_SUFFIX}"
         files = _json_files(sub)
@@ -94,6 +94,8 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
             qa = _validated(qa_path, "", document, QATemplate, problems)
             if qa is not None:
                 questions.append(Question(qa_path, qa, scenario))
+    tables = read_tables(tables_folder, problems, _used_prefixes(scenarios))
+    canaries.add(tables.canary)
     if not scenarios:
         problems.add(folder, "", "there are no templates in it; each scenario has a folder of its own with JSON files.")
     guids = sorted(guid for guid in canaries if guid)
@@ -101,6 +103,12 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
         problems.add(folder, "canary", f"the files carry {len(guids)} different GUIDs; give all of them the same.")
     questions.sort(key=lambda question: (natural_id(question.qa.id), question.path))
     return TemplateSet(folder, tables, scenarios, questions, guids[0] if guids else None)
+
+
+def _used_prefixes(scenarios: Iterable[Scenario]) -> set[str]:
+    """Return the prefixes of the variables that stories draw; the protagonist's name is drawn in every story."""
+    stories = [story for scenario in scenarios for story in scenario.versions.values() if story is not None]
+    return {"name"} | {prefix_of(key) for story in stories for key in story.variables}
 
 
 def _scenario_folders(folder: Path, tables_folder: Path) -> Iterator[Path]:

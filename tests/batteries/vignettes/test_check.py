@@ -559,6 +559,12 @@ table(
     "an activity twice", "activity_df.csv", cell(4, "activities", "reading"), "activities", "reading", "line 4|line 2"
 )
 table("a label with a brace", "variable_df.csv", cell(4, "name", "{vs[x]}"), "name", "line 4")
+table(
+    "labels in a first column without a name",
+    "variable_df.csv",
+    lambda rows: [[label, *row] for label, row in zip(["", *"abcdefghijk"], rows, strict=False)],
+    "line 1|column 1",
+)
 table("no column name", "variable_df.csv", cell(1, "weather", ""), "line 1|weather|column")
 table("weights column missing", "variable_weights_df.csv", without_column("place"), "place")
 table("weight 0", "variable_weights_df.csv", cell(3, "weather", "0"), "weather", "line 3")
@@ -775,6 +781,15 @@ def _with_index(name: str) -> Callable[[list[list[str]]], list[list[str]]]:
     return lambda rows: [[name, *rows[0]], *([str(n), *row] for n, row in enumerate(rows[1:]))]
 
 
+def _with_column(*cells: str) -> Callable[[list[list[str]]], list[list[str]]]:
+    return lambda rows: [[*row, cell] for row, cell in zip(rows, [*cells, *[""] * len(rows)], strict=False)]
+
+
+def _unused_columns(folder: Path) -> None:
+    published.edit_rows(folder / "tables" / "variable_df.csv", _with_column("remark", "{checked}", "{checked}"))
+    published.edit_rows(folder / "tables" / "variable_weights_df.csv", _with_column("rank", "0", "-1"))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -785,9 +800,10 @@ def _with_index(name: str) -> Callable[[list[list[str]]], list[list[str]]]:
                 id=f"index {name!r} in {file}",
             )
             for file in published.TABLES
-            for name in ("", "Unnamed: 0")
-            if file != "item_df.csv"
+            for name in ("", "Unnamed: 0", "index", "Index")
+            if file != "item_df.csv"  # which has one
         ),
+        pytest.param(_unused_columns, id="columns that no template uses"),
         pytest.param(
             lambda folder: published.edit_rows(
                 folder / "tables" / "demand_df.csv",
