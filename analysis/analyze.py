@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -18,14 +18,14 @@ from analysis.differences import differences
 from analysis.exclusions import Exclusions, apply_exclusions
 from analysis.exclusions_by_group import exclusions_by_group
 from analysis.figure_files import drawing_files
-from analysis.figures import Drawing
 from analysis.model_answers import invalid_answers, regraded, stored_scoring
 from analysis.output_folder import write_together
 from analysis.planned_figures import model_figures
-from analysis.planned_results import PlannedResults, run_planned
-from analysis.provenance import Provenance, provenance_of
+from analysis.planned_results import run_planned
+from analysis.provenance import provenance_of
 from analysis.registration import NOT_LOCKED, Registration
 from analysis.report import render_report
+from analysis.result import Analysis
 from analysis.sensitivity import sensitivity
 from analysis.study_figures import study_figures
 from analysis.study_measures import study_measures
@@ -35,30 +35,6 @@ from analysis.study_versions import has_several_versions, study_versions
 from analysis.written_cells import ROWS_AT_ONCE
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """The numbers of one analysis, and where they were written."""
-
-    out: Path
-    """The folder."""
-    exclusions: Exclusions
-    """Marked trials, participants, and the flow."""
-    tables: dict[str, pd.DataFrame]
-    """Every table by its file's name without `.csv`."""
-    planned: PlannedResults
-    """The plan's own tables, models and tests."""
-    figures: dict[str, Drawing]
-    """Every figure of the study by its file's name without an ending."""
-    figures_of_models: dict[str, list[Drawing]]
-    """The figures of each model of the plan."""
-    notes: list[str]
-    """What a reader should know, in sentences; they stand in the report too."""
-    provenance: Provenance
-    """Where the numbers come from."""
-    registration: Registration
-    """Whether the plan was locked beforehand, and what deviates from it."""
 
 
 def analyze(

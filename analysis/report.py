@@ -1,7 +1,7 @@
 """The report of a study: one HTML page with everything in it, which asks nothing of the network."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -13,6 +13,7 @@ from analysis.planned_words import in_short
 from analysis.provenance import Provenance
 from analysis.report_markup import environment, with_markup
 from analysis.report_planned import planned_section
+from analysis.result import Analysis
 from analysis.sessions import sessions_of
 from analysis.shown_tables import shown
 from analysis.study_measures import TITLES
@@ -29,15 +30,10 @@ from analysis.wording import (
 from experiment.planned_analyses import PlannedComparison
 from experiment.preregistration import AnalysisPlan
 
-if TYPE_CHECKING:
-    from analysis.analyze import Analysis
-
 KIND_NAMES = {"human": "People", "simulated": "Simulated participants", "model": "Models"}
 
 
-def render_report(
-    title: str, analysis: "Analysis", by_factor: dict[str, pd.DataFrame], figure_of: dict[str, str]
-) -> str:
+def render_report(title: str, analysis: Analysis, by_factor: dict[str, pd.DataFrame], figure_of: dict[str, str]) -> str:
     """Return the report as HTML.
 
     Parameters

@@ -1,0 +1,36 @@
+"""The result of an analysis, as the report shows it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.exclusions import Exclusions
+from analysis.figures import Drawing
+from analysis.planned_results import PlannedResults
+from analysis.provenance import Provenance
+from analysis.registration import Registration
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The numbers of one analysis, and where they were written."""
+
+    out: Path
+    """The folder."""
+    exclusions: Exclusions
+    """Marked trials, participants, and the flow."""
+    tables: dict[str, pd.DataFrame]
+    """Every table by its file's name without `.csv`."""
+    planned: PlannedResults
+    """The plan's own tables, models and tests."""
+    figures: dict[str, Drawing]
+    """Every figure of the study by its file's name without an ending."""
+    figures_of_models: dict[str, list[Drawing]]
+    """The figures of each model of the plan."""
+    notes: list[str]
+    """What a reader should know, in sentences; they stand in the report too."""
+    provenance: Provenance
+    """Where the numbers come from."""
+    registration: Registration
+    """Whether the plan was locked beforehand, and what deviates from it."""
