@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
 
 from equipoise.studies import copy_sample_study
@@ -13,6 +14,10 @@ from experiment.loading import load_study
 from experiment.study import Study
 from tests.pgbouncer import PgBouncer, find_pgbouncer
 from tests.postgres import PostgresCluster, find_binaries
+
+# A busy machine is no failure: hypothesis fails a test whose case takes 200 ms, unless it is told not to.
+settings.register_profile("without deadline", settings.default, deadline=None)
+settings.load_profile("without deadline")
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

@@ -54,7 +54,7 @@ def test_a_kill_ends_a_query_that_would_not_notice(postgres: PostgresCluster, ur
         time.sleep(0.1)
         began = time.monotonic()
         postgres.kill()
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
     postgres.start()
 
 

@@ -113,7 +113,7 @@ def a_slow_body_does_not_reach_the_server(site: Site) -> None:
     with site.client() as client:
         began = time.monotonic()
         assert client.get("/readyz").status_code == 200
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
     for connection in slow:
         connection.close()
 

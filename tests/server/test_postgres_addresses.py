@@ -106,7 +106,7 @@ def test_a_database_that_says_nothing_is_away(silent_port: int) -> None:
     began = time.monotonic()
     with pytest.raises(StoreAway, match="timeout"):
         PostgresStore(f"postgresql://nobody@127.0.0.1:{silent_port},127.0.0.1:1/nothing")
-    assert time.monotonic() - began < 12
+    assert time.monotonic() - began < 30
 
 
 def test_a_host_whose_name_is_not_known_is_away() -> None:
@@ -178,7 +178,7 @@ def test_a_server_that_starts_beside_one_that_is_stuck_is_told_to_wait(postgres:
         began = time.monotonic()
         with pytest.raises(StoreAway, match="lock timeout"):
             PostgresStore(url)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
 
 
 # Several servers, of which one is the primary.

@@ -94,7 +94,7 @@ def test_closing_waits_for_no_reader_for_long(
             person.complete()
             began = time.monotonic()
             store.close()
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 15
         assert len(responses_of(other, person.session)) == 3
 
 
@@ -112,7 +112,7 @@ def test_closing_does_not_wait_for_a_program_that_never_lets_go(
     time.sleep(0.1)
     began = time.monotonic()
     store.close()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 15
     blocker.execute("ROLLBACK")
     blocker.close()
     answering.join()
