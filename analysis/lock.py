@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from batteries.canonical import canonical_json, digest, same_json
 from batteries.errors import InputError
+from batteries.files.private_files import whole_or_not_at_all
 from experiment.planned_analyses import PlannedAnalyses
 
 
@@ -108,10 +109,6 @@ def add_lock(
         previous=locks[-1].digest if locks else "",
     )
     text = _LockFile(locks=[*locks, lock], digest=lock.digest).model_dump_json(indent=2)
-    waiting = path.with_name(f".{path.name}.part")
-    try:
-        waiting.write_text(text + "\n", encoding="utf-8")
-        waiting.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error}); check the folder's rights.") from None
+    with whole_or_not_at_all(path) as file:
+        file.write(text + "\n")
     return lock

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -234,24 +235,18 @@ def test_a_folder_that_is_not_there_is_told_of_in_a_sentence(tmp_path):
         lock(tmp_path / "nowhere" / "analysis.lock.json")
 
 
-def test_a_folder_that_cannot_be_written_to_leaves_the_locks_as_they_were(two):
-    before = two.read_bytes()
-    two.with_name(f".{two.name}.part").mkdir()  # as good as forbidden, and for root too
-    with pytest.raises(InputError, match="cannot be written"):
-        lock(two, plan(by=[]))
-    assert two.read_bytes() == before
-
-
-def test_a_disk_that_is_full_leaves_the_locks_as_they_were(two, monkeypatch):
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), OSError(28, "No space left on device")])
+def test_a_failed_write_leaves_the_locks_as_they_were(two, monkeypatch, error):
     before = two.read_bytes()
 
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+    def fail(*_: object) -> None:
+        raise error
 
-    monkeypatch.setattr("pathlib.Path.write_text", full)
-    with pytest.raises(InputError, match="No space left on device"):
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(InputError, match=f"cannot be written .{error.strerror}"):
         lock(two, plan(by=[]))
     assert two.read_bytes() == before
+    assert [one.name for one in two.parent.iterdir()] == [two.name]
 
 
 def test_nothing_is_left_beside_the_locks(two):
