@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 from equipoise.studies import copy_sample_study
 from experiment.loading import load_study
 from experiment.study import Study
+from tests.missing import skip_but_never_in_ci
 from tests.pgbouncer import PgBouncer, find_pgbouncer
 from tests.postgres import PostgresCluster, find_binaries
 
@@ -54,10 +55,7 @@ def test_data() -> Path:
     """The folder with published data; not part of the project, but never silently missing in CI."""
     folder = Path(os.environ.get("EQUIPOISE_TEST_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
-        reason = f"the published data are not at {folder}; set EQUIPOISE_TEST_DATA"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        skip_but_never_in_ci(f"the published data are not at {folder}; set EQUIPOISE_TEST_DATA")
     return folder
 
 
@@ -73,10 +71,7 @@ def chromium() -> Iterator[Browser]:
     named = os.environ.get("EQUIPOISE_CHROMIUM")
     path = named or next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
     if path is None:
-        reason = "no Chromium or Chrome was found; install one or set EQUIPOISE_CHROMIUM to its path"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        skip_but_never_in_ci("no Chromium or Chrome was found; install one or set EQUIPOISE_CHROMIUM to its path")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
         yield browser
@@ -91,10 +86,9 @@ def postgres() -> Iterator[PostgresCluster]:
     """
     binaries = find_binaries()
     if binaries is None:
-        reason = "no PostgreSQL server was found; install one or set EQUIPOISE_POSTGRES_BIN to its programs' folder"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        skip_but_never_in_ci(
+            "no PostgreSQL server was found; install one or set EQUIPOISE_POSTGRES_BIN to its programs' folder"
+        )
     with PostgresCluster(binaries) as cluster:
         yield cluster
 
@@ -104,10 +98,7 @@ def pgbouncer(postgres: PostgresCluster) -> Iterator[PgBouncer]:
     """A PgBouncer in transaction mode in front of the tests' PostgreSQL server; in CI it must be possible."""
     program = find_pgbouncer()
     if program is None:
-        reason = "no pgbouncer was found on the PATH; install the package pgbouncer"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        skip_but_never_in_ci("no pgbouncer was found on the PATH; install the package pgbouncer")
     if not postgres.is_running:
         postgres.start()
     with PgBouncer(program, postgres) as pgbouncer:

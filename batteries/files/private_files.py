@@ -59,7 +59,9 @@ def whole_or_not_at_all(path: Path, *, is_private: bool = False) -> Iterator[Tex
             yield file
         part.replace(path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); name another place.") from None
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); mend the rights or the room of this place, or name another."
+        ) from None
     finally:
         with suppress(OSError):  # what could not be made cannot be removed either
             part.unlink(missing_ok=True)

@@ -24,6 +24,7 @@ from batteries.exports.gorilla import gorilla_spreadsheets, trial_html
 from batteries.exports.jspsych import JSPSYCH_VERSION, jspsych_files
 from batteries.items import Battery, Item
 from equipoise.cli import main
+from tests.missing import skip_but_never_in_ci
 
 WEB = Path(__file__).parents[2] / "experiment" / "web"
 
@@ -293,19 +294,13 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The browser's folder of an experiment, with jsPsych where the page expects it."""
     package = WEB / "node_modules" / "jspsych"
     if not package.is_dir():
-        absent("jsPsych is not in experiment/web/node_modules; `npm ci` in experiment/web puts it there")
+        skip_but_never_in_ci("jsPsych is not in experiment/web/node_modules; `npm ci` in experiment/web puts it there")
     folder = tmp_path_factory.mktemp("export") / "tales"
     write_files(experiment(battery=battery(s1_a=TRICKY), title="Tales & <more>"), folder)
     (folder / "public" / "jspsych").mkdir()
     for name in ("dist/index.browser.min.js", "css/jspsych.css"):
         shutil.copy(package / name, folder / "public" / "jspsych")
     return folder / "public"
-
-
-def absent(reason: str) -> None:
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 class Handler(SimpleHTTPRequestHandler):

@@ -12,9 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from server.serving import free_port
+from tests.missing import skip_but_never_in_ci
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 START_TIMEOUT_S = 20
@@ -59,10 +58,7 @@ def program(*names: str) -> str:
     for name in names:
         if found := shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"):
             return found
-    reason = f"there is no {names[0]}; tests/prerequisites.sh installs it"
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
+    skip_but_never_in_ci(f"there is no {names[0]}; tests/prerequisites.sh installs it")
 
 
 def nginx(folder: Path, port: int, upstream: int) -> list[str]:

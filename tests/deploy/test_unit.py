@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.missing import skip_but_never_in_ci
+
 UNIT = Path(__file__).parents[2] / "deploy" / "equipoise.service"
 
 
@@ -14,7 +16,7 @@ UNIT = Path(__file__).parents[2] / "deploy" / "equipoise.service"
 def unit(tmp_path: Path) -> Path:
     """The unit with a program that exists here: systemd looks for it."""
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("there is no systemd-analyze; tests/prerequisites.sh installs it")
+        skip_but_never_in_ci("there is no systemd-analyze; tests/prerequisites.sh installs it")
     text = UNIT.read_text(encoding="utf-8")
     assert "/opt/equipoise/bin/equipoise" in text
     path = tmp_path / "equipoise.service"
@@ -50,13 +52,23 @@ def members(name: str) -> set[str]:
 def test_the_unit_allows_what_a_server_was_seen_to_call() -> None:
     """With `sched_setaffinity` refused, granian's workers end at once; the others are those that `strace` showed."""
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("there is no systemd-analyze; tests/prerequisites.sh installs it")
+        skip_but_never_in_ci("there is no systemd-analyze; tests/prerequisites.sh installs it")
     filters = re.findall(r"^SystemCallFilter=(.*)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
     allowed: set[str] = set()
     for text in filters:
         named = set().union(*map(members, text.removeprefix("~").split()))
         allowed = allowed - named if text.startswith("~") else allowed | named
-    assert {"sched_setaffinity", "mbind", "fdatasync", "epoll_wait", "accept4", "clone3", "execve", "prctl"} <= allowed
+    assert {
+        "sched_setaffinity",
+        "sched_setscheduler",
+        "mbind",
+        "fdatasync",
+        "epoll_wait",
+        "accept4",
+        "clone3",
+        "execve",
+        "prctl",
+    } <= allowed
     assert not {"mount", "ptrace", "setuid", "chown", "bpf", "kexec_load", "reboot"} & allowed
 
 

@@ -1,12 +1,12 @@
 """A screen without a screen, for tests that need a real window."""
 
-import os
 from importlib.util import find_spec
 
 import pytest
 
 from experiment.lab.keyboard_backends import has_real_time_privileges
 from tests.experiment.lab.xvfb import Fingers, missing, virtual_screen
+from tests.missing import skip_but_never_in_ci
 
 NEEDS_EXTRA = {"lab_extra", "_virtual_screens_work"}
 """Fixtures without which a test runs everywhere; `make test` runs those with them in an environment of their own."""
@@ -16,12 +16,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if NEEDS_EXTRA & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.lab)
-
-
-def skip_but_never_in_ci(reason):
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from experiment.lab.pictures.fonts import DEJAVU, font_for, missing_glyphs, text
 from experiment.lab.pictures.shaping import base_direction, shaped
 from experiment.lab.pictures.sheet import Sheet
 from experiment.texts import ENGLISH, catalogue, languages
+from tests.missing import skip_but_never_in_ci
 
 NOBODY_HAS = "\U0003fffd"  # in a plane that is not assigned
 
@@ -114,8 +115,9 @@ def test_without_raqm_the_extra_draws_the_same_letters_in_the_same_order(without
     assert shaped("שלום abc 12", "rtl").text == "12 abc םולש" or shaped("שלום abc 12", "rtl").text == "abc 12 םולש"
 
 
-@pytest.mark.skipif(not shaping.raqm_is_usable(), reason="this machine has no FriBiDi")
 def test_arabic_letters_are_joined_and_begin_at_the_right():
+    if not shaping.raqm_is_usable():
+        skip_but_never_in_ci("this machine has no FriBiDi; tests/prerequisites.sh installs it")
     joined, apart = ink(shaped("ببب", "rtl")), [ink(shaped(letter, "rtl")).getbbox() for letter in "ببب"]
     left, _, right, _ = joined.getbbox()
     assert right - left < sum(box[2] - box[0] for box in apart)
