@@ -60,7 +60,7 @@ def whole_or_not_at_all(path: Path, *, is_private: bool = False) -> Iterator[Tex
         part.replace(path)
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be written ({error.strerror}); mend the rights or the room of this place, or name another."
+            f"{path}: cannot be written ({error.strerror}). Fix: check the folder's permissions and free space."
         ) from None
     finally:
         with suppress(OSError):  # what could not be made cannot be removed either

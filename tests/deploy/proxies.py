@@ -55,10 +55,11 @@ def changed(recipe: str, *changes: tuple[str, str]) -> str:
 
 def program(*names: str) -> str:
     """Return the path of a program; without it the test is skipped, or fails in CI."""
-    for name in names:
-        if found := shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"):
-            return found
-    skip_but_never_in_ci(f"there is no {names[0]}; tests/prerequisites.sh installs it")
+    path = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
+    found = next((found for name in names if (found := shutil.which(name, path=path))), None)
+    if found is None:
+        skip_but_never_in_ci(f"there is no {names[0]}; tests/prerequisites.sh installs it")
+    return found
 
 
 def nginx(folder: Path, port: int, upstream: int) -> list[str]:
