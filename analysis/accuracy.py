@@ -5,8 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import dtype_of_levels, factor_columns, level_order, subject_order, subjects, units
+from analysis.columns import dtype_of_levels, factor_columns, subject_order, subjects, units
 from analysis.statistics.intervals import Interval, proportion_interval
+from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 

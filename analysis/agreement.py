@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.accuracy import COUNTED_COLUMNS, kept_trials
-from analysis.columns import factor_columns, level_order, subject_order
+from analysis.columns import factor_columns, subject_order
 from analysis.shared_items import COMPARED_COLUMNS, Compared, compared, of_answers
 from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
+from analysis.statistics.level_order import level_order
 from analysis.written_cells import ROWS_AT_ONCE
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan

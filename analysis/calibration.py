@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.accuracy import COUNTED_COLUMNS, check_factors, interval_of, kept_trials, participant_counts
-from analysis.columns import dtype_of_levels, level_order
+from analysis.columns import dtype_of_levels
 from analysis.shared_items import Compared, Subject, of_answers, subjects_compared
 from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import Interval, percentile_interval, weighted_accuracy
+from analysis.statistics.level_order import level_order
 from analysis.statistics.trends import Floats, mover_contrast, trend_weights
 from experiment.preregistration import AnalysisPlan
 

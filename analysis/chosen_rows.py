@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.columns import level_order
+from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
 from experiment.planned_analyses import Level, Where
 

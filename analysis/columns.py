@@ -1,10 +1,11 @@
 """The columns of the view `trials` and of the tidy table, and the words that every table shares."""
 
-import re
 from collections.abc import Hashable
 from typing import Any
 
 import pandas as pd
+
+from analysis.statistics.level_order import level_order
 
 TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "started_at",
         "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",
@@ -70,17 +71,6 @@ def dtype_of_levels(levels: pd.Series) -> Any:
     if isinstance(levels.dtype, pd.CategoricalDtype):
         return "str"
     return "Int64" if levels.dtype == "Int32" else levels.dtype
-
-
-def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
-    """Return a sort key for the levels of a factor: numbers by size, text by its numbers and letters, missing last."""
-    if pd.isna(level):  # type: ignore[call-overload]
-        return 2, []
-    if isinstance(level, str):
-        parts = re.split(r"(\d+)", level)
-        natural = [(0, float(part), part) if part.isdecimal() else (1, 0.0, part.casefold()) for part in parts if part]
-        return 1, [*natural, (2, 0.0, level)]
-    return 0, [(0, float(level), "")]  # type: ignore[arg-type]
 
 
 def subjects(trials: pd.DataFrame) -> pd.Series:

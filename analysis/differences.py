@@ -15,9 +15,9 @@ from analysis.accuracy import (
     ordered_table,
     participant_counts,
 )
-from analysis.columns import level_order
 from analysis.shared_items import compared, of_answers
 from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, weighted_accuracy
+from analysis.statistics.level_order import level_order
 from experiment.preregistration import AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",

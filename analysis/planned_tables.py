@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.chosen_rows import chosen_rows, level_text, require_columns
-from analysis.columns import level_order
+from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
 from experiment.planned_analyses import PlannedTable
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import KINDS, PEOPLE, level_order
+from analysis.columns import KINDS, PEOPLE
 from analysis.exclusions import Exclusions
 from analysis.exclusions_by_group import told_several_groups
 from analysis.methods import methods_of_study
@@ -16,6 +16,7 @@ from analysis.report_planned import planned_section
 from analysis.result import Analysis
 from analysis.sessions import sessions_of
 from analysis.shown_tables import shown
+from analysis.statistics.level_order import level_order
 from analysis.study_measures import TITLES
 from analysis.wording import (
     accuracy_sentence,

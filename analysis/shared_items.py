@@ -7,7 +7,8 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from analysis.columns import PEOPLE, level_order
+from analysis.columns import PEOPLE
+from analysis.statistics.level_order import level_order
 
 T = TypeVar("T")
 

@@ -2,9 +2,10 @@
 
 import pandas as pd
 
-from analysis.columns import KINDS, level_order
+from analysis.columns import KINDS
 from analysis.exclusions import NOT_A_TEST_TRIAL
 from analysis.sessions import sessions_of
+from analysis.statistics.level_order import level_order
 from analysis.wording import count
 
 _PER_SESSION = {"practice": "practice trials", "test": "test trials", "attention_check": "attention checks"}

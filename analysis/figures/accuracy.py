@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import level_order
 from analysis.figures.axes import label_x
 from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
 from analysis.figures.lettering import LINE, SIZE, SMALL, distinct_labels, printable, shortened, text_width
 from analysis.figures.looks import Subject, draw_marker, looks, subjects_of
+from analysis.statistics.level_order import level_order
 from analysis.wording import level_words, percent
 
 MOST_LEVELS = 24

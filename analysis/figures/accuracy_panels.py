@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.columns import level_order
 from analysis.figures.accuracy import (
     CHANCE_DASHES,
     MOST_IN_WORDS,
@@ -20,6 +19,7 @@ from analysis.figures.axes import LevelNames, label_y
 from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
 from analysis.figures.lettering import distinct_labels, printable, shortened, text_width
 from analysis.figures.looks import Look, Subject, draw_marker, looks, subjects_of
+from analysis.statistics.level_order import level_order
 from analysis.wording import level_words, percent
 
 

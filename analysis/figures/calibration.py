@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from analysis.columns import level_order
 from analysis.figures.accuracy import (
     MOST_IN_WORDS,
     MOST_LEVELS,
@@ -14,6 +13,7 @@ from analysis.figures.accuracy import (
 from analysis.figures.drawing import Drawing, finished, style
 from analysis.figures.lines import MOST_LINES, Line, Scale, draw_lines, point_of
 from analysis.figures.looks import looks, subjects_of
+from analysis.statistics.level_order import level_order
 from analysis.wording import level_words, percent
 
 

@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 
-from analysis.columns import level_order
 from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of, estimate_words
 from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
 from analysis.figures.lettering import LINE, SIZE, SMALL, distinct_labels, shortened, text_width, wrapped
 from analysis.figures.looks import BLUE, VERMILLION, subjects_of
+from analysis.statistics.level_order import level_order
 from analysis.wording import level_words, percent
 
 ON_LIGHT, ON_DARK = "#010101", "#fefefe"

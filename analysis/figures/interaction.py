@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from analysis.columns import level_order
 from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of
 from analysis.figures.axes import number_text
 from analysis.figures.drawing import Drawing, finished, style
 from analysis.figures.lines import MOST_LINES, Line, Point, data_scale, draw_lines, point_of
 from analysis.figures.looks import kind_of, looks
+from analysis.statistics.level_order import level_order
 from analysis.wording import level_words
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.columns import level_order
 from analysis.statistics.design import Codes, Factor, Floats, n_design_columns
 from analysis.statistics.formulas import Formula, RandomTerm
+from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
 
 FAMILIES = ("gaussian", "binomial")
@@ -51,7 +51,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     ----------
     data : DataFrame, shape (rows, columns)
         Numbers are covariates; yes-no columns, text, categories and mixed columns are factors, whose levels come in
-        their natural order (`analysis.columns.level_order`).
+        their natural order (`analysis.statistics.level_order`).
     formula, family
         What is to be fitted: `gaussian`, or `binomial` with an outcome of 0 and 1 or no and yes.
     reference : mapping of str to object
