@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.exclusions import Exclusions
+from analysis.exclusions.flow import Exclusions
 from analysis.figures import Drawing
-from analysis.planned_results import PlannedResults
-from analysis.provenance import Provenance
-from analysis.registration import Registration
+from analysis.planned.results import PlannedResults
+from analysis.preregistration.deviations import Registration
+from analysis.provenance.record import Provenance
 
 
 @dataclass(frozen=True)

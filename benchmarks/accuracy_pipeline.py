@@ -24,13 +24,13 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from analysis.accuracy import accuracy
-from analysis.changed_items import refuse_changed_items
-from analysis.csv_text import csv_bytes
-from analysis.data import read_trials
-from analysis.differences import differences
-from analysis.exclusions import apply_exclusions
-from analysis.provenance import data_digest
+from analysis.data.tidy_table import read_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.accuracy import accuracy
+from analysis.measures.differences import differences
+from analysis.output_files import csv_bytes
+from analysis.provenance.changed_items import refuse_changed_items
+from analysis.provenance.record import data_digest
 from benchmarks.answered_store import export, make_store
 from experiment.loading import load_study
 

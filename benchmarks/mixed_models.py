@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.statistics.mixed_models import fit_mixed_model
+from analysis.statistics.mixed_models.fit import fit_mixed_model
 
 TURNS = {"gaussian": 7, "binomial": 3}
 ROWS = 25_000

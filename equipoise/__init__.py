@@ -9,11 +9,11 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from analysis.analyze import analyze as analyze
-    from analysis.analyze_data import analyze_data as analyze_data
+    from analysis.any_table import analyze_data as analyze_data
     from analysis.audit import audit as audit
-    from analysis.data import read_trials as read_trials
-    from analysis.statistics.mixed_models import fit_mixed_model as fit_mixed_model
+    from analysis.data.tidy_table import read_trials as read_trials
+    from analysis.statistics.mixed_models.fit import fit_mixed_model as fit_mixed_model
+    from analysis.study import analyze as analyze
     from batteries.errors import InputError as InputError
     from batteries.items import Battery as Battery
     from batteries.items import Item as Item
@@ -42,21 +42,21 @@ _HOMES = {
     "SqliteStore": "server.store",
     "Study": "experiment.study",
     "Trial": "experiment.plan",
-    "analyze": "analysis.analyze",
-    "analyze_data": "analysis.analyze_data",
+    "analyze": "analysis.study",
+    "analyze_data": "analysis.any_table",
     "audit": "analysis.audit",
     "build_battery": "equipoise.vignettes",
     "check_templates": "equipoise.vignettes",
     "create_app": "server.app",
     "export_battery": "equipoise.battery_files",
-    "fit_mixed_model": "analysis.statistics.mixed_models",
+    "fit_mixed_model": "analysis.statistics.mixed_models.fit",
     "import_battery": "equipoise.battery_files",
     "load_battery": "batteries.items",
     "load_study": "experiment.loading",
     "plan_session": "experiment.plan",
     "preview_battery": "equipoise.battery_files",
     "read_stored_runs": "experiment.models.stored_blackbox",
-    "read_trials": "analysis.data",
+    "read_trials": "analysis.data.tidy_table",
     "run_baseline": "experiment.models.baselines",
     "save_battery": "batteries.items",
 }

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.audit import audit
 from analysis.audit.table import CONSISTENT, NOT_CHECKABLE, VERDICTS
-from analysis.csv_text import csv_bytes
+from analysis.output_files import csv_bytes
 from batteries.errors import InputError
 from batteries.files.csv_files import unguarded
 from batteries.files.private_files import whole_or_not_at_all

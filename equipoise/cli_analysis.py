@@ -11,7 +11,7 @@ from batteries.errors import InputError
 from equipoise.cli_stores import STORE, STUDY, warn_of_open_folder
 
 if TYPE_CHECKING:
-    from analysis.lock import Lock
+    from analysis.preregistration.lock import Lock
 
 
 @click.command(epilog="Example: equipoise analyze my-study -o my-study/results")
@@ -156,7 +156,7 @@ def power(
 
     With an effect of 0 the shares are false-positive rates. Nothing is stored.
     """
-    from analysis.simulated_answers import Population
+    from analysis.power.simulated_responses import Population
     from equipoise.power import Request, parse_effect, study_power
     from experiment.loading import load_study
 

@@ -8,14 +8,20 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import VIEW_COLUMNS, factor_columns
-from analysis.csv_text import csv_bytes
-from analysis.data import tidy_trials
+from analysis.data.columns import VIEW_COLUMNS, factor_columns
+from analysis.data.tidy_table import tidy_trials
 from analysis.figures import Drawing, interaction_plot
-from analysis.output_folder import MANIFEST, write_together
-from analysis.planned_power import planned_model_analysis, planned_test_analysis
-from analysis.power import NOT_COMPUTABLE, NOT_CONVERGED, SINGULAR, PowerAnalysis, contrast_t, power
-from analysis.simulated_answers import NOT_FACTORS, Effect, PlannedTrials, Population, accuracies, planned_trials
+from analysis.output_files import MANIFEST, csv_bytes, write_together
+from analysis.power.planned_analyses import planned_model_analysis, planned_test_analysis
+from analysis.power.simulated_responses import (
+    NOT_FACTORS,
+    Effect,
+    PlannedTrials,
+    Population,
+    accuracies,
+    planned_trials,
+)
+from analysis.power.simulation import NOT_COMPUTABLE, NOT_CONVERGED, SINGULAR, PowerAnalysis, contrast_t, power
 from batteries.canonical import canonical_json
 from batteries.errors import InputError
 from equipoise.progress import progress_bar

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.analyze import analyze
-from analysis.analyze_data import analyze_data
-from analysis.data import read_trials, tidy_trials
-from analysis.data_file import is_export
-from analysis.exclusions_by_hand import deviations_by_hand
-from analysis.lock import Lock, add_lock, read_locks
-from analysis.memory import give_back_freed_arrays
-from analysis.registration import registration_of, with_exploratory_marked
+from analysis.any_table import analyze_data
+from analysis.data.tidy_csv import is_export
+from analysis.data.tidy_table import read_trials, tidy_trials
+from analysis.data.trials_reader import give_back_freed_arrays
+from analysis.exclusions.by_researcher import deviations_by_hand
+from analysis.preregistration.deviations import registration_of, with_exploratory_marked
+from analysis.preregistration.lock import Lock, add_lock, read_locks
+from analysis.study import analyze
 from batteries.errors import InputError
 from batteries.reading import read_yaml
 from equipoise.progress import spinner

@@ -22,7 +22,7 @@ from analysis.audit.words import (
     read_shape,
     role_of,
 )
-from analysis.wording import count
+from analysis.sentences import count
 from batteries.errors import InputError
 
 IMPOSSIBLE, INCONSISTENT, SUSPICIOUS = "impossible", "inconsistent", "suspicious"

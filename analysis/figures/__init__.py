@@ -22,10 +22,10 @@ be missing. Where nothing can be drawn, or too much for a page, a function retur
 
 from analysis.figures.accuracy import MOST_LEVELS, accuracy_figure
 from analysis.figures.accuracy_panels import accuracy_panels
-from analysis.figures.calibration import calibration_figure
 from analysis.figures.condition_by_subject import condition_by_subject
 from analysis.figures.counterbalance import counterbalance_matrix
-from analysis.figures.drawing import Drawing, inline, missing_characters
+from analysis.figures.difficulty import calibration_figure
+from analysis.figures.drawing.sheet import Drawing, inline, missing_characters
 from analysis.figures.exclusion_flow import exclusion_flow
 from analysis.figures.forest import forest_plot
 from analysis.figures.interaction import interaction_plot

@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.figures.axes import label_x
-from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
-from analysis.figures.lettering import LINE, SIZE, SMALL, distinct_labels, printable, shortened, text_width
-from analysis.figures.looks import Subject, draw_marker, looks, subjects_of
+from analysis.figures.drawing.axes import label_x
+from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, printable, shortened, text_width
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
+from analysis.figures.drawing.subject_styles import Subject, draw_marker, looks, subjects_of
+from analysis.sentences import level_words, percent
 from analysis.statistics.level_order import level_order
-from analysis.wording import level_words, percent
 
 MOST_LEVELS = 24
 """A factor with more levels is for a table; its figure would not be readable."""

@@ -15,12 +15,12 @@ from analysis.figures.accuracy import (
     cells_of,
     estimate_words,
 )
-from analysis.figures.axes import LevelNames, label_y
-from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
-from analysis.figures.lettering import distinct_labels, printable, shortened, text_width
-from analysis.figures.looks import Look, Subject, draw_marker, looks, subjects_of
+from analysis.figures.drawing.axes import LevelNames, label_y
+from analysis.figures.drawing.lettering import distinct_labels, printable, shortened, text_width
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
+from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, looks, subjects_of
+from analysis.sentences import level_words, percent
 from analysis.statistics.level_order import level_order
-from analysis.wording import level_words, percent
 
 
 def accuracy_panels(

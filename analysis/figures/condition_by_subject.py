@@ -8,11 +8,11 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 
 from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of, estimate_words
-from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
-from analysis.figures.lettering import LINE, SIZE, SMALL, distinct_labels, shortened, text_width, wrapped
-from analysis.figures.looks import BLUE, VERMILLION, subjects_of
+from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, shortened, text_width, wrapped
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.drawing.subject_styles import BLUE, VERMILLION, subjects_of
+from analysis.sentences import level_words, percent
 from analysis.statistics.level_order import level_order
-from analysis.wording import level_words, percent
 
 ON_LIGHT, ON_DARK = "#010101", "#fefefe"
 """Text upon a filled cell; like the fills, the same on a light page and on a dark one."""

@@ -10,15 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 
-from analysis.accuracy import kept_trials
-from analysis.columns import PEOPLE
+from analysis.data.columns import PEOPLE
 from analysis.figures.accuracy import MOST_LEVELS, cells_of
 from analysis.figures.condition_by_subject import ink_on
-from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
-from analysis.figures.lettering import LINE, SMALL, distinct_labels, printable, shortened, text_width, wrapped
-from analysis.figures.looks import OKABE_ITO
+from analysis.figures.drawing.lettering import LINE, SMALL, distinct_labels, printable, shortened, text_width, wrapped
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.drawing.subject_styles import OKABE_ITO
+from analysis.measures.accuracy import kept_trials
+from analysis.sentences import count, level_words
 from analysis.statistics.level_order import level_order
-from analysis.wording import count, level_words
 
 MOST_ROWS = 36
 """More rows do not fit a page."""

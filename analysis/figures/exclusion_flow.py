@@ -7,11 +7,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from analysis.columns import PEOPLE
-from analysis.exclusions import INCLUDED
-from analysis.figures.drawing import SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
-from analysis.figures.lettering import SIZE, SMALL, shortened, wrapped
-from analysis.wording import count
+from analysis.data.columns import PEOPLE
+from analysis.exclusions.flow import INCLUDED
+from analysis.figures.drawing.lettering import SIZE, SMALL, shortened, wrapped
+from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.sentences import count
 
 _MAIN, _SIDE, _BETWEEN, _PAD = 106.0, 122.0, 9.0, 5.0
 """Widths of the boxes, the distance between boxes, and the room around their words; in points."""
@@ -26,7 +26,7 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     Parameters
     ----------
     flow : DataFrame
-        The flow table of `analysis.exclusions`, with `FLOW_COLUMNS`.
+        The flow table of `analysis.exclusions.flow`, with `FLOW_COLUMNS`.
     kind : str
         `human`, `simulated` or `model`.
     name : str

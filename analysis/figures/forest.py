@@ -7,11 +7,20 @@ import numpy as np
 import pandas as pd
 
 from analysis.figures.accuracy import MOST_IN_WORDS
-from analysis.figures.axes import label_x, nice_ticks, number_labels, number_text
-from analysis.figures.drawing import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
-from analysis.figures.lettering import LINE, SIZE, SMALL, distinct_labels, printable, shortened, text_width, wrapped
-from analysis.figures.looks import BLUE, Look, draw_marker
-from analysis.wording import level_words
+from analysis.figures.drawing.axes import label_x, nice_ticks, number_labels, number_text
+from analysis.figures.drawing.lettering import (
+    LINE,
+    SIZE,
+    SMALL,
+    distinct_labels,
+    printable,
+    shortened,
+    text_width,
+    wrapped,
+)
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.drawing.subject_styles import BLUE, Look, draw_marker
+from analysis.sentences import level_words
 
 MOST_ROWS = 60
 """More rows do not fit a page; the first are drawn, and the figure says of how many."""

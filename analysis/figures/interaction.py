@@ -3,12 +3,12 @@
 import pandas as pd
 
 from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of
-from analysis.figures.axes import number_text
-from analysis.figures.drawing import Drawing, finished, style
-from analysis.figures.lines import MOST_LINES, Line, Point, data_scale, draw_lines, point_of
-from analysis.figures.looks import kind_of, looks
+from analysis.figures.drawing.axes import number_text
+from analysis.figures.drawing.lines import MOST_LINES, Line, Point, data_scale, draw_lines, point_of
+from analysis.figures.drawing.sheet import Drawing, finished, style
+from analysis.figures.drawing.subject_styles import kind_of, looks
+from analysis.sentences import level_words
 from analysis.statistics.level_order import level_order
-from analysis.wording import level_words
 
 
 def interaction_plot(

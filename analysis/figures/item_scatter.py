@@ -5,12 +5,12 @@ import pandas as pd
 from scipy.stats import pearsonr
 
 from analysis.figures.accuracy import PERCENT_LABELS, PERCENT_TICKS
-from analysis.figures.axes import label_x, label_y, room_for_y
-from analysis.figures.drawing import SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
-from analysis.figures.lettering import SMALL, printable, shortened, wrapped
-from analysis.figures.looks import BLUE, SKY
+from analysis.figures.drawing.axes import label_x, label_y, room_for_y
+from analysis.figures.drawing.lettering import SMALL, printable, shortened, wrapped
+from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.drawing.subject_styles import BLUE, SKY
+from analysis.sentences import count, percent
 from analysis.statistics.intervals import wilson
-from analysis.wording import count, percent
 
 MOST_INTERVALS = 30
 """With more points than this, intervals would hide the points; the data hold them."""

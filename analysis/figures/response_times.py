@@ -8,15 +8,24 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import gaussian_kde
 
-from analysis.columns import PEOPLE
+from analysis.data.columns import PEOPLE
 from analysis.figures.accuracy import MOST_LEVELS, cells_of
-from analysis.figures.axes import label_x, label_y, nice_ticks
-from analysis.figures.drawing import DOUBLE, INK, SINGLE, SOFT, Drawing, Sheet, finished
-from analysis.figures.drawing import style as figure_style
-from analysis.figures.lettering import LINE, SIZE, SMALL, distinct_labels, moved_apart, printable, shortened, text_width
-from analysis.figures.looks import BLUE, SKY, VERMILLION
+from analysis.figures.drawing.axes import label_x, label_y, nice_ticks
+from analysis.figures.drawing.lettering import (
+    LINE,
+    SIZE,
+    SMALL,
+    distinct_labels,
+    moved_apart,
+    printable,
+    shortened,
+    text_width,
+)
+from analysis.figures.drawing.sheet import DOUBLE, INK, SINGLE, SOFT, Drawing, Sheet, finished
+from analysis.figures.drawing.sheet import style as figure_style
+from analysis.figures.drawing.subject_styles import BLUE, SKY, VERMILLION
+from analysis.sentences import count, level_words, milliseconds
 from analysis.statistics.level_order import level_order
-from analysis.wording import count, level_words, milliseconds
 from experiment.exclusion_rules import MedianRtRule, TrialRtRule
 from experiment.preregistration import AnalysisPlan
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.columns import VIEW_COLUMNS
+from analysis.data.columns import VIEW_COLUMNS
 
 CHOICE = {"text": "", "prompt": "Which?", "options": ["a", "b", "c", "d"]}
 BOARD = {"size": 8, "atoms": [[2, 3], [3, 6], [6, 2], [7, 7]], "entry": "north-1"}

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.accuracy import accuracy
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.accuracy import accuracy
 from analysis.statistics.intervals import wilson
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.agreement import AGREEMENT_COLUMNS, item_agreement, item_table
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.item_agreement import AGREEMENT_COLUMNS, item_agreement, item_table
 from analysis.statistics.agreement_measures import split_half_reliability
 from experiment.preregistration import AnalysisPlan
 

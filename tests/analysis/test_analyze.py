@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.analyze import analyze
-from analysis.data import tidy_trials
+from analysis.data.tidy_table import tidy_trials
+from analysis.study import analyze
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 
@@ -196,7 +196,7 @@ def test_a_failure_while_writing_leaves_the_earlier_result(rows, tmp_path, monke
     def fail(*_args):
         raise OSError("disk full")
 
-    monkeypatch.setattr("analysis.output_folder.open_private", fail)
+    monkeypatch.setattr("analysis.output_files.open_private", fail)
     with pytest.raises(InputError, match=r"out: cannot be written \(disk full\)"):
         run(rows, tmp_path / "out", AnalysisPlan(by=["condition"], confidence=0.9))
     monkeypatch.undo()

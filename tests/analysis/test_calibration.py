@@ -2,11 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.accuracy import accuracy
-from analysis.calibration import TREND_COLUMNS, calibration, trends
-from analysis.data import tidy_trials
-from analysis.differences import differences
-from analysis.exclusions import apply_exclusions
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.accuracy import accuracy
+from analysis.measures.differences import differences
+from analysis.measures.difficulty import TREND_COLUMNS, calibration, trends
 from analysis.statistics.intervals import wilson
 from analysis.statistics.trends import mover_contrast, trend_weights
 from batteries.errors import InputError

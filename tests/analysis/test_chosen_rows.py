@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.chosen_rows import add_flags, chosen_rows, level_text, levels_of, matching, ordered_levels
+from analysis.data.row_filters import add_flags, chosen_rows, level_text, levels_of, matching, ordered_levels
 from batteries.errors import InputError
 
 WHAT = "the test `warm_up`"

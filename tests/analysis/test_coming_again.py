@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from analysis.analyze import analyze
-from analysis.data import tidy_trials
+from analysis.data.tidy_table import tidy_trials
+from analysis.study import analyze
 from experiment.preregistration import AnalysisPlan
 
 PLAN = AnalysisPlan.model_validate(

@@ -10,11 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.accuracy import TABLE_COLUMNS
-from analysis.columns import FIXED_COLUMNS, VIEW_COLUMNS
-from analysis.csv_text import csv_bytes
-from analysis.data import read_trials, tidy_trials
-from analysis.provenance import data_digest
+from analysis.data.columns import FIXED_COLUMNS, VIEW_COLUMNS
+from analysis.data.tidy_table import read_trials, tidy_trials
+from analysis.measures.accuracy import TABLE_COLUMNS
+from analysis.output_files import csv_bytes
+from analysis.provenance.record import data_digest
 from batteries.errors import InputError
 from batteries.store_format import KNOWN_MIGRATIONS, RESERVED_FACTOR_NAMES
 
@@ -212,7 +212,7 @@ def test_a_store_of_a_newer_equipoise_is_refused(mixed, tmp_path):
 
 
 def test_a_locked_store_is_told_from_a_damaged_one(mixed, tmp_path, monkeypatch):
-    monkeypatch.setattr("analysis.raw_rows.PATIENCE_S", 0.05)
+    monkeypatch.setattr("analysis.data.trials_reader.PATIENCE_S", 0.05)
     path = write_store(tmp_path / "store.db", mixed)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from analysis.csv_text import csv_bytes
-from analysis.data_file import MISSING, columns_in_words, read_data_file
+from analysis.data.tidy_csv import MISSING, columns_in_words, read_data_file
+from analysis.output_files import csv_bytes
 from batteries.errors import InputError
 
 

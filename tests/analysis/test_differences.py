@@ -4,9 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.data import tidy_trials
-from analysis.differences import differences
-from analysis.exclusions import apply_exclusions
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.differences import differences
 from analysis.statistics.intervals import mover_difference, mover_ratio, participant_bootstrap, wilson
 from experiment.preregistration import AnalysisPlan
 

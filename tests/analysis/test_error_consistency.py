@@ -2,10 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import error_consistency as module
-from analysis.data import tidy_trials
-from analysis.error_consistency import CONSISTENCY_COLUMNS, error_agreement
-from analysis.exclusions import apply_exclusions
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures import error_consistency as module
+from analysis.measures.error_consistency import CONSISTENCY_COLUMNS, error_agreement
 from analysis.statistics.agreement_measures import error_consistency
 from experiment.preregistration import AnalysisPlan
 

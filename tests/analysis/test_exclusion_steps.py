@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from analysis.data import tidy_trials
-from analysis.exclusion_steps import rule_words
-from analysis.exclusions import NOT_A_TEST_TRIAL, apply_exclusions
-from analysis.exclusions_by_group import exclusions_by_group
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.by_group import exclusions_by_group
+from analysis.exclusions.flow import NOT_A_TEST_TRIAL, apply_exclusions
+from analysis.exclusions.rules import rule_words
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 

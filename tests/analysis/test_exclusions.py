@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.data import tidy_trials
-from analysis.exclusions import NOT_A_TEST_TRIAL, apply_exclusions, check_flow
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import NOT_A_TEST_TRIAL, apply_exclusions, check_flow
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 

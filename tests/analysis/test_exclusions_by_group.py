@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
-from analysis.exclusions_by_group import COUNTS, exclusions_by_group, told_several_groups
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.by_group import COUNTS, exclusions_by_group, told_several_groups
+from analysis.exclusions.flow import apply_exclusions
 from experiment.preregistration import AnalysisPlan
 
 PLAN = AnalysisPlan.model_validate(

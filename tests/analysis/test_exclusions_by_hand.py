@@ -2,13 +2,13 @@
 
 import pytest
 
-from analysis.changed_items import notes_on_rewording, refuse_changed_items
-from analysis.data import read_trials, tidy_trials
-from analysis.exclusions import apply_exclusions
-from analysis.exclusions_by_group import exclusions_by_group
-from analysis.exclusions_by_hand import deviations_by_hand, notes_by_hand
-from analysis.provenance import data_digest
-from analysis.study_versions import notes_on_revisions
+from analysis.data.tidy_table import read_trials, tidy_trials
+from analysis.exclusions.by_group import exclusions_by_group
+from analysis.exclusions.by_researcher import deviations_by_hand, notes_by_hand
+from analysis.exclusions.flow import apply_exclusions
+from analysis.provenance.changed_items import notes_on_rewording, refuse_changed_items
+from analysis.provenance.record import data_digest
+from analysis.provenance.study_versions import notes_on_revisions
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from analysis.lock import Lock, add_lock, plan_content, read_locks
+from analysis.preregistration.lock import Lock, add_lock, plan_content, read_locks
 from batteries.canonical import digest
 from batteries.errors import InputError
 from experiment.planned_analyses import Name, PlannedAnalyses, PlannedTest

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
-from analysis.model_answers import invalid_answers, regraded, stored_scoring
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.invalid_responses import invalid_answers, regraded, stored_scoring
 from experiment.preregistration import AnalysisPlan
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.columns import PATTERNS
-from analysis.data import tidy_trials
-from analysis.patterns import FASTEST_CHOICE_MS, FASTEST_MS_PER_WORD, patterns
-from analysis.provenance import data_digest
+from analysis.data.columns import PATTERNS
+from analysis.data.response_patterns import FASTEST_CHOICE_MS, FASTEST_MS_PER_WORD, patterns
+from analysis.data.tidy_table import tidy_trials
+from analysis.provenance.record import data_digest
 
 TEXT = {"text": "one two three", "prompt": "four five?", "options": ["six", "seven eight"]}
 BOARD = {"size": 8, "atoms": [[3, 3], [3, 5]], "entry": "north-4"}
@@ -201,7 +201,7 @@ def test_the_patterns_are_derived_and_so_no_part_of_the_digest(view, row):
 
 
 def test_nobody_is_left_out_for_a_pattern(view, row):
-    from analysis.exclusions import apply_exclusions
+    from analysis.exclusions.flow import apply_exclusions
     from experiment.preregistration import AnalysisPlan
 
     table = tidy_trials(view([of_text(row, 1.0, trial_index=place, item_id=f"i{place}") for place in range(8)]))

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
-from analysis.perturbations import PERTURBATION_TABLE_COLUMNS, perturbation_effects
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.text_noise import PERTURBATION_TABLE_COLUMNS, perturbation_effects
 from analysis.statistics.intervals import mover_difference, wilson
 from batteries.errors import InputError
 from batteries.vignettes.build import perturbation_factors, perturbation_suffix

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from analysis.chosen_rows import add_flags
-from analysis.data_file import read_data_file
-from analysis.planned_tables import planned_table
+from analysis.data.row_filters import add_flags
+from analysis.data.tidy_csv import read_data_file
+from analysis.planned.tables import planned_table
 from batteries.errors import InputError
 from batteries.reading import parse_yaml
 from experiment.planned_analyses import PlannedAnalyses, PlannedTable

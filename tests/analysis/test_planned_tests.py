@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
-from analysis.data_file import read_data_file
-from analysis.planned_tests import AS_PLANNED, COLUMNS, EQUIVALENCE, PAIRED, planned_tests
+from analysis.data.tidy_csv import read_data_file
+from analysis.planned.tests import AS_PLANNED, COLUMNS, EQUIVALENCE, PAIRED, planned_tests
 from analysis.statistics.bayes_factors import bayes_factor_t
 from analysis.statistics.corrections import benjamini_hochberg, holm
 from batteries.errors import InputError

@@ -9,19 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit
 
-from analysis.chosen_rows import add_flags
-from analysis.planned_power import planned_model_analysis, planned_test_analysis
-from analysis.planned_tests import planned_tests
-from analysis.power import (
-    NOT_COMPUTABLE,
-    NOT_CONVERGED,
-    SINGULAR,
-    Outcome,
-    PowerAnalysis,
-    contrast_t,
-    power,
-)
-from analysis.simulated_answers import (
+from analysis.data.row_filters import add_flags
+from analysis.planned.tests import planned_tests
+from analysis.power.planned_analyses import planned_model_analysis, planned_test_analysis
+from analysis.power.simulated_responses import (
     Effect,
     Population,
     accuracies,
@@ -29,7 +20,8 @@ from analysis.simulated_answers import (
     planned_trials,
     simulated_answers,
 )
-from analysis.statistics.mixed_models import fit_mixed_model
+from analysis.power.simulation import NOT_COMPUTABLE, NOT_CONVERGED, SINGULAR, Outcome, PowerAnalysis, contrast_t, power
+from analysis.statistics.mixed_models.fit import fit_mixed_model
 from analysis.statistics.t_tests import paired_t
 from batteries.errors import InputError
 from experiment.preregistration import AnalysisPlan

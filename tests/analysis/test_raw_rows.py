@@ -4,10 +4,10 @@ from contextlib import closing
 import pandas as pd
 import pytest
 
-from analysis import raw_columns
-from analysis.columns import LATER_COLUMNS, VIEW_COLUMNS
-from analysis.data import read_trials, tidy_trials
-from analysis.raw_rows import OF_ITEM, OF_SESSION, OF_TRIAL, RAW_COLUMNS, read_raw_rows
+from analysis.data import compact_columns
+from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
+from analysis.data.tidy_table import read_trials, tidy_trials
+from analysis.data.trials_reader import OF_ITEM, OF_SESSION, OF_TRIAL, RAW_COLUMNS, read_raw_rows
 from batteries.errors import InputError
 
 
@@ -72,7 +72,7 @@ def test_items_of_the_same_name_in_several_batteries_keep_their_own_contents(bot
 
 
 def test_more_rows_than_are_put_away_at_once_keep_their_order(both, view, session, monkeypatch):
-    monkeypatch.setattr(raw_columns, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(compact_columns, "ROWS_AT_ONCE", 3)
     rows = view([session(participant=f"P{n}", n_test=5, n_correct=n) for n in range(4)])
     for found in both(rows):
         assert found["response"].astype(object).tolist() == rows["response"].tolist()

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analysis.lock import add_lock, read_locks
-from analysis.registration import NAMED, deviations, registration_of, with_exploratory_marked
+from analysis.preregistration.deviations import NAMED, deviations, registration_of, with_exploratory_marked
+from analysis.preregistration.lock import add_lock, read_locks
 from experiment.planned_analyses import PlannedAnalyses
 from experiment.preregistration import AnalysisPlan
 

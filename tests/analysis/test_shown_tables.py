@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.shown_tables import HEADINGS, cell_words, heading, number, p_words, shown
+from analysis.report.formatting import HEADINGS, cell_words, heading, number, p_words, shown
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15)
 

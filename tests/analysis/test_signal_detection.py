@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
-from analysis.signal_detection import SIGNAL_COLUMNS, signal_measures
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.signal_detection import SIGNAL_COLUMNS, signal_measures
 from analysis.statistics.intervals import mover_difference, proportion_interval, wilson
 from analysis.statistics.signal_detection_measures import signal_detection
 from batteries.errors import InputError

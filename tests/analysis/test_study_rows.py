@@ -3,12 +3,12 @@
 import pandas as pd
 import pytest
 
-from analysis.columns import FIXED_COLUMNS
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
-from analysis.planned_tables import planned_table
-from analysis.planned_tests import planned_tests
-from analysis.study_rows import plan_for, study_rows
+from analysis.data.columns import FIXED_COLUMNS
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.planned.study_rows import plan_for, study_rows
+from analysis.planned.tables import planned_table
+from analysis.planned.tests import planned_tests
 from batteries.errors import InputError
 from experiment.planned_analyses import PlannedTable
 from experiment.preregistration import AnalysisPlan

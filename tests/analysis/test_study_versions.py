@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from analysis.analyze import analyze
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
-from analysis.study_versions import study_versions, told_versions
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.provenance.study_versions import study_versions, told_versions
+from analysis.study import analyze
 from experiment.preregistration import AnalysisPlan
 
 

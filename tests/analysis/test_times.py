@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.raw_columns import Times
-from analysis.times import compact_times, time_texts, times_of
-from analysis.written_cells import written_cells
+from analysis.data.cell_text import written_cells
+from analysis.data.compact_columns import Times
+from analysis.data.time_columns import compact_times, time_texts, times_of
 from server.store.times import as_text
 
 STORED = st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC)).map(as_text)  # noqa: DTZ001

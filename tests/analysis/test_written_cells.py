@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import written_cells as module
-from analysis.csv_text import csv_bytes
-from analysis.data import tidy_trials
-from analysis.provenance import data_digest
-from analysis.written_cells import written_cells
+from analysis.data import cell_text as module
+from analysis.data.cell_text import written_cells
+from analysis.data.tidy_table import tidy_trials
+from analysis.output_files import csv_bytes
+from analysis.provenance.record import data_digest
 from batteries.files.csv_files import guarded, unguarded
 
 CELLS = {
@@ -74,7 +74,7 @@ def test_whatever_text_is_written_can_be_read_again(texts):
 def test_long_tables_are_written_in_portions(monkeypatch):
     table = pd.DataFrame({"a": ["x", None, "y", "x", "z"], "b": [1.5, 2.0, None, 4.0, 5.0]})
     whole = csv_bytes(table)
-    monkeypatch.setattr("analysis.csv_text.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("analysis.output_files.ROWS_AT_ONCE", 2)
     assert csv_bytes(table) == whole
 
 
@@ -94,7 +94,7 @@ def test_the_digest_is_that_of_earlier_versions(view, session, row, monkeypatch)
     assert data_digest(table) == expected["digest"]
     in_lab = tidy_trials(rows.assign(occasion=1))
     assert data_digest(in_lab) != data_digest(tidy_trials(rows.assign(occasion=2))), "told apart by it alone"
-    monkeypatch.setattr("analysis.provenance.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("analysis.provenance.record.ROWS_AT_ONCE", 3)
     assert data_digest(table.sample(frac=1, random_state=1)) == expected["digest"]
     assert module.ROWS_AT_ONCE > 1
     assert np.isfinite(table["rt_ms"].iloc[0])

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from flask import Flask
 
 import equipoise
-from analysis.columns import AFTER_FACTORS, BEFORE_FACTORS
-from analysis.exclusions import NOT_A_TEST_TRIAL
+from analysis.data.columns import AFTER_FACTORS, BEFORE_FACTORS
+from analysis.exclusions.flow import NOT_A_TEST_TRIAL
 from batteries.items import load_battery
 from equipoise.cli import main as command_line
 from equipoise.results import analyze_study

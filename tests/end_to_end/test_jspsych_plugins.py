@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from playwright.sync_api import expect
 
-from analysis.data import read_trials
+from analysis.data.tidy_table import read_trials
 from equipoise.cli import main
 from equipoise.processes import running_server
 from equipoise.studies import copy_sample_study

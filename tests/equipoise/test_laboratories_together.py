@@ -6,7 +6,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from analysis.data import read_trials
+from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
 from equipoise.cli import main
 from equipoise.laboratory import local_desk, remote_desk, send_sessions

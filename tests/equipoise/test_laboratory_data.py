@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from analysis.data import read_trials
+from analysis.data.tidy_table import read_trials
 from equipoise.cli import main
 from equipoise.lab_files import LabFiles, delete_withdrawn
 from equipoise.laboratory import local_desk

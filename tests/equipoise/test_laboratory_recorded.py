@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.data import read_trials
+from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
 from equipoise.laboratory import local_desk
 from equipoise.studies import copy_sample_study

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from analysis.data import read_trials
+from analysis.data.tidy_table import read_trials
 from experiment.records import Kind, Response
 from experiment.study import Study
 from experiment.timeline import PracticeCriterion

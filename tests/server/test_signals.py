@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from analysis.columns import SIGNALS
-from analysis.data import read_trials, tidy_trials
-from analysis.exclusions import apply_exclusions
+from analysis.data.columns import SIGNALS
+from analysis.data.tidy_table import read_trials, tidy_trials
+from analysis.exclusions.flow import apply_exclusions
 from batteries.items import Battery
 from experiment.exclusion_rules import AttentionCheckRule
 from experiment.preregistration import AnalysisPlan

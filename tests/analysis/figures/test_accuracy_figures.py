@@ -3,10 +3,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.accuracy import accuracy
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
 from analysis.figures import accuracy_figure, accuracy_panels
+from analysis.measures.accuracy import accuracy
 from experiment.preregistration import AnalysisPlan
 from tests.analysis.figures.layout import height_of, points, segments, texts
 from tests.analysis.figures.tables import LONG_LEVELS, LONG_NAMES, MODELS, accuracy_table, hard_table

@@ -8,7 +8,7 @@ from matplotlib.text import Text
 from analysis.figures import condition_by_subject
 from analysis.figures.condition_by_subject import fill_of, ink_on
 from analysis.figures.counterbalance import tint
-from analysis.figures.drawing import inline
+from analysis.figures.drawing.sheet import inline
 from tests.analysis.figures.layout import contrast, texts
 from tests.analysis.figures.tables import LONG_LEVELS, accuracy_table, hard_table
 

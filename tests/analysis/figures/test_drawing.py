@@ -4,8 +4,19 @@ import pandas as pd
 import pytest
 from matplotlib.font_manager import fontManager
 
-from analysis.figures import drawing
-from analysis.figures.drawing import GRID, INK, PAPER, SINGLE, SOFT, Sheet, finished, inline, missing_characters, style
+from analysis.figures.drawing import sheet as sheet_module
+from analysis.figures.drawing.sheet import (
+    GRID,
+    INK,
+    PAPER,
+    SINGLE,
+    SOFT,
+    Sheet,
+    finished,
+    inline,
+    missing_characters,
+    style,
+)
 from tests.analysis.figures.layout import contrast
 
 DATA = pd.DataFrame({"n": [1]})
@@ -32,7 +43,7 @@ def test_the_same_figure_has_the_same_bytes_and_no_date():
 def test_the_svg_does_not_depend_on_the_fonts_of_the_machine(monkeypatch):
     usual = draw(words="條件 اعتقادات people").svg
     assert "STIXGeneral" in fontManager.get_font_names()
-    monkeypatch.setattr(drawing, "FONTS", ("STIXGeneral",))
+    monkeypatch.setattr(sheet_module, "FONTS", ("STIXGeneral",))
     other = draw(words="條件 اعتقادات people").svg
     assert re.sub(r"font-family: [^;\"]+", "", usual) == re.sub(r"font-family: [^;\"]+", "", other)
     assert usual != other
@@ -68,7 +79,7 @@ def test_text_stands_out_from_the_paper(colour):
 
 
 def test_characters_that_no_font_has_are_text_in_the_svg_and_are_told_for_the_pdf(monkeypatch):
-    monkeypatch.setattr(drawing, "FONTS", ("DejaVu Sans",))
+    monkeypatch.setattr(sheet_module, "FONTS", ("DejaVu Sans",))
     made = draw(words="條件 and people")
     assert "條件 and people" in made.svg
     assert missing_characters(made) == "件條"

@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
 
-from analysis.data import tidy_trials
-from analysis.exclusions import FLOW_COLUMNS, apply_exclusions
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import FLOW_COLUMNS, apply_exclusions
 from analysis.figures import exclusion_flow
 from experiment.preregistration import AnalysisPlan
 from tests.analysis.figures.layout import texts

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from analysis.figures.lettering import distinct_labels, moved_apart, printable, shortened, text_width, wrapped
+from analysis.figures.drawing.lettering import distinct_labels, moved_apart, printable, shortened, text_width, wrapped
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=80)
 NAMES = st.lists(TEXT, min_size=1, max_size=12)

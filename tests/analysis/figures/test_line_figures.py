@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from analysis.figures import calibration_figure, interaction_plot
-from analysis.figures.axes import nice_ticks, number_labels
+from analysis.figures.drawing.axes import nice_ticks, number_labels
 from tests.analysis.figures.layout import height_of, points, segments, texts
 from tests.analysis.figures.tables import LONG_LEVELS, LONG_NAMES, accuracy_table, hard_table
 

@@ -1,7 +1,7 @@
 from matplotlib.figure import Figure
 
-from analysis.figures.drawing import INK, PAPER, SOFT
-from analysis.figures.looks import draw_marker, kind_of, looks
+from analysis.figures.drawing.sheet import INK, PAPER, SOFT
+from analysis.figures.drawing.subject_styles import draw_marker, kind_of, looks
 from tests.analysis.figures.layout import contrast
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data import tidy_trials
-from analysis.exclusions import apply_exclusions
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
 from analysis.figures import response_times_figure, rt_distributions
 from experiment.preregistration import AnalysisPlan
 from tests.analysis.figures.layout import height_of, points, segments, texts

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.statistics.mixed_models import MixedModel, fit_mixed_model
+from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CASES = {case["name"]: case for case in json.loads((FIXTURES / "mixed_models.json").read_text(encoding="utf-8"))}

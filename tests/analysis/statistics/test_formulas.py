@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.statistics.design import design_columns, n_design_columns
-from analysis.statistics.formulas import RandomTerm, parse_formula
+from analysis.statistics.mixed_models.design_matrix import design_columns, n_design_columns
+from analysis.statistics.mixed_models.formulas import RandomTerm, parse_formula
 from batteries.errors import InputError
 
 LEVELS = {"a": ["p", "q", "r"], "b": ["u", "v"]}

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.statistics.contrasts import pairwise_contrasts
-from analysis.statistics.marginal_means import marginal_means
-from analysis.statistics.mixed_models import fit_mixed_model
-from analysis.statistics.wald import Satterthwaite
+from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
+from analysis.statistics.mixed_models.fit import fit_mixed_model
+from analysis.statistics.mixed_models.marginal_means import marginal_means
+from analysis.statistics.mixed_models.wald_tests import Satterthwaite
 from batteries.errors import InputError
 from tests.analysis.statistics.r_fixtures import CASES, data_of, fitted, numbers
 

@@ -6,12 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.statistics.mixed_models import (
-    fit_mixed_model,
-    odds_ratios,
-    standardized_coefficients,
-)
-from analysis.statistics.wald import Satterthwaite
+from analysis.statistics.mixed_models.fit import fit_mixed_model, odds_ratios, standardized_coefficients
+from analysis.statistics.mixed_models.wald_tests import Satterthwaite
 from batteries.errors import InputError
 from tests.analysis.statistics.r_fixtures import CASES, data_of, fitted, numbers
 

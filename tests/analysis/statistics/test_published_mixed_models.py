@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.statistics.contrasts import pairwise_contrasts
-from analysis.statistics.marginal_means import marginal_means
-from analysis.statistics.mixed_models import fit_mixed_model, standardized_coefficients
+from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
+from analysis.statistics.mixed_models.fit import fit_mixed_model, standardized_coefficients
+from analysis.statistics.mixed_models.marginal_means import marginal_means
 from tests.analysis.statistics.r_fixtures import FIXTURES
 
 REFERENCE = {"model": "Haiku 4.5", "prompt": "baseline", "thinking": False}

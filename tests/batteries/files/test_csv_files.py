@@ -67,7 +67,7 @@ def calls(path: Path) -> set[str]:
 
 
 def test_csv_is_written_by_one_function_only() -> None:
-    """A new writer would be unguarded: use `write_rows`, or `analysis.csv_text.csv_bytes` for a data frame.
+    """A new writer would be unguarded: use `write_rows`, or `analysis.output_files.csv_bytes` for a data frame.
 
     The benchmarks' tables stay on the machine that made them.
     """

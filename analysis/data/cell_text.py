@@ -1,0 +1,47 @@
+"""Columns as text, where each value is put into words once, however many cells have it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.time_columns import time_texts
+
+ROWS_AT_ONCE = 20_000
+"""Whoever writes a long table does so in portions of this size, so that it is never whole in memory as text."""
+
+
+def written_cells(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
+    """Return each cell of a column as `write` writes its value, with None for a missing one.
+
+    `write` must write equal values alike. Values that are no text, number or truth value are known by their identity.
+    """
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        column = time_texts(column)
+    if column.dtype == "str":
+        return list(map(_Written(write).__getitem__, column.tolist()))
+    if column.dtype == object:
+        values = column.tolist()
+        by_id = {name: _write(value, write) for name, value in dict(zip(map(id, values), values, strict=True)).items()}
+        return [by_id[name] for name in map(id, values)]
+    numbers, distinct = pd.factorize(column)
+    texts = [write(value) for value in [*distinct.tolist(), None]]
+    cells: list[str] = np.array(texts, dtype=object)[numbers].tolist()  # -1, a missing value, takes the last
+    return cells
+
+
+class _Written(dict[Any, str]):
+    """Values and how they are written."""
+
+    def __init__(self, write: Callable[[Any], str]) -> None:
+        self._write = write
+
+    def __missing__(self, value: Any) -> str:
+        self[value] = text = _write(value, self._write)
+        return text
+
+
+def _write(value: Any, write: Callable[[Any], str]) -> str:
+    missing = not isinstance(value, (str, dict, list)) and pd.isna(value)
+    return write(None if missing else value)

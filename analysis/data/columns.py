@@ -1,0 +1,104 @@
+"""The columns of the view `trials` and of the tidy table, and the words that every table shares."""
+
+from collections.abc import Hashable
+from typing import Any
+
+import pandas as pd
+
+from analysis.statistics.level_order import level_order
+
+TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "started_at",
+        "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",
+        "model_version", "run", "prompt_digest", "input", "missing", "excluded_at", "excluded_reason")  # fmt: skip
+WHOLE = ("group", "seed", "trial_index", "fixation_frames", "fixation_frames_intended", "frames_dropped", "focus_lost",
+         "attempt", "visit", "occasion", "study_revision")  # fmt: skip
+DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature")
+YES_NO = ("valid", "imported_correct")
+JSON = ("factors", "content", "key", "response", "signals", "jspsych")
+VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
+LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
+                 "jspsych", "occasion", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
+"""Columns that stores and exports of an earlier Equipoise lack; they are read as missing."""
+
+NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",
+               "trial_index", "phase", "item_id", "task", "factors", "content", "key")  # fmt: skip
+
+BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "session", "participant", "kind", "source",
+                  "status", "occasion", "group", "seed", "started_at", "completed_at", "excluded_at", "excluded_reason",
+                  "trial_index", "phase", "item_id", "task")  # fmt: skip
+SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
+           "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
+"""What a browser told of a trial beside its answer, each a whole number; missing where no browser answered."""
+LAB_SIGNALS = ("signal_too_early",)
+"""Those of them that a laboratory tells of too."""
+PATTERNS = ("implausibly_fast", "same_response_run")
+"""What the answers themselves tell of how they came about; see `analysis.data.response_patterns`."""
+JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
+"""jsPsych's own columns: `rt` is `rt_ms`, rounded as jsPsych rounds it."""
+AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "chance", "rt_ms", "input", "fixation_ms",
+                 "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at",
+                 "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH, "model",
+                 "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct")  # fmt: skip
+DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
+"""Columns that are made from the raw data, and so are no part of the data digest."""
+
+SINCE_THE_DIGEST = ("occasion", "study_revision", "excluded_at", "excluded_reason")
+"""Columns that came after the data digest was published: they are part of it only where there is something in them."""
+
+FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))
+
+ALLOWED = {
+    "kind": ("human", "simulated", "model"),
+    "source": ("web", "lab", "api", "import"),
+    "status": ("active", "completed", "withdrawn"),
+    "phase": ("practice", "test", "attention_check"),
+}
+
+KINDS = ("human", "simulated", "model")
+"""In the order of every table."""
+
+PEOPLE = {"human": "people", "simulated": "simulated participants"}
+"""The subject under which the answers of a kind stand together; the kinds themselves are never put together."""
+
+
+def factor_columns(trials: pd.DataFrame) -> list[str]:
+    """Return the factors of a tidy table: every column that is not one of the fixed ones."""
+    return [column for column in trials.columns if column not in FIXED_COLUMNS]
+
+
+def dtype_of_levels(levels: pd.Series) -> Any:
+    """Return the type of a factor's column in a table of results; types that save memory are for the many trials."""
+    if isinstance(levels.dtype, pd.CategoricalDtype):
+        return "str"
+    return "Int64" if levels.dtype == "Int32" else levels.dtype
+
+
+def subjects(trials: pd.DataFrame) -> pd.Series:
+    """Return who each trial's answer counts for: `people`, `simulated participants`, or the label of a model's run."""
+    of_people = trials["kind"].astype("str").map(PEOPLE)
+    return trials["run"].astype("str").where(trials["kind"] == "model", of_people)
+
+
+def units(trials: pd.DataFrame) -> pd.Series:
+    """Return the unit each trial belongs to: the participant, or for models the run."""
+    return trials["run"].astype("str").where(trials["kind"] == "model", trials["participant"].astype("str"))
+
+
+def subject_order(kind: Hashable, subject: Hashable) -> tuple[int, object]:
+    """Return a sort key: people, simulated participants, then models by their labels."""
+    return KINDS.index(str(kind)), level_order(subject)
+
+
+OF_SESSION = ["session", "kind", "study", "study_version", "battery", "source", "group", "status", "started_at"]
+
+
+def sessions_of(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return `OF_SESSION` and `unit` (the participant, or for models the run), a row a session, by its name.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table.
+    """
+    sessions = trials.drop_duplicates("session").sort_values("session", ignore_index=True)
+    return sessions[OF_SESSION].assign(unit=units(sessions))

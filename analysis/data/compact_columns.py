@@ -1,0 +1,254 @@
+"""Rows on their way into columns that take little memory: repeated cells kept once, numbers without objects.
+
+The columns are those of the view `trials`. Only `jspsych` is interpreted on the way: hardly two of its texts are the
+same, and together they would take more memory than all other columns.
+"""
+
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.cell_parsing import NOT_CONVERTED, json_object, json_objects, not_converted
+from analysis.data.time_columns import time_column, time_texts, times_of
+
+ROWS_AT_ONCE = 200
+OFTEN_NEW = ("shown_at", "received_at")
+"""Times of which hardly two trials have the same."""
+OFTEN_NEW_NUMBERS = ("rt_ms", "fixation_ms")
+"""Numbers of which hardly two trials have the same."""
+NOTES = ("trial_type", "plugin_version", "time_elapsed", "is_noted")
+"""The columns in place of `jspsych`: what jsPsych notes of a trial beside its answer, and whether it notes anything."""
+
+Read = Callable[[Any], Any]
+
+
+class RawColumns:
+    """Rows on their way into columns.
+
+    Parameters
+    ----------
+    names
+        The columns, in the order of each row's cells.
+    read
+        What a cell is read as; itself, if nothing is given.
+    """
+
+    def __init__(self, names: Sequence[str], read: Read | None = None) -> None:
+        self._read = read
+        self._names = names
+        self._columns = [_column(name, read) for name in names]
+        self._waiting: list[tuple[Any, ...]] = []
+
+    def step(self, *cells: Any) -> None:
+        """Take a row."""
+        self._waiting.append(cells)
+        if len(self._waiting) == ROWS_AT_ONCE:
+            self._put_away()
+
+    def finalize(self) -> int:
+        """End the aggregate, as SQLite wants it; the rows stay here."""
+        return 0
+
+    def series(self, where: str) -> dict[str, pd.Series]:
+        """Return the columns of all rows taken; nothing is kept here.
+
+        Parameters
+        ----------
+        where : str
+            The name of the data in error messages.
+
+        Raises
+        ------
+        InputError
+            If a cell of `jspsych` is not a JSON object.
+        """
+        self._put_away()
+        columns = dict(zip(self._names, self._columns, strict=True))
+        self._columns.clear()
+        found: dict[str, pd.Series] = {}
+        for name in self._names:
+            column = columns.pop(name)
+            found |= column.columns(where) if isinstance(column, Notes) else {name: column.column()}
+        return found
+
+    def _put_away(self) -> None:
+        for column, cells in zip(self._columns, zip(*self._waiting, strict=True), strict=False):  # no row, no columns
+            column.take(cells)
+        self._waiting.clear()
+
+
+class Repeated(dict[Any, int]):
+    """Cells of a column that come again and again, and the number of what each is read as."""
+
+    def __init__(self, read: Read | None = None) -> None:
+        self._read = read
+        self._distinct: list[Any] = []
+        self._numbers = array("i")
+
+    def __missing__(self, cell: Any) -> int:
+        self[cell] = number = len(self._distinct)
+        self._distinct.append(self._read(cell) if self._read else cell)
+        return number
+
+    def take(self, cells: Sequence[Any]) -> None:
+        """Take the cells of further rows."""
+        self._numbers.extend(map(self.__getitem__, cells))
+
+    def column(self) -> pd.Series:
+        """Return the cells of all rows taken."""
+        return categories(self._distinct, np.array(self._numbers))
+
+
+class Texts:
+    """Cells of a column that are all different."""
+
+    def __init__(self, read: Read | None = None) -> None:
+        self._read = read
+        self._cells: list[Any] = []
+
+    def take(self, cells: Sequence[Any]) -> None:
+        """Take the cells of further rows."""
+        self._cells.extend(map(self._read, cells) if self._read else cells)
+
+    def column(self) -> pd.Series:
+        """Return the cells of all rows taken."""
+        return pd.Series(self._cells, dtype=object)
+
+
+class Times:
+    """Times that are all different; as texts, if one is not written as the store writes times."""
+
+    def __init__(self, read: Read | None = None) -> None:
+        self._read = read
+        self._milliseconds = array("q")
+        self._texts: Texts | None = None
+
+    def take(self, cells: Sequence[Any]) -> None:
+        """Take the cells of further rows."""
+        texts = [self._read(cell) for cell in cells] if self._read else cells
+        times = times_of(texts) if self._texts is None else None
+        if times is not None:
+            # At once: texts that wait for the last row would leave the memory full of gaps.
+            self._milliseconds.frombytes(times.tobytes())
+            return
+        if self._texts is None:
+            self._texts = Texts()
+            before = time_texts(self._times())
+            self._texts.take(before.astype(object).where(before.notna(), None).tolist())
+        self._texts.take(texts)
+
+    def column(self) -> pd.Series:
+        """Return the cells of all rows taken."""
+        return self._times() if self._texts is None else self._texts.column()
+
+    def _times(self) -> pd.Series:
+        return time_column(np.array(self._milliseconds).view("datetime64[ms]"))
+
+
+class Numbers:
+    """Numbers that are all different; as objects, if there is anything else among them, such as texts from a CSV."""
+
+    def __init__(self, read: Read | None = None) -> None:
+        self._numbers = array("d")
+        self._objects: Texts | None = Texts(read) if read else None
+
+    def take(self, cells: Sequence[Any]) -> None:
+        """Take the cells of further rows."""
+        if self._objects is None and not {float, int, type(None)}.issuperset(map(type, cells)):
+            self._objects = Texts()
+            self._objects.take([None if math.isnan(number) else number for number in self._numbers])
+            del self._numbers[:]
+        if self._objects is None:
+            self._numbers.extend(math.nan if cell is None else cell for cell in cells)
+        else:
+            self._objects.take(cells)
+
+    def column(self) -> pd.Series:
+        """Return the cells of all rows taken."""
+        return pd.Series(np.array(self._numbers)) if self._objects is None else self._objects.column()
+
+
+class Notes:
+    """What jsPsych notes of trials, taken from its JSON texts as rows come."""
+
+    def __init__(self, read: Read | None = None) -> None:
+        self._read = read
+        self._texts = {"trial_type": Repeated(), "plugin_version": Repeated()}
+        self._time_elapsed = array("d")
+        self._is_noted = array("b")
+        self._not_converted: tuple[Any, int, str] | None = None
+
+    def take(self, cells: Sequence[Any]) -> None:
+        """Take the texts of further rows, None where there is none."""
+        texts = [self._read(cell) for cell in cells] if self._read else cells
+        try:
+            notes = json_objects(["null" if text is None else text for text in texts])
+            times = [_time_elapsed(note) for note in notes]
+        except NOT_CONVERTED:
+            notes, times = self._one_by_one(texts)
+        for name, column in self._texts.items():
+            column.take([None if note is None else _text(note.get(name)) for note in notes])
+        self._time_elapsed.extend(times)
+        self._is_noted.extend(note is not None for note in notes)
+
+    def _one_by_one(self, texts: Sequence[Any]) -> tuple[list[dict[str, Any] | None], list[float]]:
+        """Return the notes and times of texts of which one is wrong; keep the first such for the error."""
+        notes: list[dict[str, Any] | None] = []
+        times = []
+        for row, text in enumerate(texts, start=len(self._is_noted)):
+            note, time, what = None, math.nan, "a JSON object"
+            try:
+                note = None if text is None else json_object(text)
+                what = "a JSON object with a number `time_elapsed_ms`"
+                time = _time_elapsed(note)
+            except NOT_CONVERTED:
+                self._not_converted = self._not_converted or (text, row, what)
+            notes.append(note)
+            times.append(time)
+        return notes, times
+
+    def columns(self, where: str) -> dict[str, pd.Series]:
+        """Return the columns `NOTES` of all rows taken; see `RawColumns.series`."""
+        if self._not_converted:
+            cell, row, what = self._not_converted
+            raise not_converted(cell, row, "jspsych", what, where)
+        return {
+            **{name: column.column() for name, column in self._texts.items()},
+            "time_elapsed": pd.Series(np.array(self._time_elapsed)),
+            "is_noted": pd.Series(np.array(self._is_noted, dtype=bool)),
+        }
+
+
+def notes_of(cells: pd.Series, where: str) -> dict[str, pd.Series]:
+    """Return the columns `NOTES` of a column `jspsych`; see `RawColumns.series`."""
+    notes = Notes()
+    for first in range(0, len(cells), ROWS_AT_ONCE):
+        some = cells.iloc[first : first + ROWS_AT_ONCE]
+        notes.take([None if pd.isna(cell) else cell for cell in some.tolist()])
+    return notes.columns(where)
+
+
+def categories(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
+    """Return the value of each number; the values may repeat and be missing."""
+    codes, distinct = pd.factorize(pd.Series(values, dtype=object))
+    return pd.Series(pd.Categorical.from_codes(codes[number], distinct, validate=False), copy=False)
+
+
+def _column(name: str, read: Read | None) -> Repeated | Times | Numbers | Notes:
+    if name == "jspsych":
+        return Notes(read)
+    return Times(read) if name in OFTEN_NEW else Numbers(read) if name in OFTEN_NEW_NUMBERS else Repeated(read)
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)
+
+
+def _time_elapsed(note: dict[str, Any] | None) -> float:
+    time = None if note is None else note.get("time_elapsed_ms")
+    return math.nan if time is None else float(time)

@@ -1,0 +1,86 @@
+"""What the answers themselves tell of how they came about: answers too fast to be read for, and the same one in a row.
+
+They are recorded for whoever reads the data. Nothing is left out for them unless the study's own plan says so.
+"""
+
+import json
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.columns import PATTERNS
+from batteries.errors import InputError
+from batteries.tasks import task_named
+
+FASTEST_CHOICE_MS = 200
+"""Anticipations and fast guesses lie below (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
+FASTEST_MS_PER_WORD = 60
+"""A thousand words a minute: nobody who reads the words is as fast (Brysbaert, 2019, finds 175 to 300)."""
+
+
+def patterns(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return `implausibly_fast` and `same_response_run` for each trial of people; missing for models.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        Trials with `kind`, `session`, `trial_index`, `phase`, `task`, `content`, `response` and `rt_ms`.
+
+    Returns
+    -------
+    DataFrame
+        `implausibly_fast`: whether the answer came within 200 ms and 60 ms for each word to read; missing without a
+        response time. `same_response_run`: how many answers in a row, practice left out, were this one, itself
+        included; missing where nothing was answered.
+    """
+    found = pd.DataFrame(index=trials.index, columns=list(PATTERNS))
+    found["implausibly_fast"] = _implausibly_fast(trials)
+    found["same_response_run"] = _same_response_run(trials)
+    return found
+
+
+def _implausibly_fast(trials: pd.DataFrame) -> pd.Series:
+    judged = (trials["kind"] != "model") & trials["rt_ms"].notna()
+    tasks, contents = trials["task"][judged].tolist(), trials["content"][judged].tolist()
+    number, first = _objects(contents)  # trials of one item share its content
+    limits = [FASTEST_CHOICE_MS + FASTEST_MS_PER_WORD * _n_words(tasks[row], contents[row]) for row in first]
+    fast = trials["rt_ms"][judged].to_numpy() < np.array(limits, dtype="float64")[number]
+    return pd.Series(fast, index=trials.index[judged], dtype="boolean").reindex(trials.index)
+
+
+def _n_words(task: str, content: dict[str, object]) -> int:
+    try:
+        return task_named(task).n_words(content)
+    except (InputError, KeyError, TypeError):  # what cannot be scored is told elsewhere
+        return 0
+
+
+def _same_response_run(trials: pd.DataFrame) -> pd.Series:
+    answered = (trials["kind"] != "model") & (trials["phase"] != "practice") & trials["response"].notna()
+    session = pd.factorize(trials["session"][answered])[0]
+    response = _numbered(trials["response"][answered].tolist())
+    order = np.lexsort((trials["trial_index"][answered].to_numpy(dtype="int64"), session))
+    changed = np.ones(len(order), dtype=bool)
+    changed[1:] = (np.diff(session[order]) != 0) | (np.diff(response[order]) != 0)
+    place = np.arange(len(order))
+    began = np.maximum.accumulate(np.where(changed, place, 0))
+    runs = np.empty(len(order), dtype="int64")
+    runs[order] = place - began + 1
+    return pd.Series(runs, index=trials.index[answered], dtype="Int32").reindex(trials.index)
+
+
+def _numbered(answers: list[object]) -> npt.NDArray[np.int64]:
+    """Return a number for each answer, the same for equal ones; `1`, `1.0` and `true` are different answers."""
+    number, first = _objects(answers)
+    known: dict[object, int] = {}
+    texts = [json.dumps(answers[row]) for row in first]
+    return np.array([known.setdefault(text, len(known)) for text in texts], dtype="int64")[number]
+
+
+def _objects(values: list[object]) -> tuple[npt.NDArray[np.intp], list[int]]:
+    """Return a number for each value, the same for one and the same object, and the first row of each."""
+    number, distinct = pd.factorize(np.fromiter(map(id, values), dtype="int64", count=len(values)))
+    first = np.zeros(len(distinct), dtype="int64")
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    return number, first.tolist()

@@ -1,0 +1,305 @@
+"""The one tidy table: a row a trial, its factors as columns, scored by the graders of `batteries`."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.cell_parsing import Cells, json_object, json_value
+from analysis.data.columns import (
+    AFTER_FACTORS,
+    ALLOWED,
+    BEFORE_FACTORS,
+    DECIMAL,
+    FIXED_COLUMNS,
+    LAB_SIGNALS,
+    NEVER_EMPTY,
+    PATTERNS,
+    SIGNALS,
+    TEXT,
+    VIEW_COLUMNS,
+    WHOLE,
+    YES_NO,
+)
+from analysis.data.compact_columns import NOTES, OFTEN_NEW, categories, notes_of
+from analysis.data.response_patterns import patterns
+from analysis.data.time_columns import compact_times
+from analysis.data.trials_reader import read_raw_rows
+from batteries.errors import InputError
+from batteries.tasks import task_named
+
+NUMBER_NOT_THERE = {"", "NA", "NaN", "nan"}
+TOLD_BY = ("kind", "session", "trial_index", "phase", "task", "content", "response", "rt_ms")
+"""The columns that tell of the patterns."""
+
+
+def read_trials(path: Path) -> pd.DataFrame:
+    """Return the tidy table of a store, or of a CSV export of its view `trials`.
+
+    Every planned trial is there, practice and attention checks too (`phase`). `correct` and `score` are made anew by
+    the one grader of the item's task, the same for people and models; they are missing where nothing was answered.
+    A model's invalid answer (`valid` false) is kept as it came, with `correct` false and `score` 0. `chance` is the
+    accuracy of a random answer. Columns of text are categories in the order of the alphabet; `shown_at` and
+    `received_at` are times of UTC, or texts where one is not written as the store writes times. Factors keep the type
+    and text they have in the battery (`"01"` is not `1`); an item without a factor has a missing value there.
+
+    Parameters
+    ----------
+    path : Path
+        A store (SQLite, opened read-only) or a `.csv` file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as trials; the message names the file, the row and the mend.
+    """
+    return tidy_trials(read_raw_rows(path), str(path))
+
+
+def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
+    """Return the tidy table of rows shaped like the view `trials`; see `read_trials`.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The columns of the view, JSON as text.
+    where : str
+        The name of the data in error messages.
+    """
+    if rows.empty:
+        raise InputError(f"{where}: there are no trials yet; collect or import answers first.")
+    rows = rows.reset_index(drop=True)
+    notes = notes_of(rows["jspsych"], where) if "jspsych" in rows else {column: rows[column] for column in NOTES}
+    raw = {column: _as_text(rows[column]) if column in TEXT else rows[column] for column in VIEW_COLUMNS
+           if column != "jspsych"}  # fmt: skip
+    del rows  # what was read from a file is given back column by column
+    table = {column: compact_times(raw.pop(column)) for column in OFTEN_NEW}
+    table |= {column: raw.pop(column) for column in DECIMAL if _is_finite(raw[column])}
+    cells = {column: Cells.of(column, raw.pop(column)) for column in tuple(raw)}
+    for column in NEVER_EMPTY:
+        if (cells[column].number < 0).any():
+            row = cells[column].first_row(-1)
+            raise InputError(f"{where}, row {row + 1}: `{column}` is empty; export the data again.")
+    table |= {column: cells[column].texts() for column in TEXT if column in cells}
+    for columns, convert, dtype, what in (
+        (WHOLE, _whole, "Int64", "a whole number"),
+        (DECIMAL, _decimal, "float64", "a number"),
+        (YES_NO, _yes_no, "boolean", "0 or 1"),
+    ):
+        for column in [column for column in columns if column in cells]:
+            numbers = cells.pop(column)
+            table[column] = numbers.spread(numbers.converted(convert, what, where), dtype)
+    values = {column: cells[column].converted(json_value, "JSON", where)
+              for column in ("factors", "content", "key", "response")}  # fmt: skip
+    table |= {column: cells[column].spread(values[column], "object") for column in ("content", "key", "response")}
+    table |= _signals(cells.pop("signals"), table, where)
+    table |= {column: Cells.of(column, notes[column]).texts() for column in ("trial_type", "plugin_version")}
+    table |= {"time_elapsed": notes["time_elapsed"], "rt": table["rt_ms"].where(notes["is_noted"]).round()}
+    _refuse_unknown_words(cells, where)
+    _refuse_unbalanced_books(cells, table["trial_index"], where)
+    found = patterns(pd.DataFrame({column: table[column] for column in TOLD_BY}, copy=False))
+    table |= {column: found[column] for column in PATTERNS}
+    factors = _factors(cells["factors"], values["factors"], table["item_id"], where)
+    table |= _scores(cells, values, table, where)
+    ordered = {column: table[column] for column in BEFORE_FACTORS} | factors
+    return pd.DataFrame(ordered | {column: table[column] for column in AFTER_FACTORS}, copy=False)
+
+
+def _as_text(cells: pd.Series) -> pd.Series:
+    if isinstance(cells.dtype, pd.DatetimeTZDtype):
+        return cells
+    distinct = cells.cat.categories if isinstance(cells.dtype, pd.CategoricalDtype) else cells
+    if pd.api.types.infer_dtype(distinct, skipna=True) in {"string", "empty"}:
+        return cells
+    return cells.astype(object).map(str, na_action="ignore")
+
+
+def _is_finite(cells: pd.Series) -> bool:
+    """Return whether these are numbers already, finite or missing."""
+    return cells.dtype == "float64" and not np.isinf(cells).any()
+
+
+def _whole(cell: Any) -> int | None:
+    if isinstance(cell, str):
+        if cell in NUMBER_NOT_THERE:
+            return None
+        cell = float(cell) if "." in cell or "e" in cell.lower() else int(cell)
+    if int(cell) != cell or not -(2**63) <= cell < 2**63:
+        raise ValueError
+    return int(cell)
+
+
+def _decimal(cell: Any) -> float | None:
+    if cell in NUMBER_NOT_THERE:
+        return None
+    number = float(cell)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _yes_no(cell: Any) -> bool | None:
+    if cell in NUMBER_NOT_THERE:
+        return None
+    words = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
+    try:
+        return words[str(cell).lower()]
+    except KeyError:
+        raise ValueError from None
+
+
+def _refuse_unknown_words(cells: dict[str, Cells], where: str) -> None:
+    for column, allowed in ALLOWED.items():
+        for number, word in enumerate(cells[column].distinct):
+            if word not in allowed:
+                raise InputError(
+                    f"{where}, row {cells[column].first_row(number) + 1}: `{column}` is {word!r}; "
+                    f"it must be one of {', '.join(allowed)}."
+                )
+    is_model = cells["kind"].spread([kind == "model" for kind in cells["kind"].distinct], "bool", empty=False)
+    unnamed = is_model.to_numpy() & (cells["run"].number < 0)
+    if unnamed.any():
+        raise InputError(f"{where}, row {int(np.argmax(unnamed)) + 1}: a model's trial without `run`; label the run.")
+
+
+def _refuse_unbalanced_books(cells: dict[str, Cells], trial_index: pd.Series, where: str) -> None:
+    session = cells["session"]
+    doubled = pd.DataFrame({"session": session.number, "trial_index": trial_index}, copy=False).duplicated().to_numpy()
+    if doubled.any():
+        row = int(np.argmax(doubled))
+        raise InputError(
+            f"{where}: session `{session.distinct[session.number[row]]}` has more than one row for trial "
+            f"{trial_index.iloc[row]}; a trial is one row: take the double out, or export again."
+        )
+    for whole, part, sentence in (
+        ("session", "participant", "session `{0}` belongs to more than one participant"),
+        ("session", "kind", "session `{0}` has more than one kind of participant"),
+        ("session", "status", "session `{0}` has more than one status"),
+        ("participant", "kind", "participant `{0}` is of more than one kind"),
+        ("run", "session", "the label `{0}` names more than one run"),
+    ):
+        n_parts = max(len(cells[part].distinct), 1)
+        both = (cells[whole].number >= 0) & (cells[part].number >= 0)
+        pairs = pd.unique(cells[whole].number[both].astype("int64") * n_parts + cells[part].number[both])
+        mixed = pd.Series(pairs // n_parts).duplicated().to_numpy()
+        if mixed.any():
+            name = cells[whole].distinct[pairs[mixed][0] // n_parts]
+            raise InputError(f"{where}: {sentence.format(name)}; give each its own name.")
+
+
+def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
+    """Return a column a factor; levels of one type keep it, levels of mixed types become text."""
+    names: dict[str, None] = {}
+    for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
+        if not isinstance(levels, dict):
+            raise InputError(f"{where}: the factors of item `{item}` are no JSON object; export the data again.")
+        for name, level in levels.items():
+            if name in FIXED_COLUMNS:
+                raise InputError(
+                    f"{where}: item `{item}` has a factor `{name}`, which is the name of a column of the tidy table; "
+                    "rename the factor in the battery."
+                )
+            if isinstance(level, (dict, list)):
+                raise InputError(f"{where}: item `{item}`: a level of `{name}` is no single value; give it as text.")
+            names[name] = None
+    columns = {}
+    for name in sorted(names):
+        levels, dtype = _one_type([levels.get(name) for levels in distinct], name, where)
+        columns[name] = _texts(levels, cells.number) if dtype == "str" else cells.spread(levels, dtype)
+    return columns
+
+
+def _texts(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
+    return Cells.of("", categories(values, number)).texts()
+
+
+def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]:
+    kinds = {type(level) for level in levels if level is not None}
+    if kinds <= {str}:
+        return levels, "str"
+    if kinds == {bool}:
+        return levels, "boolean"
+    if kinds == {int}:
+        return levels, "Int64"
+    if kinds <= {int, float}:
+        return levels, "Float64"
+    written: dict[str, Any] = {}
+    for level in levels:
+        text = level if isinstance(level, str) else json.dumps(level)
+        if level is not None and type(written.setdefault(text, level)) is not type(level):
+            raise InputError(
+                f"{where}: the factor `{name}` has a level {text} as text and as number; write it in one way."
+            )
+    return [None if v is None else v if isinstance(v, str) else json.dumps(v) for v in levels], "str"
+
+
+def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
+    """Return a column a signal: zero where it would have been told of, missing where nothing tells of it."""
+    is_told = table["received_at"].notna() & (table["missing"] != "interrupted")
+    from_browser, from_lab = (is_told & (table["source"] == source) for source in ("web", "lab"))
+    told = [signals or {} for signals in cells.converted(json_object, "a JSON object", where)]
+    columns = {}
+    for column in SIGNALS:
+        counts = [signals.get(column.removeprefix("signal_"), 0) for signals in told]
+        columns[column] = cells.spread(counts, "Int64", empty=0).where(
+            from_browser | from_lab if column in LAB_SIGNALS else from_browser
+        )
+    return columns
+
+
+def _scores(
+    cells: dict[str, Cells], values: dict[str, list[Any]], table: dict[str, pd.Series], where: str
+) -> dict[str, pd.Series]:
+    """Return `correct`, `score` and `chance`; equal answers to equal items are graded once."""
+    is_valid = table["valid"].fillna(True).to_numpy(dtype=bool)
+    parts = [*(cells[column].number for column in ("task", "content", "key", "response")), is_valid.astype("intp")]
+    answers = _together(parts)
+    chances: dict[tuple[int, int], float] = {}
+    correct, score, chance = [], [], []
+    for row in answers.distinct:
+        task_number, content_number, key_number, response_number, valid = (int(part[row]) for part in parts)
+        task, content = cells["task"].distinct[task_number], values["content"][content_number]
+        response = None if response_number < 0 else values["response"][response_number]
+        try:
+            right, credit = _grade(task, bool(valid), content, values["key"][key_number], response)
+            if (task_number, content_number) not in chances:
+                chances[task_number, content_number] = task_named(task).chance(content)
+        except (InputError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{where}: item `{table['item_id'].iloc[row]}` cannot be scored: {error}") from error
+        correct.append(right)
+        score.append(credit)
+        chance.append(chances[task_number, content_number])
+    return {
+        "correct": answers.spread(correct, "boolean"),
+        "score": answers.spread(score, "float64"),
+        "chance": answers.spread(chance, "float64"),
+    }
+
+
+def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
+    """Return the parts of each row as one cell; a distinct one is given by the first row that has it."""
+    number = np.zeros(len(parts[0]), dtype="int64")
+    for part in parts:
+        number = pd.factorize(number * (int(part.max()) + 2) + part + 1)[0]
+    return Cells("answer", _first_rows(number, int(number.max()) + 1).tolist(), number)
+
+
+def _first_rows(number: npt.NDArray[Any], n_distinct: int) -> npt.NDArray[np.int64]:
+    """Return the first row that has each of the numbers from 0."""
+    first = np.zeros(n_distinct, dtype="int64")
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    return first
+
+
+def _grade(task: str, valid: bool, content: Any, key: Any, response: Any) -> tuple[bool | None, float | None]:
+    if response is None:
+        return None, None
+    if not valid:
+        return False, 0.0
+    score = task_named(task).score(content, key, response)
+    return score.correct, score.score

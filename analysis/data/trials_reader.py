@@ -1,0 +1,201 @@
+"""Rows as they are kept: the view `trials` of a store, opened read-only, or a CSV export with the same columns."""
+
+import csv
+import ctypes
+import sqlite3
+import sys
+from contextlib import closing
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
+from analysis.data.compact_columns import NOTES, RawColumns, categories
+from batteries.errors import InputError
+from batteries.files.csv_files import unguarded
+from batteries.store_format import KNOWN_MIGRATIONS
+
+SQLITE_HEADER = b"SQLite format 3\x00"
+PATIENCE_S = 5.0
+LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}
+
+OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
+              "started_at", "completed_at", "model", "model_version", "temperature", "run", "prompt_digest",
+              "occasion", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
+"""What a store says of a session, and so the same of each of its trials."""
+OF_ITEM = ("task", "factors", "content", "key")
+"""What a store says of an item of a battery, the same of each of its trials."""
+RAW_COLUMNS = (*(column for column in VIEW_COLUMNS if column != "jspsych"), *NOTES)
+OF_TRIAL = tuple(column for column in VIEW_COLUMNS if column not in {*OF_SESSION, *OF_ITEM})
+
+
+def read_raw_rows(path: Path) -> pd.DataFrame:
+    """Return `RAW_COLUMNS`: the columns of the view `trials` as they are kept, uninterpreted but for `jspsych`.
+
+    Further columns are not read. Columns in which cells repeat are categories, whose order means nothing.
+
+    Parameters
+    ----------
+    path : Path
+        A store (SQLite) or a `.csv` export of its view `trials`.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is neither a store nor such an export, it cannot be read now, a newer Equipoise
+        wrote it, or a cell of `jspsych` is not a JSON object.
+    """
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise InputError(f"{path}: this {what}; name a store (equipoise.db) or a CSV export of it.")
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(len(SQLITE_HEADER))
+    except OSError as error:
+        raise InputError(f"{path}: this file may not be read ({error.strerror}); ask its owner for access.") from error
+    if path.suffix.lower() == ".csv":
+        return _rows_of_csv(path)
+    if beginning != SQLITE_HEADER:
+        raise InputError(f"{path}: this is no store (no SQLite file); name a store, or an export ending in .csv.")
+    return _rows_of_store(path)
+
+
+def _rows_of_store(path: Path) -> pd.DataFrame:
+    try:
+        try:
+            return _select_trials(path, "mode=ro")
+        except sqlite3.Error as error:
+            # A store at rest still asks for files beside it, which cannot be made in a read-only folder. Without a
+            # -wal nobody has it open, so nothing changes it while it is read.
+            if _kind_of(error) not in UNREADABLE or _wal(path).exists():
+                raise
+            return _select_trials(path, "mode=ro&immutable=1")
+    except sqlite3.Error as error:
+        if _kind_of(error) in LOCKED:
+            sentence = "the store is locked by another program ({}); try again when that has ended."
+        elif _kind_of(error) in UNREADABLE:
+            sentence = "the store cannot be opened ({}); copy it, with its -wal if there is one, to a folder of yours."
+        else:
+            sentence = "the store is damaged ({}); use a backup of it."
+        raise InputError(f"{path}: {sentence.format(error)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: the store is damaged ({error}); use a backup of it.") from error
+
+
+def _wal(path: Path) -> Path:
+    """Return where SQLite keeps what is not yet in the store."""
+    return path.resolve().with_name(f"{path.resolve().name}-wal")
+
+
+def _kind_of(error: sqlite3.Error) -> int:
+    """Return SQLite's primary result code of an error."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
+def _select_trials(path: Path, how: str) -> pd.DataFrame:
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=PATIENCE_S)) as store:
+        _refuse_newer_store(path, store)
+        present = [row[1] for row in store.execute("PRAGMA table_info(trials)")]
+        if not present:
+            raise InputError(f"{path}: this database has no view `trials`; name a store made by Equipoise.")
+        _refuse_missing_columns(path, present)
+        store.execute("BEGIN")  # all that follows sees one state, whatever is collected meanwhile
+        names = {column: f'"{column}"' if column in present else "NULL" for column in VIEW_COLUMNS}
+        taken = RawColumns(OF_TRIAL)
+        # An aggregate function gets a row's cells in half the time of fetching them, which locks for each cell.
+        store.create_aggregate("taken", len(OF_TRIAL), lambda: taken)
+        store.execute(f"SELECT taken({', '.join(names[column] for column in OF_TRIAL)}) FROM trials").fetchall()  # noqa: S608
+        rows = taken.series(str(path))
+        session = rows["session"].cat.codes.to_numpy()
+        rows |= _looked_up(store, {column: names[column] for column in OF_SESSION}, rows, session)
+        battery_of_item = rows["battery"].cat.codes.to_numpy(dtype="int64") * (len(rows["item_id"].cat.categories) + 1)
+        item = battery_of_item + rows["item_id"].cat.codes.to_numpy()
+        rows |= _looked_up(store, {column: names[column] for column in OF_ITEM}, rows, item)
+    return pd.DataFrame({column: rows[column] for column in RAW_COLUMNS}, copy=False)
+
+
+def _looked_up(
+    store: sqlite3.Connection, names: dict[str, str], rows: dict[str, pd.Series], group: npt.NDArray[Any]
+) -> dict[str, pd.Series]:
+    """Return the columns in which the rows of a group are the same, looked up at the first row of each."""
+    number, _ = pd.factorize(group)
+    first = np.unique(number, return_index=True)[1]
+    trials = zip(rows["session"].iloc[first], rows["trial_index"].iloc[first], strict=True)
+    one_row = f"SELECT {', '.join(names.values())} FROM trials WHERE session IS ? AND trial_index IS ?"  # noqa: S608
+    found = [store.execute(one_row, trial).fetchone() for trial in trials]
+    return {column: categories([row[place] for row in found], number) for place, column in enumerate(names)}
+
+
+def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
+    """Refuse a store with a schema that we do not know; what it means by its view we cannot know either."""
+    if not store.execute("PRAGMA table_info(_sqlite_migrations)").fetchall():
+        return
+    applied = store.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = 'equipoise'")
+    unknown = sorted({name for (name,) in applied} - set(KNOWN_MIGRATIONS))
+    if unknown:
+        raise InputError(
+            f"{path}: this store was written by a newer Equipoise (it has {', '.join(unknown)}); "
+            "update Equipoise to read it."
+        )
+
+
+def _rows_of_csv(path: Path) -> pd.DataFrame:
+    rows = RawColumns(VIEW_COLUMNS, lambda cell: unguarded(cell) or None)
+    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            _refuse_missing_columns(path, header)
+            place = {column: number for number, column in enumerate(header)}
+            in_order = itemgetter(*(place.get(column, -1) for column in VIEW_COLUMNS))
+            for row in reader:
+                if len(row) != len(header) and row:
+                    raise InputError(
+                        f"{path}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}; "
+                        "the file is cut off or was edited: export it again."
+                    )
+                if row:
+                    rows.step(*in_order([*row, ""]))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: this is not UTF-8 text; save the CSV as UTF-8.") from error
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}); export it again.") from error
+    finally:
+        csv.field_size_limit(limit)
+    return pd.DataFrame(rows.series(str(path)), columns=list(RAW_COLUMNS), copy=False)
+
+
+def _refuse_missing_columns(path: Path, present: list[str]) -> None:
+    missing = [column for column in VIEW_COLUMNS if column not in (*present, *LATER_COLUMNS)]
+    if missing:
+        names = ", ".join(f"`{column}`" for column in missing)
+        raise InputError(
+            f"{path}: no column {names}; use a store or an unchanged export of its view `trials` "
+            "(columns separated by commas)."
+        )
+    twice = sorted({column for column in present if present.count(column) > 1})
+    if twice:
+        raise InputError(f"{path}: the column `{twice[0]}` stands twice; keep one of them.")
+
+
+_M_MMAP_THRESHOLD = -3
+"""The parameter of glibc's `mallopt(3)`: larger blocks are mapped alone, and given back alone."""
+_THRESHOLD_BYTES = 2**20
+
+
+def give_back_freed_arrays() -> None:
+    """Have the memory of each array of a megabyte or more given back to the system when the array is freed.
+
+    By itself glibc raises its threshold to 32 MB as such arrays are freed, and then keeps their memory in a heap with
+    gaps: 140 MB of them at a million answers. Other C libraries are left as they are.
+    """
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
+        if mallopt is not None:
+            mallopt(_M_MMAP_THRESHOLD, _THRESHOLD_BYTES)

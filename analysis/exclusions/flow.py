@@ -1,0 +1,286 @@
+"""The preregistered exclusions, in their order, with a flow table in which the books balance.
+
+Every recruited participant and every planned test trial is in exactly one row of the flow, which runs: `withdrawn`,
+`not_completed`, `excluded_by_researcher` where sessions were excluded by name, the plan's rules in the plan's order,
+`unanswered`, `included`. Decisions, stated once:
+
+- Only test trials are counted. Practice trials and attention checks are marked `not_a_test_trial`, so that in the
+  marked table a missing `excluded_by` always means: in the analysis.
+- A participant is in the row of the step that took the last of their test trials. Whoever loses every trial to
+  `trial_rt` is therefore in the row `trial_rt`, and whoever has nothing left but unanswered trials in `unanswered`.
+- A rule sees what the steps before it left: a median after `trial_rt` is a median of the remaining trials.
+- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` stays. What has no record cannot be judged by a
+  rule; it stays, and a note says so.
+- Attention checks are those of completed sessions; one of them left unanswered is failed.
+- A session that was excluded by name is as if it had not been completed: `duplicates` keeps another one in its place.
+- Models: no rule applies to them, and their unanswered or invalid trials stay and count as not correct. A run that
+  was not completed is left out as a participant would be.
+- A person with several sessions is one participant. Trials of a session that was withdrawn or not completed leave at
+  that step; the person does too unless another session was completed. Two completed sessions are an error, unless the
+  plan has the rule `duplicates`, or the experimenter meant them: sessions of different occasions in the laboratory
+  all stay, and a note says so. A rule about a participant (failed checks, a median, a share) is about all of them.
+
+The rules themselves are in `analysis.exclusions.rules`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.columns import KINDS, units
+from analysis.exclusions.by_researcher import BY_HAND, BY_HAND_WORDS, notes_by_hand
+from analysis.exclusions.rules import checks_that_count, rule_words, take
+from batteries.errors import InputError
+from experiment.preregistration import AnalysisPlan
+
+NOT_A_TEST_TRIAL = "not_a_test_trial"
+INCLUDED = "included"
+FLOW_COLUMNS = ["kind", "step", "criterion", "n_participants", "n_trials", "participants_left", "trials_left"]
+
+
+@dataclass(frozen=True)
+class Exclusions:
+    """What was left out, by which step, and what stayed."""
+
+    trials: pd.DataFrame
+    """The tidy table with `excluded_by`: the step that took the trial, missing where it is in the analysis."""
+    participants: pd.DataFrame
+    """A row a participant (for models, a run), with `disposition`: the step that took them, or `included`.
+
+    Where they have several sessions, `source` and `group` name what all of them have, counts are of all, and `status`,
+    `started_at` and `completed_at` are those of the first that was completed, or else of the first.
+    """
+    flow: pd.DataFrame
+    """A row a kind and step: how many participants and test trials it took, and how many it left."""
+    notes: list[str]
+    """What a reader should know of the rules' working, in sentences."""
+
+
+def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
+    """Apply the plan's exclusion rules to a tidy table.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table (`analysis.data.tidy_table.read_trials`).
+    plan : AnalysisPlan
+        The rules, in their order.
+
+    Raises
+    ------
+    InputError
+        If a person completed the study twice, and not on different occasions in the laboratory.
+    RuntimeError
+        If the books do not balance, which would be a bug of ours.
+    """
+    books, notes = _applied(trials, plan)
+    flow = _flow(books, plan)
+    check_flow(flow, books.excluded_by, books.disposition)
+    marked = trials.assign(excluded_by=books.excluded_by.astype("str"))
+    return Exclusions(marked, _participants(marked, books), flow, notes)
+
+
+def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
+    """Return the step that takes each trial, as in `Exclusions.trials`, without the books."""
+    return _applied(trials, plan)[0].excluded_by.astype("str")
+
+
+def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Books", list[str]]:
+    books = _Books(trials, _steps(plan, is_by_hand=bool(trials["excluded_reason"].notna().any())))
+    notes = notes_by_hand(trials)
+    if not any(rule.rule == "duplicates" for rule in plan.exclusions):
+        notes += _told_several_sessions(trials, books.table)
+    table = books.table
+    books.leave("withdrawn", table["status"] == "withdrawn")
+    books.leave("not_completed", table["status"] == "active")
+    if BY_HAND in books.steps:
+        books.leave(BY_HAND, table["by_hand"])
+    for rule in plan.exclusions:
+        taken = take(rule, table, books.left())
+        books.leave(rule.rule, taken.trials)
+        notes += taken.notes
+    books.leave("unanswered", ~table["answered"] & (table["kind"] != "model"))
+    books.close()
+    return books, notes
+
+
+def _steps(plan: AnalysisPlan, is_by_hand: bool) -> list[str]:
+    by_hand = [BY_HAND] if is_by_hand else []
+    return ["withdrawn", "not_completed", *by_hand, *(rule.rule for rule in plan.exclusions), "unanswered"]
+
+
+class _Books:
+    """Which step took each trial and each participant. What many trials share are categories: rows are many."""
+
+    def __init__(self, trials: pd.DataFrame, steps: list[str]) -> None:
+        self.steps = steps
+        kind, session = trials["kind"].astype("category"), trials["session"].astype("category")
+        status, phase = trials["status"].astype("category"), trials["phase"].astype("category")
+        unit, names = pd.factorize(units(trials))
+        pair, pairs = pd.factorize(unit * len(kind.cat.categories) + kind.cat.codes.to_numpy())
+        recruited = pd.DataFrame(
+            {"kind": kind.cat.categories[pairs % len(kind.cat.categories)],
+             "unit": names[pairs // len(kind.cat.categories)]}
+        )  # fmt: skip
+        in_order = recruited.assign(place=recruited["kind"].map(KINDS.index)).sort_values(["place", "unit"]).index
+        self.recruited = pd.MultiIndex.from_frame(recruited.loc[in_order])
+        """Kind and name of each participant, or run; `who` in the table counts them from 0."""
+        self.table = pd.DataFrame(
+            {"kind": kind, "who": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
+             "occasion": trials["occasion"], "completed_at": trials["completed_at"],
+             "answered": trials["response"].notna(), "by_hand": trials["excluded_reason"].notna(),
+             "correct": trials["correct"].fillna(False).astype(bool), "rt_ms": trials["rt_ms"],
+             "focus_lost": trials["focus_lost"], "implausibly_fast": trials["implausibly_fast"],
+             "same_response_run": trials["same_response_run"]}
+        )  # fmt: skip
+        not_a_test = pd.Categorical.from_codes(np.where(phase == "test", -1, 0), pd.Index([NOT_A_TEST_TRIAL, *steps]))
+        self.excluded_by: pd.Series = pd.Series(not_a_test, index=trials.index)
+        self._taken_by = np.full(len(self.recruited), None, dtype=object)
+
+    def left(self) -> pd.Series:
+        """Return whether each row is a test trial that is still in."""
+        return self.excluded_by.isna()
+
+    def leave(self, step: str, trials: pd.Series) -> None:
+        """Take trials out, and with them the participants whose last trial goes."""
+        before = self._present()
+        self.excluded_by[trials & self.left()] = step
+        self._taken_by[before & ~self._present()] = step
+
+    def close(self) -> None:
+        """Include who is left; whoever never had a test trial is in the row of the unanswered."""
+        self._taken_by[self._present()] = INCLUDED
+        self._taken_by[pd.isna(self._taken_by)] = "unanswered"
+
+    @property
+    def disposition(self) -> pd.Series:
+        """The step that took each participant, or `included`, by kind and name."""
+        return pd.Series(self._taken_by, index=self.recruited, dtype=object)
+
+    def _present(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Return for each participant whether a test trial is left."""
+        present = np.zeros(len(self.recruited), dtype=bool)
+        present[self.table["who"].to_numpy()[self.left()]] = True
+        return present
+
+
+def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
+    """Return in words, with units, what a step of the flow leaves out."""
+    if kind == "model" and step in {"unanswered", BY_HAND, *(rule.rule for rule in plan.exclusions)}:
+        return "kept: counts as not correct" if step == "unanswered" else "does not apply to models"
+    for rule in plan.exclusions:
+        if rule.rule == step:
+            return rule_words(rule)
+    who = "run" if kind == "model" else "session"
+    return {
+        "withdrawn": f"{who} withdrawn",
+        "not_completed": f"{who} not completed",
+        BY_HAND: BY_HAND_WORDS,
+        "unanswered": "test trial without an answer",
+        INCLUDED: "in the analysis",
+    }[step]
+
+
+def _flow(books: _Books, plan: AnalysisPlan) -> pd.DataFrame:
+    test = books.table["phase"] == "test"
+    rows = []
+    for kind in [kind for kind in KINDS if (books.table["kind"] == kind).any()]:
+        who = books.disposition[books.disposition.index.get_level_values("kind") == kind]
+        what = books.excluded_by[test & (books.table["kind"] == kind)]
+        participants, trials = len(who), len(what)
+        for step in books.steps:
+            n_participants, n_trials = int((who == step).sum()), int((what == step).sum())
+            participants, trials = participants - n_participants, trials - n_trials
+            rows.append((kind, step, criterion(step, plan, kind), n_participants, n_trials, participants, trials))
+        n_participants, n_trials = int((who == INCLUDED).sum()), int(what.isna().sum())
+        words = criterion(INCLUDED, plan, kind)
+        rows.append((kind, INCLUDED, words, n_participants, n_trials, n_participants, n_trials))
+    return pd.DataFrame(rows, columns=FLOW_COLUMNS)
+
+
+def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Series) -> None:
+    """Check that the flow adds up: every participant and every test trial is in one row, and what is left is left.
+
+    Raises
+    ------
+    RuntimeError
+        If it does not; nothing must be published from such a table.
+    """
+    n_test = int((excluded_by.isna() | (excluded_by != NOT_A_TEST_TRIAL)).sum())
+    if flow["n_participants"].sum() != len(disposition) or flow["n_trials"].sum() != n_test:
+        raise RuntimeError(
+            f"The exclusion flow does not add up: {flow['n_participants'].sum()} of {len(disposition)} participants "
+            f"and {flow['n_trials'].sum()} of {n_test} trials. Please report this as a bug of Equipoise."
+        )
+    for kind, rows in flow.groupby("kind"):
+        before, included = rows.iloc[-2], rows.iloc[-1]
+        for left, count in (("participants_left", "n_participants"), ("trials_left", "n_trials")):
+            if before[left] != included[count]:
+                raise RuntimeError(
+                    f"The exclusion flow does not add up: {before[left]} {left.replace('_', ' ')} of kind {kind}, but "
+                    f"{included[count]} included. Please report this as a bug of Equipoise."
+                )
+
+
+def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
+    table = books.table.assign(included=books.excluded_by.isna())
+    test = table.loc[table["phase"] == "test", ["who", "answered", "included", "rt_ms"]]
+    checks = checks_that_count(table)
+    who = pd.RangeIndex(len(books.recruited))
+    counts = pd.DataFrame(
+        {
+            "n_test_trials": test.groupby("who").size(),
+            "n_answered": test.groupby("who")["answered"].sum(),
+            "n_included": test.groupby("who")["included"].sum(),
+            "n_attention_checks": checks.groupby("who").size(),
+            "n_attention_checks_failed": (~checks["correct"]).groupby(checks["who"]).sum(),
+        },
+        index=who,
+    )
+    medians = test[test["answered"]].groupby("who")["rt_ms"].median().reindex(who)
+    columns = ["participant", "run", "model", "model_version", "source", "group", "status", "started_at",
+               "completed_at"]  # fmt: skip
+    first_of_session = table[["who", "session"]].drop_duplicates().index
+    sessions = marked.loc[first_of_session, [*columns, "session"]].assign(who=table["who"])
+    in_order = sessions.sort_values(["completed_at", "started_at", "session"], na_position="last")
+    first = in_order.drop_duplicates("who").set_index("who").reindex(who)[columns]
+    first = first.assign(**{column: _of_all_sessions(in_order, column).reindex(who) for column in ("source", "group")})
+    counts.insert(0, "n_sessions", sessions["who"].value_counts())
+    described = pd.concat([first, counts.fillna(0).astype("int64")], axis=1)
+    described["median_rt_ms"] = medians
+    described["disposition"] = books.disposition.astype("str").to_numpy()
+    described.insert(0, "kind", books.recruited.get_level_values("kind"))
+    return described.reset_index(drop=True)
+
+
+def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
+    """Return what each participant's sessions have in a column; where they differ, all of it as one text."""
+    different = sessions[["who", column]].dropna().drop_duplicates()
+    if not different["who"].duplicated().any():
+        return different.set_index("who")[column]
+    return different[column].astype("str").groupby(different["who"]).agg(", ".join)
+
+
+def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+    """Return a note of the participants who completed several occasions; refuse one who completed the same twice."""
+    of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_hand"]
+    sessions = table.loc[of_people, ["who", "session", "occasion"]].drop_duplicates("session")
+    several = sessions[sessions["who"].duplicated(keep=False)]
+    # Without a number of the occasion nobody can tell whether a further session was meant.
+    unmeant = several[several.duplicated(["who", "occasion"], keep=False) | several["occasion"].isna()]
+    if not unmeant.empty:
+        whose = several[several["who"] == unmeant["who"].iloc[0]]
+        raise InputError(
+            f"participant `{trials['participant'].loc[whose.index[0]]}` completed the study more than once (sessions "
+            f"{' and '.join(sorted(whose['session']))}); decide which session counts: exclude the other with "
+            "`equipoise exclude`, or keep the first of each participant with the exclusion rule `duplicates`."
+        )
+    n = several["who"].nunique()
+    if n == 0:
+        return []
+    who = "1 participant" if n == 1 else f"{n} participants"
+    return [
+        f"{who} completed the study on several occasions; all their sessions count, and the column `occasion` tells "
+        "them apart. A rule that judges a participant judges all their sessions together."
+    ]

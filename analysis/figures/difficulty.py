@@ -1,0 +1,67 @@
+"""Accuracy against the level of inference: how much harder it gets, for people and for models."""
+
+import pandas as pd
+
+from analysis.figures.accuracy import (
+    MOST_IN_WORDS,
+    MOST_LEVELS,
+    PERCENT_LABELS,
+    PERCENT_TICKS,
+    cells_of,
+    estimate_words,
+)
+from analysis.figures.drawing.lines import MOST_LINES, Line, Scale, draw_lines, point_of
+from analysis.figures.drawing.sheet import Drawing, finished, style
+from analysis.figures.drawing.subject_styles import looks, subjects_of
+from analysis.sentences import level_words, percent
+from analysis.statistics.level_order import level_order
+
+
+def calibration_figure(
+    table: pd.DataFrame, name: str, *, confidence: float = 0.95, chance: float | None = None
+) -> Drawing | None:
+    """Draw accuracy over the levels of inference, a line a subject, with intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `subject, kind, level, accuracy, ci_low, ci_high`; levels stand at equal distances, in their order.
+    name : str
+        The file's name.
+    confidence : float
+        Coverage of the intervals, for the axis.
+    chance : float, optional
+        Mean chance level of the trials, drawn dashed.
+
+    Returns
+    -------
+    Drawing or None
+        None if there is no accuracy, or there are more than `MOST_LEVELS` levels or `MOST_LINES` subjects.
+    """
+    there = table[table["accuracy"].notna()]
+    subjects, levels = subjects_of(there), sorted(there["level"].drop_duplicates().tolist(), key=level_order)
+    if there.empty or len(levels) > MOST_LEVELS or len(subjects) > MOST_LINES:
+        return None
+    look = looks(subjects)
+    lines = []
+    for kind, subject in subjects:
+        own = there[(there["kind"] == kind) & (there["subject"] == subject)]
+        points = [point_of(cells_of(own, "level", level), "accuracy", "ci_low", "ci_high") for level in levels]
+        lines.append(Line(subject, look[kind, subject], points))
+    title = f"percent correct, {percent(confidence, 0)} interval"
+    words = "" if chance is None else f"chance {percent(chance)}"
+    scale = Scale(title, (0, 1), PERCENT_TICKS, PERCENT_LABELS, chance, words)
+    with style():
+        sheet = draw_lines(lines, levels, "inference level", scale)
+        return finished(sheet, name, "Accuracy by inference level", _words(there, confidence, chance), table)
+
+
+def _words(table: pd.DataFrame, confidence: float, chance: float | None) -> str:
+    rows = table.to_dict("records")
+    if len(rows) > MOST_IN_WORDS:
+        ordered = table.sort_values("accuracy", kind="stable").to_dict("records")
+        rows = [ordered[0], ordered[-1]]
+    said = [f"{row['subject']}, level {level_words(row['level'])}: {estimate_words(row)}" for row in rows]
+    opening = "" if chance is None else f"Chance is {percent(chance)}. "
+    which = "" if len(rows) == len(table) else "The least and the greatest: "
+    return f"{opening}In parentheses {percent(confidence, 0)} intervals. {which}{'; '.join(said)}."

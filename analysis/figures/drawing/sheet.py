@@ -1,0 +1,215 @@
+"""What every figure is drawn on and what it becomes: a sheet measured in points, then a `Drawing` as SVG and PDF.
+
+Nothing here asks matplotlib how wide a text is. Places are computed from the data and from the width tables of
+`lettering`, so the bytes of an SVG depend on the data alone: not on the day, and not on the fonts of the machine.
+"""
+
+import io
+import logging
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Literal
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager, get_font
+
+from analysis.figures.drawing.lettering import LINE, SIZE, printable
+
+MM = 72 / 25.4
+"""Points in a millimetre."""
+SINGLE, DOUBLE = 88 * MM, 180 * MM
+"""Widths of a figure in one column of a journal and in two, in points."""
+
+INK = "#1f2328"
+SOFT = "#59636e"
+GRID = "#d8dee4"
+PAPER = "#ffffff"
+
+FONTS = ("DejaVu Sans", "Verdana", "Arial", "Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans CJK SC",
+         "Noto Sans CJK JP", "Noto Sans CJK KR", "Microsoft YaHei", "PingFang SC", "Hiragino Sans", "Arial Unicode MS",
+         "Droid Sans Fallback")  # fmt: skip
+"""In their order; a character is drawn in the first font that has it."""
+
+STYLE: Any = {
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "font.size": SIZE,
+    "text.color": INK,
+    "axes.edgecolor": SOFT,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "axes.axisbelow": True,
+    "figure.facecolor": PAPER,
+    "figure.dpi": 72,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "lines.linewidth": 1.2,
+    "lines.solid_capstyle": "butt",
+}
+
+Align = Literal["left", "center", "right"]
+At = Literal["top", "middle", "bottom"]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, in the forms it is published in."""
+
+    name: str
+    """Its file's name without an ending."""
+    title: str
+    """What it is; the alternative text's title."""
+    description: str
+    """What it shows, in sentences with the numbers that matter; the alternative text."""
+    svg: str
+    """Its bytes depend on the data alone. Text is text."""
+    pdf: bytes
+    """The same figure, without a date, its fonts embedded as TrueType."""
+    data: pd.DataFrame
+    """The numbers drawn, with every label in full."""
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the style of all figures, with the fonts of this machine."""
+    there = set(fontManager.get_font_names())
+    log = logging.getLogger("matplotlib.font_manager")
+    level = log.level
+    log.setLevel(logging.ERROR)  # it tells of every font without a bold face
+    try:
+        with mpl.rc_context({**STYLE, "font.family": [font for font in FONTS if font in there]}):
+            yield
+    finally:
+        log.setLevel(level)
+
+
+class Sheet:
+    """A figure whose places are counted in points, from its top left corner to the right and down."""
+
+    def __init__(self, width: float, height: float) -> None:
+        self.width, self.height = width, height
+        self.figure = Figure(figsize=(width / 72, height / 72), dpi=72)
+
+    def axes(self, left: float, top: float, width: float, height: float) -> Axes:
+        """Return empty axes with no ticks."""
+        box = (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
+        axes = self.figure.add_axes(box)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        return axes
+
+    def paper(self) -> Axes:
+        """Return invisible axes over the whole sheet, whose data are places in points."""
+        axes = self.axes(0, 0, self.width, self.height)
+        axes.set_axis_off()
+        axes.set_xlim(0, self.width)
+        axes.set_ylim(self.height, 0)
+        return axes
+
+    def write(
+        self, x: float, y: float, text: str | Sequence[str], *, align: Align = "left", at: At = "middle",
+        size: float = SIZE, bold: bool = False, colour: str = INK,
+    ) -> None:  # fmt: skip
+        """Write lines, the block's top, middle or bottom at `y`."""
+        lines = [text] if isinstance(text, str) else text
+        height = text_height(len(lines), size)
+        top = y - {"top": 0.0, "middle": height / 2, "bottom": height}[at]
+        for place, line in enumerate(lines):
+            baseline = top + size * (0.93 + place * LINE)
+            self.figure.text(
+                x / self.width, 1 - baseline / self.height, line, ha=align, va="baseline", fontsize=size, color=colour,
+                fontweight="bold" if bold else "normal",
+            )  # fmt: skip
+
+    def write_upwards(self, x: float, y: float, text: str, *, size: float = SIZE, align: Align = "center") -> None:
+        """Write a line that runs upwards, its middle at `x`; `y` is where it begins, has its middle, or ends."""
+        self.figure.text(
+            (x + 0.36 * size) / self.width, 1 - y / self.height, text, ha=align, va="baseline", rotation=90,
+            rotation_mode="anchor", fontsize=size,
+        )  # fmt: skip
+
+    def place_of(self, axes: Axes, x: float, y: float) -> tuple[float, float]:
+        """Return where a point of the data lies."""
+        across, up = axes.transData.transform((x, y))
+        return float(across), self.height - float(up)
+
+
+def text_height(n_lines: int, size: float = SIZE) -> float:
+    """Return the height of a block of lines, in points."""
+    return size * (1.17 + (n_lines - 1) * LINE)
+
+
+def finished(sheet: Sheet, name: str, title: str, description: str, data: pd.DataFrame) -> Drawing:
+    """Return what was drawn on a sheet, within `style`, as a `Drawing`.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        With everything on it.
+    name : str
+        The file's name; also the prefix of every id in the SVG, so that several can stand in one page.
+    title, description : str
+        The alternative text: what the figure is, and what it shows.
+    data : DataFrame
+        The numbers drawn.
+    """
+    title, description = printable(title), printable(description)
+    with warnings.catch_warnings():
+        # A character that no font here has is still text in the SVG; of the PDF, `missing_characters` tells.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+        svg = _as_svg(sheet.figure, name, title, description)
+        buffer = io.BytesIO()
+        about = {"Title": title, "Creator": None, "Producer": None, "CreationDate": None}
+        sheet.figure.savefig(buffer, format="pdf", metadata=about)
+    return Drawing(name, title, description, svg, buffer.getvalue(), data.reset_index(drop=True))
+
+
+def _as_svg(figure: Figure, name: str, title: str, description: str) -> str:
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": name}):
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(["Date", "Creator", "Format", "Type"]))
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    fonts = ", ".join([*(f"'{font}'" for font in FONTS), "sans-serif"])
+    svg = re.sub(r"font-family: [^;\"]+", f"font-family: {fonts}", svg)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", svg)
+    opening, body = svg.split(">", 1)
+    labelled = f'role="img" aria-labelledby="{name}-title {name}-desc"'
+    words = f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">{escape(description)}</desc>'
+    return f"{opening} {labelled}>\n {words}{body}"
+
+
+def inline(svg: str) -> str:
+    """Return an SVG for a page that sets `--ink`, `--soft`, `--grid`, so that its colours follow light and dark."""
+    for colour, variable in ((INK, "var(--ink)"), (SOFT, "var(--soft)"), (GRID, "var(--grid)"), (PAPER, "none")):
+        svg = svg.replace(colour, variable)
+    return svg
+
+
+def missing_characters(drawing: Drawing) -> str:
+    """Return the characters of a figure that no font of this machine has: in its PDF they are boxes, in its SVG text.
+
+    A font such as Noto Sans CJK mends it.
+    """
+    there = set(fontManager.get_font_names())
+    fonts = [get_font(fontManager.findfont(font)) for font in FONTS if font in there]
+    words = "".join(re.findall(r"<text [^>]*>([^<]*)</text>", drawing.svg))
+    return "".join(sorted({char for char in words if not any(font.get_char_index(ord(char)) for font in fonts)}))

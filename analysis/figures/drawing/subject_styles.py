@@ -1,0 +1,75 @@
+"""What subjects look like: a colour, a marker and a line of their own, the same in every figure of the same subjects.
+
+Colours are Okabe and Ito's, which people with colour-blindness tell apart; marker and line keep the subjects apart in
+grey. People are black discs, simulated participants grey rings.
+
+References
+----------
+Okabe, M., & Ito, K. (2008). Color universal design: How to make figures and presentations that are friendly to
+colorblind people. https://jfly.uni-koeln.de/color/
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.data.columns import PEOPLE
+from analysis.figures.drawing.sheet import INK, PAPER, SOFT
+
+BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY = OKABE_ITO = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
+)  # fmt: skip
+MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
+LINES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (1.4, 1.4), (5, 1.4, 1.4, 1.4), (8, 2, 2, 2, 2, 2))
+"""Lengths of dash and gap, in widths of the line; none for a solid line."""
+
+Subject = tuple[str, str]
+"""Kind, and the subject's name."""
+
+
+class Look(NamedTuple):
+    """What one subject looks like."""
+
+    marker: str
+    colour: str
+    filled: bool
+    dashes: tuple[float, ...]
+
+
+PEOPLE_LOOKS = {"human": Look("o", INK, True, ()), "simulated": Look("o", SOFT, False, (1.4, 1.4))}
+
+
+def subjects_of(table: pd.DataFrame) -> list[Subject]:
+    """Return the subjects of a table with the columns `kind` and `subject`, in its order."""
+    pairs = table[["kind", "subject"]].drop_duplicates().itertuples(index=False, name=None)
+    return [(str(kind), str(subject)) for kind, subject in pairs]
+
+
+def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
+    """Return the look of each subject; the same list always gives the same looks."""
+    chosen: dict[Subject, Look] = {}
+    models = 0
+    for kind, subject in subjects:
+        if kind in PEOPLE_LOOKS:
+            chosen[kind, subject] = PEOPLE_LOOKS[kind]
+        else:
+            chosen[kind, subject] = Look(
+                MARKERS[models % len(MARKERS)], OKABE_ITO[models % len(OKABE_ITO)], True, LINES[models % len(LINES)]
+            )
+            models += 1
+    return chosen
+
+
+def kind_of(subject: object) -> str:
+    """Return the kind that a name stands for: `human` and `simulated` for the names people go by, else `model`."""
+    return next((kind for kind, name in PEOPLE.items() if name == subject), "model")
+
+
+def draw_marker(axes: Axes, x: float, y: float, look: Look, size: float = 4.8) -> None:
+    """Draw a subject's marker, which may reach over the edge of the axes; `size` in points."""
+    axes.plot(
+        [x], [y], marker=look.marker, linestyle="none", markersize=size, clip_on=False, zorder=3,
+        markerfacecolor=look.colour if look.filled else PAPER, markeredgecolor=look.colour, markeredgewidth=1.0,
+    )  # fmt: skip

@@ -1,0 +1,113 @@
+"""Proportion correct, by subject and factors, with intervals that respect who answered."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.data.columns import dtype_of_levels, factor_columns, subject_order, subjects, units
+from analysis.statistics.intervals import Interval, proportion_interval
+from analysis.statistics.level_order import level_order
+from batteries.errors import InputError
+from experiment.preregistration import AnalysisPlan
+
+MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
+COUNTED_COLUMNS = ("kind", "participant", "run", "correct")
+"""What `participant_counts` needs besides the factors."""
+TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "accuracy_people", "accuracy_model",
+                 "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
+                 "n_items_only_people", "equivalence_margin", "is_equivalent", "equivalence_ci_low",
+                 "equivalence_ci_high", "difference"}  # fmt: skip
+
+
+def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
+    """Return the proportion of test trials answered correctly, by subject and by the factors crossed.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, as `apply_exclusions` gives it; only trials in the analysis are counted.
+    by : sequence of str
+        Factors; empty for one row a subject.
+    plan : AnalysisPlan
+        Confidence and bootstrap settings.
+
+    Returns
+    -------
+    DataFrame
+        `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high`. A subject is
+        `people`, `simulated participants`, or the label of a model's run; a cell without trials has no row, and a
+        participant without trials in a cell is not counted there. An item without a factor is in a cell whose level
+        is missing. A model's unanswered trials count as not correct. Intervals: see `intervals.proportion_interval`;
+        each cell's bootstrap starts from the plan's seed, so a cell does not depend on the others.
+    """
+    check_factors(trials, by)
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, *by])
+    counts = participant_counts(kept, by)
+    rows: list[tuple[Any, ...]] = []
+    for cell, members in counts.groupby(["kind", "subject", *by], dropna=False, sort=False):
+        interval = interval_of(members, plan)
+        n_trials, n_correct = int(members["n_trials"].sum()), int(members["n_correct"].sum())
+        rows.append((*cell, len(members), n_trials, n_correct, n_correct / n_trials, *interval))
+    return ordered_table(rows, ["kind", "subject"], by, MEASURES, kept)
+
+
+def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return the test trials that are in the analysis, with all their columns or some."""
+    if "excluded_by" not in trials.columns:
+        raise InputError("the trials have no column `excluded_by`; apply the exclusions first (apply_exclusions).")
+    is_kept = trials["excluded_by"].isna() & (trials["phase"] == "test")
+    return trials[is_kept] if columns is None else trials[list(dict.fromkeys(columns))][is_kept]
+
+
+def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return trials and correct answers of each participant (for models, each run) in each cell."""
+    work = kept[["kind", "run", "participant", *by]].assign(_correct=kept["correct"].fillna(False).astype("int64"))
+    counts = work.groupby(["kind", "run", "participant", *by], dropna=False, sort=False)["_correct"]
+    rows = counts.agg(n_trials="size", n_correct="sum").reset_index()
+    rows = rows.assign(subject=subjects(rows), _unit=units(rows))
+    cells = rows.groupby(["kind", "subject", *by, "_unit"], dropna=False, sort=False)
+    return cells[["n_trials", "n_correct"]].sum().reset_index()
+
+
+def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
+    """Return the interval of the pooled proportion of `participant_counts`."""
+    return proportion_interval(
+        members["n_correct"].to_numpy(dtype="int64"),
+        members["n_trials"].to_numpy(dtype="int64"),
+        confidence=plan.confidence,
+        resamples=plan.bootstrap_resamples,
+        seed=plan.bootstrap_seed,
+    )
+
+
+def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
+    """Raise InputError if a name in `by` is no factor, is named twice, or is the name of a column of the tables."""
+    there = factor_columns(trials)
+    for name in by:
+        if name not in there:
+            have = f"the factors are {', '.join(there)}" if there else "the items have no factors"
+            raise InputError(f"there is no factor `{name}` in the data; {have}. Mend `by` in the study's analysis.")
+        if name in TABLE_COLUMNS:
+            raise InputError(
+                f"the factor `{name}` has the name of a column of the tables; rename it, or leave it out of `by`."
+            )
+    if len(set(by)) < len(by):
+        raise InputError("a factor stands twice in `by`; name each once.")
+
+
+def ordered_table(
+    rows: list[tuple[Any, ...]], who: Sequence[str], by: Sequence[str], measures: Sequence[str], kept: pd.DataFrame
+) -> pd.DataFrame:
+    """Return rows as a table: subjects in their order, levels in theirs, each factor with the type it has."""
+    n_who = len(who)
+
+    def place(row: tuple[Any, ...]) -> Any:
+        names = [subject_order(row[0], name) for name in row[1:n_who]]
+        return (*names, *(level_order(level) for level in row[n_who : n_who + len(by)]))
+
+    rows = sorted(rows, key=place)
+    table = pd.DataFrame(rows, columns=[*who, *by, *measures])
+    types = {name: dtype_of_levels(kept[name]) for name in by} | dict.fromkeys(who, "str")
+    types |= {name: "int64" if name.startswith("n_") else "float64" for name in measures}
+    return table.astype(types)

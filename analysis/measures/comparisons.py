@@ -1,0 +1,46 @@
+"""The plan's comparisons of people with models, with a verdict on "no difference" where a margin was fixed."""
+
+import pandas as pd
+
+from analysis.measures.differences import differences
+from analysis.statistics.equivalence import equivalence_of_interval
+from experiment.planned_analyses import PlannedComparison
+from experiment.preregistration import AnalysisPlan
+
+
+def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisPlan) -> pd.DataFrame:
+    """Return the differences between people and each model, and whether they are under the plan's margin.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`.
+    planned : PlannedComparison
+        Factors and margin.
+    plan : AnalysisPlan
+        Confidence and bootstrap settings.
+
+    Returns
+    -------
+    DataFrame
+        As `differences` gives them; with a margin also `equivalence_margin`, `equivalence_ci_low`,
+        `equivalence_ci_high`, and `is_equivalent`: whether that interval lies within the margin. With a confidence of
+        95 % it is the 90 % interval, as in two one-sided tests at 5 %.
+
+    References
+    ----------
+    Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for assessing
+    the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, 657-680.
+    """
+    table = differences(trials, planned.by, plan)
+    margin = planned.equivalence_margin
+    if margin is None:
+        return table
+    narrow = differences(trials, planned.by, plan.model_copy(update={"confidence": 2 * plan.confidence - 1}))
+    bounds = zip(narrow["ci_low"], narrow["ci_high"], strict=True)
+    return table.assign(
+        equivalence_margin=margin,
+        equivalence_ci_low=narrow["ci_low"],
+        equivalence_ci_high=narrow["ci_high"],
+        is_equivalent=[equivalence_of_interval(low, high, -margin, margin) for low, high in bounds],
+    )

@@ -1,0 +1,129 @@
+"""People minus model, over the same items in the same mixture."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.measures.accuracy import (
+    COUNTED_COLUMNS,
+    check_factors,
+    interval_of,
+    kept_trials,
+    ordered_table,
+    participant_counts,
+)
+from analysis.measures.shared_items import compared, of_answers
+from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, weighted_accuracy
+from analysis.statistics.level_order import level_order
+from experiment.preregistration import AnalysisPlan
+
+MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",
+            "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model", "n_items_only_people")  # fmt: skip
+
+
+def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
+    """Return the difference in accuracy between people and each model's run, by the factors crossed.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, as `apply_exclusions` gives it.
+    by : sequence of str
+        Factors; empty for one row a pair.
+    plan : AnalysisPlan
+        Confidence and bootstrap settings.
+
+    Returns
+    -------
+    DataFrame
+        `kind, people, model, <by...>` and `MEASURES`.
+        `kind` and `people` say who the people are: `human`, `people`, or `simulated`, `simulated participants`; the
+        two are never put together. `n_items` counts the items that people answered and the run was asked; only these
+        enter both accuracies, and those that one side alone has are counted (`n_items_only_model`,
+        `n_items_only_people`). A model's unanswered or invalid trials count as not correct, as in `accuracy`. Positive
+        differences are in the people's favour. `accuracy_ratio` is the model's accuracy over people's: missing where
+        people's is 0, its upper end infinite where people's interval reaches 0.
+
+    Notes
+    -----
+    The people's trials are pooled, so an item weighs as many as the answers it got from people; the model's items
+    weigh the same (`intervals.weighted_accuracy`). Otherwise a difference would speak of the items that happened to
+    be asked more often. The intervals join the two accuracies' own (`intervals.mover_difference`, `mover_ratio`). They
+    speak of other participants and other answers to the same items, not of other items, and are not adjusted for the
+    number of comparisons.
+    """
+    check_factors(trials, by)
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *by])
+    runs = kept[kept["kind"] == "model"]
+    pairs = compared(kept)
+    rows: list[tuple[Any, ...]] = []
+    for pair, cells in zip(pairs, of_answers(pairs, lambda answers: _people_cells(answers, by, plan)), strict=True):
+        ours = _by_cell(pair.asked, by)
+        n_model = _n_items(runs[runs["run"] == pair.model], by)
+        n_people = {}
+        if pair.n_items_only_people:
+            n_people = _n_items(kept[(kept["kind"] == pair.kind) & kept["response"].notna()], by)
+        for cell in cells:
+            if cell.name in ours:
+                n_shared = len(cell.n_answers)
+                only = n_model[cell.name] - n_shared, n_people.get(cell.name, n_shared) - n_shared
+                rows.append((*pair.names.values(), *_compared(cell, ours[cell.name], plan), *only))
+    return ordered_table(rows, ["kind", "people", "model"], by, MEASURES, kept)
+
+
+@dataclass(frozen=True)
+class _PeopleCell:
+    """People's answers in one cell of the factors."""
+
+    name: tuple[object, ...]
+    levels: list[Any]
+    n_answers: pd.Series
+    """By item."""
+    accuracy: float
+    interval: Interval
+
+
+def _people_cells(answers: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> list[_PeopleCell]:
+    sizes = answers.groupby(["kind", *by, "item_id"], dropna=False, sort=False).size().rename("n_answers").reset_index()
+    n_answers = {name: rows.set_index("item_id")["n_answers"] for name, rows in _by_cell(sizes, by).items()}
+    return [
+        _PeopleCell(
+            name,
+            counts[list(by)].iloc[0].tolist() if by else [],
+            n_answers[name],
+            float(counts["n_correct"].sum() / counts["n_trials"].sum()),
+            interval_of(counts, plan),
+        )
+        for name, counts in _by_cell(participant_counts(answers, by), by).items()
+    ]
+
+
+def _compared(cell: _PeopleCell, asked: pd.DataFrame, plan: AnalysisPlan) -> tuple[Any, ...]:
+    accuracy, interval = _in_mixture(asked, cell.n_answers, plan)
+    difference = mover_difference(cell.accuracy, cell.interval, accuracy, interval)
+    ratio = (math.nan,) * 3
+    if cell.accuracy > 0:
+        ratio = (accuracy / cell.accuracy, *mover_ratio(accuracy, interval, cell.accuracy, cell.interval))
+    return (*cell.levels, len(cell.n_answers), cell.accuracy, accuracy, cell.accuracy - accuracy, *difference, *ratio)
+
+
+def _n_items(trials: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], int]:
+    return {cell: int(rows["item_id"].nunique()) for cell, rows in _by_cell(trials, by).items()}
+
+
+def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], pd.DataFrame]:
+    """Return the rows of each cell, named by its levels; missing levels are one level."""
+    groups = table.groupby(["kind", *by], dropna=False, sort=False)
+    return {tuple(str(level_order(level)) for level in cell[1:]): rows for cell, rows in groups}
+
+
+def _in_mixture(asked: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:
+    """Return the accuracy of one run with its interval, its items weighing as many as people's answers to them."""
+    correct = asked["correct"].fillna(False).astype("int64")
+    items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
+    counts = (items["n_correct"], items["n_trials"], weights.reindex(items.index, fill_value=0))
+    n_correct, n_trials, n_answers = (count.to_numpy(dtype="int64") for count in counts)
+    return weighted_accuracy(n_correct, n_trials, n_answers, plan.confidence)

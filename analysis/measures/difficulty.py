@@ -1,0 +1,255 @@
+"""Calibration by level: whether accuracy falls as a factor's levels get harder, and for models as for people."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.columns import dtype_of_levels
+from analysis.measures.accuracy import COUNTED_COLUMNS, check_factors, interval_of, kept_trials, participant_counts
+from analysis.measures.shared_items import Compared, Subject, of_answers, subjects_compared
+from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.intervals import Interval, percentile_interval, weighted_accuracy
+from analysis.statistics.level_order import level_order
+from analysis.statistics.trends import Floats, mover_contrast, trend_weights
+from experiment.preregistration import AnalysisPlan
+
+WHO = ["people", "kind", "subject"]
+ITEM_COUNTS = ["n_items", "n_items_only_model", "n_items_only_people"]
+TREND_COLUMNS = [
+    *WHO, *ITEM_COUNTS, "first_level", "last_level", "slope", "slope_ci_low", "slope_ci_high", "change",
+    "change_ci_low", "change_ci_high", "slope_difference", "slope_difference_ci_low", "slope_difference_ci_high",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """One subject's accuracy at each level."""
+
+    names: list[Any]
+    """The levels, in order."""
+    numbers: Floats
+    """As what they count in the trend."""
+    n_items: list[int]
+    n_trials: list[int]
+    weights: Floats
+    """How much each level weighs in the trend: people's answers."""
+    accuracy: Floats
+    intervals: list[Interval]
+    slopes: Floats | None = None
+    changes: Floats | None = None
+    """Of draws of participants; None where there is only one, or a run."""
+
+    def contrast(self, weights: Floats, draws: Floats | None, confidence: float) -> tuple[float, Interval]:
+        """Return a weighted sum of the accuracies, with its interval."""
+        if draws is not None and np.ptp(draws) > 0:
+            return float(weights @ self.accuracy), percentile_interval(draws, confidence)
+        return float(weights @ self.accuracy), mover_contrast(weights, self.accuracy, self.intervals)
+
+    def slope(self, confidence: float) -> tuple[float, Interval]:
+        """Return the change of accuracy with a step of 1."""
+        return self.contrast(trend_weights(self.numbers, self.weights), self.slopes, confidence)
+
+    def change(self, confidence: float) -> tuple[float, Interval]:
+        """Return accuracy at the last level less that at the first."""
+        ends = np.zeros(len(self.names))
+        ends[0], ends[-1] = -1, 1
+        return self.contrast(ends, self.changes, confidence)
+
+
+def calibration(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
+    """Return accuracy by the levels of a factor, of people and of each model's run over the items that people answered.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, as `apply_exclusions` gives it.
+    factor : str
+        A factor whose levels have an order, such as `inference_level`.
+    plan : AnalysisPlan
+        Confidence and bootstrap settings.
+
+    Returns
+    -------
+    DataFrame
+        `people, kind, subject, <factor>, n_items, n_items_only_model, n_items_only_people, n_trials, accuracy, ci_low,
+        ci_high`. `people` says with whom a run is compared: `people` or `simulated participants`, who are never put
+        together; it is missing where there are neither, and a run then has all its items. An item weighs as many as
+        the answers it got from people, as in `differences`. Items that only the run was asked, or only people answered,
+        are left out of the run's row and counted there. Items without the factor are left out of all.
+    """
+    kept = _with_level(trials, factor)
+    rows = []
+    for subject, levels in _subjects(kept, factor, plan):
+        only = _only(subject.pair, kept, factor) if subject.pair else {}
+        who = subject.names.values()
+        for name in _numbers(kept[factor]):
+            if name in levels.names:
+                place = levels.names.index(name)
+                measures = (levels.n_trials[place], float(levels.accuracy[place]), *levels.intervals[place])
+                rows.append((*who, name, levels.n_items[place], *only.get(name, (None, None)), *measures))
+            elif name in only:
+                rows.append((*who, name, 0, *only[name], 0, None, None, None))
+    columns = [*WHO, factor, *ITEM_COUNTS, "n_trials", "accuracy", "ci_low", "ci_high"]
+    types = (
+        dict.fromkeys(WHO, "str")
+        | dict.fromkeys([*ITEM_COUNTS, "n_trials"], "Int64")
+        | {factor: dtype_of_levels(kept[factor])}
+    )
+    types |= dict.fromkeys(["accuracy", "ci_low", "ci_high"], "float64")
+    return pd.DataFrame(rows, columns=columns).astype(types)
+
+
+def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[int, int]]:
+    """Return for each level how many items only the run was asked, and how many only people answered."""
+    asked = kept[(kept["kind"] == "model") & (kept["run"] == pair.model)]
+    answered = kept[(kept["kind"] == pair.kind) & kept["response"].notna()]
+    of_run, of_people = (
+        side[~side["item_id"].isin(pair.asked["item_id"])].groupby(factor)["item_id"].nunique()
+        for side in (asked, answered)
+    )
+    levels = [*asked[factor].unique(), *answered[factor].unique()]
+    return {level: (int(of_run.get(level, 0)), int(of_people.get(level, 0))) for level in levels}
+
+
+def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
+    r"""Return how accuracy changes over the ordered levels of a factor, and whether for models as for people.
+
+    Parameters
+    ----------
+    trials, factor, plan
+        As for `calibration`.
+
+    Returns
+    -------
+    DataFrame
+        `TREND_COLUMNS`, a row for each subject of `calibration` with two levels or more. `slope` is the change of
+        accuracy with one step of the factor, under 0 where accuracy falls; `change` is accuracy at the last level less
+        that at the first. A run's `slope_difference` is the slope of people over the items that both have less that of
+        the run: 0 says that accuracy changes alike.
+
+    Notes
+    -----
+    The slope is that of the least-squares line through all trials (`trends.trend_weights`). Levels that are numbers,
+    such as 0, 2 and 3, are taken as they are; texts as 0, 1, 2, ... in their natural order. People's answers at each
+    level weigh the levels for the runs too, so that a difference does not come from another mixture. People's intervals
+    are percentiles over participants drawn anew (`bootstrap.drawn_sums`); those of runs, of single participants, and of
+    differences join separate intervals (`trends.mover_contrast`).
+    """
+    kept = _with_level(trials, factor)
+    numbers = _numbers(kept[factor])
+    subjects = [(subject, levels) for subject, levels in _subjects(kept, factor, plan) if len(levels.names) > 1]
+    pairs = [subject.pair for subject, _ in subjects if subject.pair]
+    theirs = of_answers(pairs, lambda answers: _levels_of_people(answers, factor, numbers, plan).slope(plan.confidence))
+    slopes_of_people = iter(theirs)
+    rows: list[dict[str, Any]] = []
+    for subject, levels in subjects:
+        row: dict[str, Any] = {**subject.names, "n_items": sum(levels.n_items)}
+        row |= {"first_level": levels.names[0], "last_level": levels.names[-1]}
+        slope, change = levels.slope(plan.confidence), levels.change(plan.confidence)
+        row |= _named("slope", *slope) | _named("change", *change)
+        if subject.pair:
+            other = next(slopes_of_people)
+            difference = mover_contrast([1, -1], [other[0], slope[0]], [other[1], slope[1]])
+            row |= subject.pair.counts | _named("slope_difference", other[0] - slope[0], difference)
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=TREND_COLUMNS)
+    levels_type = dict.fromkeys(["first_level", "last_level"], dtype_of_levels(kept[factor]))
+    measures = dict.fromkeys(TREND_COLUMNS[TREND_COLUMNS.index("slope") :], "float64")
+    return table.astype({**dict.fromkeys(WHO, "str"), **dict.fromkeys(ITEM_COUNTS, "Int64"), **levels_type, **measures})
+
+
+def _named(name: str, value: float, interval: Interval) -> dict[str, float]:
+    return {name: value, f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
+
+
+def _with_level(trials: pd.DataFrame, factor: str) -> pd.DataFrame:
+    check_factors(trials, [factor])
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", factor])
+    return kept[kept[factor].notna()]
+
+
+def _numbers(levels: pd.Series) -> dict[Any, float]:
+    """Return each level, in order, with what it counts as."""
+    ordered = sorted(levels.unique().tolist(), key=level_order)
+    if pd.api.types.is_numeric_dtype(levels) and not pd.api.types.is_bool_dtype(levels):
+        return {level: float(level) for level in ordered}
+    return {level: float(place) for place, level in enumerate(ordered)}
+
+
+def _subjects(kept: pd.DataFrame, factor: str, plan: AnalysisPlan) -> list[tuple[Subject, _Levels]]:
+    numbers = _numbers(kept[factor])
+    return [
+        (subject, _levels_of_run(subject, factor, numbers, plan))
+        if subject.kind == "model"
+        else (subject, _levels_of_people(subject.trials, factor, numbers, plan))
+        for subject in subjects_compared(kept)
+    ]
+
+
+def _levels_of_people(answers: pd.DataFrame, factor: str, numbers: Mapping[Any, float], plan: AnalysisPlan) -> _Levels:
+    counts = participant_counts(answers, [factor])
+    names = [name for name in numbers if (counts[factor] == name).any()]
+    tables = [
+        counts.pivot(index="_unit", columns=factor, values=of)
+        .reindex(columns=names)
+        .fillna(0)
+        .to_numpy(dtype="float64")
+        for of in ("n_correct", "n_trials")
+    ]
+    x = np.array([numbers[name] for name in names])
+    n_correct, n_trials = (table.sum(axis=0) for table in tables)
+    slopes = changes = None
+    if len(tables[0]) > 1 and len(names) > 1:
+        sums = drawn_sums(np.hstack(tables), plan.bootstrap_resamples, plan.bootstrap_seed)
+        slopes, changes = _drawn_trends(sums[:, : len(names)], sums[:, len(names) :], x)
+    items = answers.groupby(factor)["item_id"].nunique()
+    return _Levels(
+        names,
+        x,
+        [int(items[name]) for name in names],
+        [int(n) for n in n_trials],
+        n_trials,
+        n_correct / n_trials,
+        [interval_of(counts[counts[factor] == name], plan) for name in names],
+        slopes,
+        changes,
+    )
+
+
+def _drawn_trends(n_correct: Floats, n_trials: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """Return slope and change of each draw in which they can be computed."""
+    complete = (n_trials > 0).all(axis=1)
+    k, n = n_correct[complete], n_trials[complete]
+    from_mean = x - (n @ x / n.sum(axis=1))[:, None]
+    slopes = (from_mean * k).sum(axis=1) / (n * from_mean**2).sum(axis=1)
+    return slopes, k[:, -1] / n[:, -1] - k[:, 0] / n[:, 0]
+
+
+def _levels_of_run(subject: Subject, factor: str, numbers: Mapping[Any, float], plan: AnalysisPlan) -> _Levels:
+    asked = subject.trials
+    correct = asked["correct"].fillna(False).astype("int64")
+    items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
+    items = items.assign(
+        level=asked.drop_duplicates("item_id").set_index("item_id")[factor],
+        n_answers=subject.answers_of_item.reindex(items.index),
+    )
+    names = [name for name in numbers if (items["level"] == name).any()]
+    cells = [items[items["level"] == name] for name in names]
+    counted = []
+    for cell in cells:
+        n_correct, n_trials, weights = (
+            cell[name].to_numpy(dtype="int64") for name in ("n_correct", "n_trials", "n_answers")
+        )
+        counted.append(weighted_accuracy(n_correct, n_trials, weights, plan.confidence))
+    return _Levels(
+        names,
+        np.array([numbers[name] for name in names]),
+        [len(cell) for cell in cells],
+        [int(cell["n_trials"].sum()) for cell in cells],
+        np.array([float(cell["n_answers"].sum()) for cell in cells]),
+        np.array([accuracy for accuracy, _ in counted]),
+        [interval for _, interval in counted],
+    )

@@ -1,0 +1,151 @@
+"""Whether models err where people err, beside how much people err where other people do (Geirhos et al., 2020)."""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.columns import PEOPLE
+from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
+from analysis.measures.item_agreement import in_order
+from analysis.measures.shared_items import compared, of_answers
+from analysis.statistics.agreement_measures import Floats, beyond_expected
+from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.intervals import percentile_interval
+from experiment.preregistration import AnalysisPlan
+
+FEWEST_ITEMS = 10
+"""Items that two subjects must share for their errors to be compared: of fewer, kappa says next to nothing."""
+MOST_PAIRED = 300
+"""Participants who are compared with each other; where there are more, so many at random."""
+CONSISTENCY_COLUMNS = [
+    "kind", "people", "compared_with", "n_items", "n_items_only_model", "n_items_only_people", "n_participants",
+    "n_pairs", "n_pairs_left_out", "observed", "expected", "kappa", "ci_low", "ci_high", "reason",
+]  # fmt: skip
+_NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
+
+
+def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
+    r"""Return how consistently people and each model's run are right and wrong on the same items.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, as `apply_exclusions` gives it.
+    plan : AnalysisPlan
+        Confidence and bootstrap settings.
+
+    Returns
+    -------
+    DataFrame
+        `CONSISTENCY_COLUMNS`. For each kind of people a row in which they are compared with each other (`compared_with`
+        is `each other`), which is what a model's kappa is to be read against, and a row for each run. A pair is two
+        participants, or a participant and the run, with the items both answered. `observed`, `expected` and `kappa` are
+        means over pairs. Pairs that share under `FEWEST_ITEMS` items, or are both always right or both always wrong
+        there, have no kappa; they are left out and counted (`n_pairs_left_out`). `reason` says why something is
+        missing.
+
+    Notes
+    -----
+    See `agreement_measures.error_consistency`. The interval resamples participants: of a mean over pairs of
+    participants, a pair weighs as often as both were drawn, and nobody is compared with themselves,
+
+    .. math:: \bar\kappa = \frac{\sum_{i<j} w_i w_j \kappa_{ij}}{\sum_{i<j} w_i w_j}.
+
+    Of more than `MOST_PAIRED` participants, so many are drawn at random to be compared with each other, from the
+    plan's seed. A model's unanswered and invalid trials count as not correct.
+
+    References
+    ----------
+    Geirhos, R., Meding, K., & Wichmann, F. A. (2020). Beyond accuracy: Quantifying trial-by-trial behaviour of CNNs
+    and humans by measuring error consistency. Advances in Neural Information Processing Systems, 33.
+    """
+    kept = kept_trials(trials, _NEEDED)
+    rows = []
+    for kind, people in PEOPLE.items():
+        answers = kept[(kept["kind"] == kind) & kept["response"].notna()]
+        if not answers.empty:
+            names = {"kind": kind, "people": people, "compared_with": "each other"}
+            rows.append({**names, "n_items": answers["item_id"].nunique(), **_with_each_other(answers, plan)})
+    among_people = pd.DataFrame(rows, columns=CONSISTENCY_COLUMNS)
+    rows = []
+    pairs = compared(kept)
+    shares = of_answers(pairs, lambda answers: _shares(answers, ["participant", "item_id"]).reset_index())
+    for pair, of_people in zip(pairs, shares, strict=True):
+        names = {"kind": pair.kind, "people": pair.people, "compared_with": pair.model}
+        rows.append({**names, **pair.counts, **_with_model(of_people, pair.asked, plan)})
+    with_models = in_order(pd.DataFrame(rows, columns=CONSISTENCY_COLUMNS), "compared_with")
+    parts = [part[part["kind"] == kind] for kind in PEOPLE for part in (among_people, with_models)]
+    table = pd.concat([part for part in parts if not part.empty] or [among_people], ignore_index=True)
+    counts = [name for name in CONSISTENCY_COLUMNS if name.startswith("n_")]
+    return table.astype(dict.fromkeys(counts, "Int64"))
+
+
+def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
+    """Return the measures of participants, by their shares of correct answers at each item, with a run."""
+    x = shares["correct"].to_numpy()
+    y = shares["item_id"].map(_shares(asked, ["item_id"])).to_numpy()
+    of_participant = (
+        pd.DataFrame({"n": 1.0, "agreed": x * y + (1 - x) * (1 - y), "x": x, "y": y})
+        .groupby(shares["participant"].to_numpy())
+        .sum()
+    )
+    n, agreed, sum_x, sum_y = of_participant.to_numpy().T
+    expected, kappa = beyond_expected(agreed / n, sum_x / n, sum_y / n)
+    told = (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
+    found = _means(agreed / n, expected, kappa, told, n_participants=len(n))
+    sums = drawn_sums(np.column_stack([np.where(told, kappa, 0), told]), plan.bootstrap_resamples, plan.bootstrap_seed)
+    return found | _interval(sums, kappa[told], len(n), plan)
+
+
+def _with_each_other(answers: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
+    rng = np.random.default_rng(plan.bootstrap_seed)
+    everybody = sorted(answers["participant"].unique())
+    chosen = everybody if len(everybody) <= MOST_PAIRED else rng.choice(everybody, MOST_PAIRED, replace=False)
+    shares = _shares(answers[answers["participant"].isin(chosen)], ["participant", "item_id"]).unstack("item_id")
+    answered = shares.notna().to_numpy(dtype="float64")
+    right = shares.fillna(0).to_numpy(dtype="float64")
+    n = answered @ answered.T
+    of_both = np.maximum(n, 1)
+    observed = (right @ right.T + (answered - right) @ (answered - right).T) / of_both
+    accuracy = (right @ answered.T) / of_both  # of the row's participant at the items shared with the column's
+    expected, kappa = beyond_expected(observed, accuracy, accuracy.T)
+    each_once = np.triu(np.ones(n.shape, dtype=bool), k=1)
+    told = each_once & (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
+    found = _means(observed, expected, kappa, told, n_participants=len(n), n_pairs_in_all=int(each_once.sum()))
+    drawn = rng.multinomial(len(n), np.full(len(n), 1 / len(n)), size=plan.bootstrap_resamples).astype("float64")
+    sums = [((drawn @ matrix) * drawn).sum(axis=1) for matrix in (np.where(told, kappa, 0), told.astype("float64"))]
+    return found | _interval(np.column_stack(sums), kappa[told], len(n), plan)
+
+
+def _shares(trials: pd.DataFrame, by: list[str]) -> pd.Series:
+    """Return the share of correct answers; 0 or 1 where an item was answered once."""
+    return trials["correct"].fillna(False).astype("float64").groupby([trials[name] for name in by]).mean()
+
+
+def _means(
+    observed: Floats,
+    expected: Floats,
+    kappa: Floats,
+    told: npt.NDArray[np.bool_],
+    *,
+    n_participants: int,
+    n_pairs_in_all: int | None = None,
+) -> dict[str, float | int | str]:
+    n_pairs = int(told.sum())
+    found: dict[str, float | int | str] = {"n_participants": n_participants, "n_pairs": n_pairs}
+    found["n_pairs_left_out"] = (n_participants if n_pairs_in_all is None else n_pairs_in_all) - n_pairs
+    if not n_pairs:
+        return {**found, "reason": f"no pair shares {FEWEST_ITEMS} items with right and wrong answers among them"}
+    means = {"observed": observed, "expected": expected, "kappa": kappa}
+    return found | {name: float(values[told].mean()) for name, values in means.items()}
+
+
+def _interval(sums: Floats, kappa: Floats, n_participants: int, plan: AnalysisPlan) -> dict[str, float | int | str]:
+    """Return the interval of the mean kappa from drawn sums of kappas and of pairs that have one."""
+    if not len(kappa):
+        return {}
+    if np.ptp(kappa) == 0 or n_participants < 3:
+        return {"reason": "too few participants differ for an interval"}
+    has_pairs = sums[:, 1] > 0
+    low, high = percentile_interval(sums[has_pairs, 0] / sums[has_pairs, 1], plan.confidence)
+    return {"ci_low": low, "ci_high": high}

@@ -1,0 +1,65 @@
+"""What became of models' answers: those that were no possible answer, and stored scoring beside ours."""
+
+from collections.abc import Hashable
+
+import pandas as pd
+
+from analysis.measures.accuracy import kept_trials
+from analysis.statistics.level_order import level_order
+
+INVALID_COLUMNS = ["run", "model", "n_trials", "n_unanswered", "n_invalid", "accuracy", "accuracy_of_valid_answers"]
+STORED_COLUMNS = ["run", "model", "n", "accuracy_stored", "accuracy", "n_different"]
+REGRADED_COLUMNS = ["run", "item_id", "response", "key", "imported_correct", "correct"]
+
+
+def invalid_answers(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return for each run in the analysis how many trials were unanswered or answered invalidly.
+
+    Both count as not correct in `accuracy`; `accuracy_of_valid_answers` leaves them out, and is missing where there
+    is no valid answer.
+    """
+    kept = kept_trials(trials, ["kind", "run", "model", "response", "valid", "correct"])
+    rows = []
+    for (run, model), answers in _runs(kept[kept["kind"] == "model"]):
+        unanswered = answers["response"].isna()
+        invalid = ~unanswered & ~answers["valid"].fillna(True)
+        correct = answers["correct"].fillna(False).astype(bool)
+        n_valid = int((~unanswered & ~invalid).sum())
+        of_valid = float(correct.sum() / n_valid) if n_valid else float("nan")
+        counts = (len(answers), int(unanswered.sum()), int(invalid.sum()))
+        rows.append((run, model, *counts, float(correct.mean()), of_valid))
+    return pd.DataFrame(rows, columns=INVALID_COLUMNS)
+
+
+def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return for each run that was imported with its own scoring how that compares with ours.
+
+    `n` counts the test trials with a stored correctness, completed run or not; both accuracies are over these.
+    """
+    rows = []
+    for (run, model), answers in _runs(_with_stored_scoring(trials)):
+        stored, ours = answers["imported_correct"].astype(bool), answers["correct"].fillna(False).astype(bool)
+        rows.append((run, model, len(answers), float(stored.mean()), float(ours.mean()), int((stored != ours).sum())))
+    return pd.DataFrame(rows, columns=STORED_COLUMNS)
+
+
+def regraded(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return every answer whose stored correctness is not ours, by run and item."""
+    answers = _with_stored_scoring(trials)
+    different = answers[answers["imported_correct"] != answers["correct"].fillna(False)]
+    order = sorted(
+        different.index,
+        key=lambda row: (level_order(different.at[row, "run"]), level_order(different.at[row, "item_id"])),
+    )
+    table = different.loc[order, REGRADED_COLUMNS].reset_index(drop=True)
+    return table.assign(correct=table["correct"].fillna(False))
+
+
+def _with_stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
+    return trials[(trials["kind"] == "model") & (trials["phase"] == "test") & trials["imported_correct"].notna()]
+
+
+def _runs(trials: pd.DataFrame) -> list[tuple[tuple[Hashable, Hashable], pd.DataFrame]]:
+    groups = trials.groupby(["run", "model"], dropna=False, sort=False)
+    pairs = [((cell[0], cell[1]), rows) for cell, rows in groups]
+    return sorted(pairs, key=lambda pair: level_order(pair[0][0]))

@@ -1,0 +1,145 @@
+"""Whether a model finds hard what people find hard: items' accuracies side by side."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.cell_text import ROWS_AT_ONCE
+from analysis.data.columns import factor_columns, subject_order
+from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
+from analysis.measures.shared_items import COMPARED_COLUMNS, Compared, compared, of_answers
+from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
+from analysis.statistics.level_order import level_order
+from batteries.errors import InputError
+from experiment.preregistration import AnalysisPlan
+
+AGREEMENT_COLUMNS = [
+    *COMPARED_COLUMNS, "pearson", "pearson_ci_low", "pearson_ci_high", "spearman", "spearman_ci_low",
+    "spearman_ci_high", "reliability", "ceiling", "reason",
+]  # fmt: skip
+_NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
+
+
+def item_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the accuracy of people and of each model's run at every item that both answered.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, as `apply_exclusions` gives it.
+
+    Returns
+    -------
+    DataFrame
+        `kind, people, model, item_id, <factors>, n_people, accuracy_people, n_model, accuracy_model`, a row for each
+        kind of people, run and item. `n_people` and `n_model` are numbers of trials. A model's unanswered and invalid
+        trials count as not correct.
+    """
+    factors = factor_columns(trials)
+    kept = kept_trials(trials, _NEEDED)
+    portions = (trials.iloc[first : first + ROWS_AT_ONCE] for first in range(0, len(trials), ROWS_AT_ONCE))
+    of_portions = [kept_trials(portion, ["item_id", *factors]).drop_duplicates() for portion in portions]
+    named = pd.concat(of_portions).drop_duplicates()
+    in_order_of_text = named.sort_values(named.columns.tolist(), key=lambda column: column.astype("str"))
+    levels = in_order_of_text.drop_duplicates("item_id").set_index("item_id")  # the same, whatever the rows' order
+    measures = ["n_people", "accuracy_people", "n_model", "accuracy_model"]
+    tables = [pd.DataFrame(columns=["kind", "people", "model", "item_id", *factors, *measures])]
+    for pair in compared(kept):
+        items = _items(pair)
+        items = items.loc[sorted(items.index, key=level_order)]
+        tables.append(levels.loc[items.index].join(items).reset_index().assign(**pair.names)[tables[0].columns])
+    return in_order(pd.concat(tables[1:], ignore_index=True) if len(tables) > 1 else tables[0], "model")
+
+
+def _items(pair: Compared) -> pd.DataFrame:
+    sides = []
+    for trials, name in ((pair.answers, "people"), (pair.asked, "model")):
+        correct = trials["correct"].fillna(False).astype("float64").groupby(trials["item_id"])
+        sides.append(pd.DataFrame({f"n_{name}": correct.size(), f"accuracy_{name}": correct.mean()}))
+    return sides[0].join(sides[1])
+
+
+def in_order(table: pd.DataFrame, subject: str) -> pd.DataFrame:
+    """Return rows by kind, and within a kind by subject, in the order of every table."""
+    places = [subject_order(kind, name) for kind, name in table[["kind", subject]].itertuples(index=False)]
+    order = sorted(range(len(table)), key=lambda row: places[row])
+    return table.iloc[order].reset_index(drop=True)
+
+
+def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
+    """Return how the item accuracies of people and of each model's run go together.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`.
+    plan : AnalysisPlan
+        Confidence and bootstrap settings.
+
+    Returns
+    -------
+    DataFrame
+        `AGREEMENT_COLUMNS`, a row for each kind of people and run. `pearson` and `spearman` correlate the accuracies
+        at the `n_items` items that both answered; their intervals resample items. `reliability` says how well people's
+        accuracies at these items would agree with those of as many other people, and `ceiling`, its square root, how
+        high a correlation with a measure without any noise can be expected to be. What cannot be computed is missing,
+        and `reason` says why.
+
+    Notes
+    -----
+    See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item weighs the same, however many
+    answered it. A model that was asked an item once has an accuracy of 0 or 1 there, which keeps its correlation under
+    the ceiling even if it is like people; repeated runs would show by how much.
+    """
+    kept = kept_trials(trials, _NEEDED)
+    pairs = compared(kept)
+    reliabilities = of_answers(pairs, lambda answers: _reliability(answers, plan))
+    rows = [
+        {**pair.names, **pair.counts, **_joined(_correlations(pair, plan), reliability)}
+        for pair, reliability in zip(pairs, reliabilities, strict=True)
+    ]
+    return in_order(pd.DataFrame(rows, columns=AGREEMENT_COLUMNS), "model")
+
+
+def _joined(*parts: dict[str, float | str]) -> dict[str, float | str]:
+    reasons = [str(part["reason"]) for part in parts if "reason" in part]
+    values = {name: value for part in parts for name, value in part.items()}
+    return values | ({"reason": "; ".join(reasons)} if reasons else {})
+
+
+def _correlations(pair: Compared, plan: AnalysisPlan) -> dict[str, float | str]:
+    items = _items(pair)
+    x, y = items["accuracy_people"].to_numpy(), items["accuracy_model"].to_numpy()
+    if reason := _why_no_correlation(x, y, pair.people):
+        return {"reason": reason}
+    found: dict[str, float | str] = {}
+    for name, correlate in (("pearson", pearson), ("spearman", spearman)):
+        correlation = correlate(
+            x, y, confidence=plan.confidence, resamples=plan.bootstrap_resamples, seed=plan.bootstrap_seed
+        )
+        found[name] = correlation.value
+        if correlation.interval:
+            found |= {f"{name}_ci_low": correlation.interval.low, f"{name}_ci_high": correlation.interval.high}
+        else:
+            found["reason"] = "too few items differ from the rest for an interval"
+    return found
+
+
+def _reliability(answers: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | str]:
+    correct = answers["correct"].to_numpy(dtype="float64")
+    try:
+        reliability = split_half_reliability(
+            answers["participant"], answers["item_id"], correct, seed=plan.bootstrap_seed
+        )
+    except InputError as error:
+        return {"reason": f"no reliability: {error}"}
+    return {"reliability": reliability, "ceiling": float(np.sqrt(reliability))}
+
+
+def _why_no_correlation(x: Floats, y: Floats, people: str) -> str | None:
+    if len(x) < 3:
+        return f"only {len(x)} items were answered by both"
+    for who, values in ((people, x), ("the model", y)):
+        if np.ptp(values) == 0:
+            share = {0.0: "always wrong", 1.0: "always right"}.get(float(values[0]), "equally often right")
+            return f"at every item {who} are {share}" if who == people else f"at every item {who} is {share}"
+    return None

@@ -1,0 +1,142 @@
+"""People beside each model's run over the items that both have, so that like is compared with like."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.columns import PEOPLE
+from analysis.statistics.level_order import level_order
+
+T = TypeVar("T")
+
+COMPARED_COLUMNS = ("kind", "people", "model", "n_items", "n_items_only_model", "n_items_only_people")
+"""Of a table that compares people with runs, what `Compared.names` and `counts` say."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """People of one kind and one run, with their trials on the items they share."""
+
+    kind: str
+    """`human` or `simulated`."""
+    people: str
+    """`people` or `simulated participants`."""
+    model: str
+    """The label of the run."""
+    answers: pd.DataFrame
+    """People's answered trials; the same object for all runs that share the same items with them."""
+    asked: pd.DataFrame
+    """The run's trials, unanswered ones too."""
+    n_items: int
+    n_items_only_model: int
+    """Items that the run was asked and none of these people answered; they are left out."""
+    n_items_only_people: int
+    """Items that these people answered and the run was not asked; they are left out too."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Who is compared, as columns of a table."""
+        return {"kind": self.kind, "people": self.people, "model": self.model}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of items, as columns of a table."""
+        return {
+            "n_items": self.n_items,
+            "n_items_only_model": self.n_items_only_model,
+            "n_items_only_people": self.n_items_only_people,
+        }
+
+
+def compared(kept: pd.DataFrame) -> list[Compared]:
+    """Return each kind of people with each run; people and simulated participants are never put together.
+
+    Parameters
+    ----------
+    kept : DataFrame
+        Trials in the analysis (`kept_trials`), with `kind`, `run`, `item_id` and `response`.
+    """
+    runs = dict(list(kept[kept["kind"] == "model"].groupby("run", sort=False)))
+    pairs = []
+    for kind, people in PEOPLE.items():
+        answers = kept[(kept["kind"] == kind) & kept["response"].notna()]
+        if answers.empty:
+            continue
+        numbers, items = pd.factorize(answers["item_id"])
+        answers_at = {np.ones(len(items), dtype=bool).tobytes(): answers}
+        for run, asked in runs.items():
+            is_shared = items.isin(asked["item_id"])
+            if is_shared.tobytes() not in answers_at:
+                answers_at[is_shared.tobytes()] = answers[is_shared[numbers]]
+            n_items = int(is_shared.sum())
+            pairs.append(
+                Compared(
+                    kind,
+                    people,
+                    str(run),
+                    answers_at[is_shared.tobytes()],
+                    asked[asked["item_id"].isin(items)],
+                    n_items,
+                    int(asked["item_id"].nunique()) - n_items,
+                    len(items) - n_items,
+                )
+            )
+    return pairs
+
+
+def of_answers(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
+    """Return for each pair what is computed from its people's answers, once for all runs that share the same items."""
+    computed: dict[int, T] = {}
+    for pair in pairs:
+        if id(pair.answers) not in computed:
+            computed[id(pair.answers)] = compute(pair.answers)
+    return [computed[id(pair.answers)] for pair in pairs]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Who has a row of their own: people, or a run over the items that people answered."""
+
+    people: str | None
+    """With whom a run is compared: `people` or `simulated participants`; None where there are neither."""
+    kind: str
+    name: str
+    trials: pd.DataFrame
+    pair: Compared | None
+    """Of a run that is compared."""
+
+    @property
+    def names(self) -> dict[str, str | None]:
+        """Who it is, as columns of a table."""
+        return {"people": self.people, "kind": self.kind, "subject": self.name}
+
+    @property
+    def answers_of_item(self) -> pd.Series:
+        """How much each item of a run weighs: people's answers to it, or the run's own where there are no people."""
+        return (self.pair.answers if self.pair else self.trials)["item_id"].value_counts()
+
+
+def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
+    """Return people of each kind, each followed by the runs; where there are no people, the runs with all their items.
+
+    Parameters
+    ----------
+    kept : DataFrame
+        As for `compared`.
+    """
+    pairs = compared(kept)
+    found = []
+    for kind, people in PEOPLE.items():
+        answers = kept[(kept["kind"] == kind) & kept["response"].notna()]
+        if not answers.empty:
+            found.append(Subject(people, kind, people, answers, None))
+        runs = sorted((pair for pair in pairs if pair.kind == kind), key=lambda pair: level_order(pair.model))
+        found += [Subject(people, "model", pair.model, pair.asked, pair) for pair in runs]
+    if not found:
+        runs_alone = kept[kept["kind"] == "model"].groupby("run", sort=False)
+        found = [Subject(None, "model", str(run), asked, None) for run, asked in runs_alone]
+        found.sort(key=lambda subject: level_order(subject.name))
+    return found

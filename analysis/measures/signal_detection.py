@@ -1,0 +1,229 @@
+"""Hits and false alarms of one answer, such as that there is not enough information to know.
+
+A question that cannot be answered is a signal, and saying so a hit; saying so of a question that can be answered is a
+false alarm. INTUIT's measure of metacognition is hits less false alarms (Prunty et al., 2025).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import norm
+
+from analysis.data.row_filters import matching, require_columns
+from analysis.measures.accuracy import kept_trials
+from analysis.measures.shared_items import Subject, subjects_compared
+from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, proportion_interval, wilson
+from analysis.statistics.signal_detection_measures import SignalDetection, signal_detection
+from batteries.errors import InputError
+from experiment.planned_analyses import Where
+from experiment.preregistration import AnalysisPlan
+
+MEASURES = ("hit_rate", "false_alarm_rate", "difference", "d_prime", "criterion")
+SIGNAL_COLUMNS = [
+    "people", "kind", "subject", "n_items", "n_items_only_model", "n_items_only_people", "n_items_without_response",
+    "n_participants", "n_signal", "n_noise", "n_invalid",
+    *(f"{name}{end}" for name in MEASURES for end in ("", "_ci_low", "_ci_high")), "reason",
+]  # fmt: skip
+
+_NEEDED = ["kind", "participant", "run", "item_id", "response", "valid", "content"]
+
+
+def signal_measures(
+    trials: pd.DataFrame,
+    plan: AnalysisPlan,
+    *,
+    signal: Where,
+    noise: Where | None = None,
+    response: str | Sequence[str],
+) -> pd.DataFrame:
+    """Return hits, false alarms, sensitivity and criterion of people and of each model's run.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, as `apply_exclusions` gives it; its items are `multiple_choice`.
+    plan : AnalysisPlan
+        Confidence and bootstrap settings.
+    signal : mapping
+        Levels of the items that are a signal, such as `{"capability_type": "metacognition_check"}`.
+    noise : mapping, optional
+        Levels of the other items, such as `{"capability_type": ("comprehension_check", "knowledge_check")}`; by
+        default all that are no signal.
+    response : str or sequence of str
+        The text of the option that says that there is a signal, such as `There is not enough information to know.`,
+        or its texts; capitals, spaces around it and a full stop at its end make no difference.
+
+    Returns
+    -------
+    DataFrame
+        `SIGNAL_COLUMNS`, a row for people and for each run over the items that people answered; see
+        `calibration.calibration` for who is compared with whom. `difference` is hits less false alarms. Items that do
+        not offer the response are left out of all (`n_items_without_response`). An invalid or missing answer of a
+        model is not the response; `n_invalid` counts them. What cannot be computed is missing, and `reason` says why.
+
+    Raises
+    ------
+    InputError
+        If a factor or level is not in the data, an item would be both signal and noise, or no item of either offers
+        the response.
+
+    Notes
+    -----
+    See `signal_detection_measures.signal_detection`. People's trials are pooled, and an item weighs as many as the
+    answers it got from people on both sides; a run's trials count as Kish's effective number. People's intervals are
+    percentiles over participants drawn anew. Of one participant or run they are Wilson's for the rates, MOVER's for the
+    difference, and estimate ± z standard errors for d' and the criterion.
+
+    References
+    ----------
+    Prunty, J. E., O'Flynn, A., Quinn, P., & Cheke, L. (2025). INTUIT: Investigating intuitive reasoning in humans and
+    language models. Proceedings of the Annual Meeting of the Cognitive Science Society, 47.
+    """
+    work = _said(trials, signal, noise, response)
+    offered = work[work["said"].notna()]
+    for what, is_kind in (("signal", offered["is_signal"]), ("noise", ~offered["is_signal"])):
+        if not is_kind.any():
+            raise InputError(f"no item of the {what} offers the response {_quoted(response)}; mend the plan.")
+    without = work[work["said"].isna()]
+    rows = []
+    for subject in subjects_compared(offered):
+        of_subject = without["run"] == subject.name if subject.kind == "model" else without["kind"] == subject.kind
+        row: dict[str, Any] = {**subject.names, "n_items": int(subject.trials["item_id"].nunique())}
+        row |= subject.pair.counts if subject.pair else {}
+        row |= {"n_items_without_response": int(without.loc[of_subject, "item_id"].nunique())}
+        rows.append(row | _measures(subject, plan))
+    counts = dict.fromkeys([name for name in SIGNAL_COLUMNS if name.startswith("n_")], "Int64")
+    return pd.DataFrame(rows, columns=SIGNAL_COLUMNS).astype({**dict.fromkeys(SIGNAL_COLUMNS[:3], "str"), **counts})
+
+
+def _said(trials: pd.DataFrame, signal: Where, noise: Where | None, response: str | Sequence[str]) -> pd.DataFrame:
+    """Return the trials of signal and noise, and whether each got the response; missing where it is not offered."""
+    require_columns(trials, signal, "the signal")
+    require_columns(trials, noise or {}, "the noise")
+    kept = kept_trials(trials, [*_NEEDED, *signal, *(noise or {})])
+    is_signal = matching(kept, signal, "the signal")
+    is_noise = matching(kept, noise, "the noise") if noise else ~is_signal
+    if (is_signal & is_noise).any():
+        item = kept.loc[is_signal & is_noise, "item_id"].iloc[0]
+        raise InputError(f"the item `{item}` would be both signal and noise; mend their levels.")
+    work = kept.loc[is_signal | is_noise, _NEEDED[:-1]]
+    texts = {_plain(text) for text in ([response] if isinstance(response, str) else response)}
+    numbers: dict[int, int | None] = {}
+    offered = []
+    for content in kept.loc[work.index, "content"].tolist():
+        if id(content) not in numbers:
+            numbers[id(content)] = _number_of(texts, content)
+        offered.append(numbers[id(content)])
+    said = [
+        None if number is None else not isinstance(given, bool) and given == number
+        for number, given in zip(offered, work["response"].tolist(), strict=True)
+    ]
+    return work.assign(said=pd.array(said, dtype="boolean"), is_signal=is_signal)
+
+
+def _number_of(texts: set[str], content: dict[str, Any]) -> int | None:
+    options = content.get("options", []) if isinstance(content, dict) else []
+    return next((number for number, option in enumerate(options, start=1) if _plain(option) in texts), None)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).removesuffix(".")
+
+
+def _quoted(response: str | Sequence[str]) -> str:
+    return f"“{response}”" if isinstance(response, str) else " or ".join(f"“{text}”" for text in response)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Hits and false alarms, and the trials they are of; those of a run count as much as people's answers make them."""
+
+    hits: float
+    n_signal: float
+    false_alarms: float
+    n_noise: float
+
+
+def _measures(subject: Subject, plan: AnalysisPlan) -> dict[str, Any]:
+    trials = subject.trials
+    valid = trials["response"].notna() & trials["valid"].fillna(True)
+    found: dict[str, Any] = {
+        "n_signal": int(trials["is_signal"].sum()),
+        "n_noise": int((~trials["is_signal"]).sum()),
+        "n_invalid": int((~valid).sum()) if subject.kind == "model" else None,
+    }
+    if not (found["n_signal"] and found["n_noise"]):
+        return found | {"reason": "no signal trials" if found["n_noise"] else "no trials without signal"}
+    if subject.kind == "model":
+        return found | _of_one(_counts_of_run(trials, subject.answers_of_item), plan)
+    said = trials["said"].astype("int64").groupby([trials["participant"], trials["is_signal"]])
+    counts = np.column_stack([
+        of_participant.reindex(columns=[True, False], fill_value=0).to_numpy(dtype="int64")
+        for of_participant in (said.sum().unstack(fill_value=0), said.size().unstack(fill_value=0))
+    ])  # fmt: skip
+    return found | {"n_participants": len(counts)} | _of_people(counts[:, [0, 2, 1, 3]], plan)
+
+
+def _counts_of_run(trials: pd.DataFrame, n_answers: pd.Series) -> _Counts:
+    """Return a run's counts, its items weighing as people's answers to them, with Kish's effective number of trials."""
+    said = trials["said"].astype("float64").groupby([trials["is_signal"], trials["item_id"]]).agg(["mean", "size"])
+    counts = []
+    for is_signal in (True, False):
+        items = said.loc[is_signal]
+        weights = n_answers.reindex(items.index).to_numpy(dtype="float64")
+        n_effective = weights.sum() ** 2 / (weights**2 / items["size"].to_numpy()).sum()
+        counts += [float(weights @ items["mean"].to_numpy() / weights.sum() * n_effective), float(n_effective)]
+    return _Counts(*counts)
+
+
+def _of_one(counts: _Counts, plan: AnalysisPlan) -> dict[str, float]:
+    """Return the measures of one participant or run."""
+    found = signal_detection(counts.hits, counts.n_signal, counts.false_alarms, counts.n_noise)
+    hits = wilson(counts.hits, counts.n_signal, plan.confidence)
+    false_alarms = wilson(counts.false_alarms, counts.n_noise, plan.confidence)
+    z = float(norm.ppf(0.5 + plan.confidence / 2))
+    return _row(
+        found,
+        hits,
+        false_alarms,
+        mover_difference(float(found.hit_rate), hits, float(found.false_alarm_rate), false_alarms),
+        Interval(float(found.d_prime - z * found.d_prime_se), float(found.d_prime + z * found.d_prime_se)),
+        Interval(float(found.criterion - z * found.criterion_se), float(found.criterion + z * found.criterion_se)),
+    )
+
+
+def _of_people(counts: npt.NDArray[np.int64], plan: AnalysisPlan) -> dict[str, float]:
+    """Return the measures of participants' pooled trials; `counts` are hits, signal trials, false alarms, others."""
+    participants, totals = len(counts), counts.sum(axis=0).astype("float64")
+    if participants == 1:
+        return _of_one(_Counts(*totals), plan)
+    found = signal_detection(*totals)
+    rates = []
+    for k, n in ((counts[:, 0], counts[:, 1]), (counts[:, 2], counts[:, 3])):
+        rates.append(
+            proportion_interval(
+                k[n > 0], n[n > 0], confidence=plan.confidence, resamples=plan.bootstrap_resamples,
+                seed=plan.bootstrap_seed,
+            )
+        )  # fmt: skip
+    sums = drawn_sums(counts, plan.bootstrap_resamples, plan.bootstrap_seed)
+    draws = signal_detection(*sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)].T)
+    if np.ptp(draws.difference) == 0:  # participants who are all alike would make an interval without width
+        as_one = _Counts(
+            found.hit_rate * participants, participants, found.false_alarm_rate * participants, participants
+        )
+        return _of_one(as_one, plan) | {name: float(getattr(found, name)) for name in MEASURES}
+    intervals = [percentile_interval(getattr(draws, name), plan.confidence) for name in MEASURES[2:]]
+    return _row(found, *rates, *intervals)
+
+
+def _row(found: SignalDetection, *intervals: Interval) -> dict[str, float]:
+    row: dict[str, float] = {}
+    for name, (low, high) in zip(MEASURES, intervals, strict=True):
+        row |= {name: float(getattr(found, name)), f"{name}_ci_low": low, f"{name}_ci_high": high}
+    return row

@@ -1,0 +1,69 @@
+"""How people and models go together beyond the share correct: items, errors, levels of difficulty, signals, noise."""
+
+import pandas as pd
+
+from analysis.data.columns import PEOPLE, factor_columns
+from analysis.measures.difficulty import calibration, trends
+from analysis.measures.error_consistency import error_agreement
+from analysis.measures.item_agreement import item_agreement, item_table
+from analysis.measures.signal_detection import signal_measures
+from analysis.measures.text_noise import DEGREES, perturbation_effects
+from batteries.errors import told_in
+from experiment.preregistration import AnalysisPlan
+
+TITLES = {
+    "item_agreement": "Agreement item by item",
+    "error_agreement": "Errors in common",
+    "calibration": "Accuracy by the levels of difficulty",
+    "calibration_trends": "How accuracy changes with difficulty",
+    "perturbations": "Accuracy with noise in the text",
+}
+"""Headings of the report, in its order; signals have their own names."""
+
+
+def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[str]) -> dict[str, pd.DataFrame]:
+    """Return every table of these measures that the data and the plan have something for, by its file's name.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`.
+    plan : AnalysisPlan
+        Its `calibration` and `signals` say what to measure; items, errors and noise are measured where they can be.
+    not_computed : list of str
+        Where the sentences go of what cannot be computed.
+    """
+    trials = _named_by_answers(trials)
+    tables: dict[str, pd.DataFrame] = {}
+    kinds = set(trials["kind"])
+    if "model" in kinds and kinds & PEOPLE.keys():
+        tables["items"] = item_table(trials)
+        tables["item_agreement"] = item_agreement(trials, plan)
+        tables["error_agreement"] = error_agreement(trials, plan)
+    if plan.calibration is not None:
+        with told_in(not_computed):
+            tables["calibration"] = calibration(trials, plan.calibration, plan)
+            tables["calibration_trends"] = trends(trials, plan.calibration, plan)
+    if all(factor in factor_columns(trials) for degrees in DEGREES.values() for factor in degrees):
+        with told_in(not_computed):
+            tables["perturbations"] = perturbation_effects(trials, plan)
+    for name, planned in plan.signals.items():
+        with told_in(not_computed):
+            tables[f"signal_{name}"] = signal_measures(
+                trials, plan, signal=planned.signal, noise=planned.noise or None, response=planned.response
+            )
+    return tables
+
+
+def _named_by_answers(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials with participants named by the order of what they answered.
+
+    Resampling goes through participants in the order of their names. Pseudonyms are random, so that the same answers in
+    another store would give other intervals; named so, they give the same.
+    """
+    answers = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
+    told = pd.Series(pd.util.hash_pandas_object(answers, index=False).to_numpy(), index=trials.index)
+    content = told.where(trials["excluded_by"].isna(), 0).groupby(trials["participant"]).sum()
+    in_order = content.sort_index().sort_values(kind="stable").index
+    names = {name: f"{place:09}" for place, name in enumerate(in_order)}
+    return trials.assign(participant=trials["participant"].map(names).astype("str"))

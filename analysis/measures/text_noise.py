@@ -1,0 +1,164 @@
+"""Robustness to text noise: accuracy at perturbed items beside the same items unperturbed (Prunty et al., 2025)."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.columns import factor_columns, subject_order, subjects, units
+from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
+from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, wilson
+from batteries.errors import InputError
+from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
+from experiment.preregistration import AnalysisPlan
+
+PERTURBATION_TABLE_COLUMNS = [
+    "kind", "subject", "perturbation", "level", "n_items", "n_items_only_perturbed", "n_items_only_unperturbed",
+    "n_trials_perturbed", "n_trials_unperturbed", "accuracy_perturbed", "accuracy_unperturbed", "difference", "ci_low",
+    "ci_high",
+]  # fmt: skip
+DEGREES = {
+    "spacing": ("spacing_noise_proportion",),
+    "character": ("character_noise_number", "character_noise_proportion"),
+    "capitalisation": ("capitalisation_number", "capitalisation_proportion"),
+}
+"""Each kind of noise, by its published name, and the factors that say how much of it there is."""
+
+
+def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
+    r"""Return each subject's accuracy by kind and degree of perturbation, beside the same items unperturbed.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, as `apply_exclusions` gives it, of a battery with perturbed and unperturbed
+        items (`batteries.vignettes.perturb`).
+    plan : AnalysisPlan
+        Confidence and bootstrap settings.
+
+    Returns
+    -------
+    DataFrame
+        `PERTURBATION_TABLE_COLUMNS`. `perturbation` is `spacing`, `character` or `capitalisation`, or several of them
+        joined by `+`; `level` is the share of spaces, or the number of letters and the share of their occurrences, such
+        as `5 x 0.1`. `n_items` counts the items that the subject answered both ways, under the same degree of noise;
+        items answered only one way are left out of both accuracies and counted. `difference` is perturbed less
+        unperturbed: under 0 where noise does harm.
+
+    Raises
+    ------
+    InputError
+        If the items do not say how they were perturbed, or none of them is unperturbed.
+
+    Notes
+    -----
+    Two items are the same but for their noise where all their other factors agree. A run's accuracies are means over
+    items, and its interval resamples items with both their accuracies, so it allows for what they have in common. Those
+    of people are of pooled trials, and the interval resamples participants. Where the draws are all alike, and the
+    interval would have no width, Wilson's intervals of the accuracies are joined (`intervals.mover_difference`), with
+    items or participants as the number of trials.
+
+    References
+    ----------
+    Prunty, J. E., O'Flynn, A., Quinn, P., & Cheke, L. (2025). INTUIT: Investigating intuitive reasoning in humans and
+    language models. Proceedings of the Annual Meeting of the Cognitive Science Society, 47. Appendix, Tables 7 and 11.
+    """
+    factors = factor_columns(trials)
+    missing = [factor for factor in PERTURBATION_COLUMNS if factor not in factors]
+    if missing:
+        raise InputError(
+            f"the items have no factor `{missing[0]}`, so they do not say how they were perturbed; build the battery "
+            "from a specification with `perturbations`."
+        )
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *factors])
+    kept = kept[kept[list(PERTURBATION_COLUMNS)].notna().all(axis=1)]
+    work = _with_noise(kept, [factor for factor in factors if factor not in PERTURBATION_COLUMNS])
+    if not (work["perturbation"] == "").any():
+        raise InputError("no item of the analysis is unperturbed; there is nothing to set the perturbed ones beside.")
+    rows = []
+    for (kind, subject), own in work.groupby(["kind", "subject"], sort=False):
+        unperturbed = own[own["perturbation"] == ""]
+        for (perturbation, level), perturbed in own[own["perturbation"] != ""].groupby(["perturbation", "level"]):
+            effect = _effect(perturbed, unperturbed, is_run=kind == "model", plan=plan)
+            rows.append({"kind": kind, "subject": subject, "perturbation": perturbation, "level": level, **effect})
+    rows.sort(
+        key=lambda row: (*subject_order(row["kind"], row["subject"]), row["perturbation"], _degrees(row["level"]))
+    )
+    counts = dict.fromkeys([name for name in PERTURBATION_TABLE_COLUMNS if name.startswith("n_")], "int64")
+    return pd.DataFrame(rows, columns=PERTURBATION_TABLE_COLUMNS).astype(counts)
+
+
+def _with_noise(kept: pd.DataFrame, others: list[str]) -> pd.DataFrame:
+    """Return who answered, whether rightly, which item it is but for its noise, and the noise by kind and level."""
+    noises = kept[list(PERTURBATION_COLUMNS)].drop_duplicates()
+    noises[["perturbation", "level"]] = [_noise(dict(zip(PERTURBATION_COLUMNS, row, strict=True)))
+                                         for row in noises.itertuples(index=False)]  # fmt: skip
+    base = kept.groupby(others, dropna=False, sort=False).ngroup() if others else 0
+    work = kept[[*PERTURBATION_COLUMNS, "kind"]].assign(
+        subject=subjects(kept),
+        unit=units(kept),
+        base=base,
+        correct=kept["correct"].fillna(False).astype("int64"),
+    )
+    return work.merge(noises, on=list(PERTURBATION_COLUMNS))
+
+
+def _noise(degrees: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the kinds of noise and their level, as texts; empty without noise.
+
+    Examples
+    --------
+    >>> clean = dict.fromkeys(PERTURBATION_COLUMNS, 0)
+    >>> _noise(clean | {"character_noise_number": 5, "character_noise_proportion": 0.1})
+    ('character', '5 x 0.1')
+    """
+    found = {
+        kind: " x ".join(f"{float(degrees[factor]):g}" for factor in factors)
+        for kind, factors in DEGREES.items()
+        if all(float(degrees[factor]) > 0 for factor in factors)
+    }
+    return " + ".join(found), " + ".join(found.values())
+
+
+def _degrees(level: str) -> list[float]:
+    return [float(degree) for degree in re.split(r" [x+] ", level)]
+
+
+def _effect(perturbed: pd.DataFrame, unperturbed: pd.DataFrame, *, is_run: bool, plan: AnalysisPlan) -> dict[str, Any]:
+    bases = np.intersect1d(perturbed["base"], unperturbed["base"])
+    row: dict[str, Any] = {
+        "n_items": len(bases),
+        "n_items_only_perturbed": perturbed["base"].nunique() - len(bases),
+        "n_items_only_unperturbed": unperturbed["base"].nunique() - len(bases),
+    }
+    sides = {"perturbed": perturbed[perturbed["base"].isin(bases)],
+             "unperturbed": unperturbed[unperturbed["base"].isin(bases)]}  # fmt: skip
+    row |= {f"n_trials_{name}": len(side) for name, side in sides.items()}
+    if not len(bases):
+        return row | dict.fromkeys(PERTURBATION_TABLE_COLUMNS[-5:], math.nan)
+    counts = [side.groupby("base" if is_run else "unit")["correct"].agg(["sum", "size"]) for side in sides.values()]
+    values = pd.concat(counts, axis=1, keys=list(sides)).fillna(0).to_numpy(dtype="float64")
+    if is_run:  # every item weighs the same
+        ones = np.ones(len(values))
+        values = np.column_stack([values[:, 0] / values[:, 1], ones, values[:, 2] / values[:, 3], ones])
+    first, second = values[:, 0].sum() / values[:, 1].sum(), values[:, 2].sum() / values[:, 3].sum()
+    low, high = _interval(values, first, second, plan)
+    measures = (first, second, first - second, low, high)
+    return row | dict(zip(PERTURBATION_TABLE_COLUMNS[-5:], map(float, measures), strict=True))
+
+
+def _interval(values: Any, first: float, second: float, plan: AnalysisPlan) -> Interval:
+    """Return the interval of the difference of two accuracies, from what each item or participant adds to them."""
+    if len(values) > 1:
+        sums = drawn_sums(values, plan.bootstrap_resamples, plan.bootstrap_seed)
+        sums = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
+        differences = sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]
+        if np.ptp(differences) > 0:
+            return percentile_interval(differences, plan.confidence)
+    n_first, n_second = (len(values),) * 2 if len(values) > 1 else values[0, [1, 3]]
+    own = wilson(first * n_first, n_first, plan.confidence), wilson(second * n_second, n_second, plan.confidence)
+    return mover_difference(first, own[0], second, own[1])

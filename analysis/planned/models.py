@@ -1,0 +1,71 @@
+"""The plan's mixed models, fitted, with marginal means, contrasts and standardized coefficients."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.data.row_filters import chosen_rows
+from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
+from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model, odds_ratios, standardized_coefficients
+from analysis.statistics.mixed_models.marginal_means import marginal_means
+from batteries.errors import InputError
+from experiment.planned_analyses import PlannedModel
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A model of the plan and all that is reported of it."""
+
+    name: str
+    planned: PlannedModel
+    model: MixedModel
+    means: tuple[pd.DataFrame, ...]
+    """Estimated marginal means, one table for each of the plan's contrasts."""
+    contrasts: tuple[pd.DataFrame, ...]
+    """Pairwise contrasts, likewise."""
+    standardized: pd.DataFrame
+    """Coefficients in standard deviations."""
+    odds_ratios: pd.DataFrame | None
+    """Of a logistic model."""
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the model's tables by the names of their files, without `.csv`."""
+        model = self.model
+        tables = {"coefficients": model.coefficients, "anova": model.anova, "random": model.random, "fit": model.fit,
+                  "standardized": self.standardized}  # fmt: skip
+        if not model.correlations.empty:
+            tables["correlations"] = model.correlations
+        if self.odds_ratios is not None:
+            tables["odds_ratios"] = self.odds_ratios
+        for place, (means, contrasts) in enumerate(zip(self.means, self.contrasts, strict=True), start=1):
+            number = f"_{place}" if len(self.means) > 1 else ""
+            tables |= {f"means{number}": means, f"contrasts{number}": contrasts}
+        return {f"{self.name}.{table}": content for table, content in tables.items()}
+
+
+def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, confidence: float) -> FittedModel:
+    """Fit the plan's model `name` to the rows of its `where`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be fitted; the message names the model.
+    """
+    what = f"the model `{name}`"
+    rows = chosen_rows(data, planned.where, what)
+    try:
+        model = fit_mixed_model(
+            rows, planned.formula, family=planned.family, reference=planned.reference, confidence=confidence
+        )
+        means = [marginal_means(model, asked.of, by=asked.by, confidence=confidence) for asked in planned.contrasts]
+        contrasts = [
+            pairwise_contrasts(model, asked.of, by=asked.by, adjust=asked.adjust, confidence=confidence)
+            for asked in planned.contrasts
+        ]
+        standardized = standardized_coefficients(
+            rows, planned.formula, family=planned.family, reference=planned.reference, confidence=confidence
+        )
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+    ratios = odds_ratios(model, confidence=confidence) if planned.family == "binomial" else None
+    return FittedModel(name, planned, model, tuple(means), tuple(contrasts), standardized, ratios)

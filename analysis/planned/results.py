@@ -1,0 +1,73 @@
+"""All that a plan asks to be computed from rows, whatever their columns: tables, models and tests."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from analysis.data.row_filters import add_flags
+from analysis.planned.models import FittedModel, fit_planned_model
+from analysis.planned.tables import planned_table
+from analysis.planned.tests import planned_tests
+from batteries.errors import told_in
+from experiment.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Who
+
+RowsOf = Callable[[Who], pd.DataFrame]
+"""Gives the rows of those whom a table, model or test is about."""
+
+
+@dataclass(frozen=True)
+class PlannedResults:
+    """What came out."""
+
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    models: dict[str, FittedModel] = field(default_factory=dict)
+    tests: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """Empty where the plan has none."""
+    not_computed: list[str] = field(default_factory=list)
+    """What the plan asks for and the data do not yet allow, a sentence each."""
+
+    def files(self) -> dict[str, pd.DataFrame]:
+        """Return every table by its path without `.csv`."""
+        files = {f"tables/{name}": table for name, table in self.tables.items()}
+        for model in self.models.values():
+            files |= {f"models/{name}": table for name, table in model.tables().items()}
+        return files | ({} if self.tests.empty else {"tests": self.tests})
+
+
+def run_planned(rows_of: RowsOf, plan: PlannedAnalyses, *, as_far_as_possible: bool = False) -> PlannedResults:
+    """Compute the plan's tables, models and tests.
+
+    Parameters
+    ----------
+    rows_of
+        Gives the rows of people, of models, or of everyone.
+    plan
+        The plan; its flags are added to the rows first.
+    as_far_as_possible
+        Whether what cannot be computed is told in `not_computed`, as while data are coming in, and the rest goes on.
+
+    Raises
+    ------
+    InputError
+        If the rows do not have what the plan names, or something cannot be computed from them; not where
+        `as_far_as_possible`.
+    """
+    known: dict[Who, pd.DataFrame] = {}
+
+    def rows(planned: PlannedTable | PlannedModel | PlannedTest) -> pd.DataFrame:
+        if planned.who not in known:
+            known[planned.who] = add_flags(rows_of(planned.who), plan.flags)
+        return known[planned.who]
+
+    not_computed: list[str] | None = [] if as_far_as_possible else None
+    tables: dict[str, pd.DataFrame] = {}
+    for name, table in plan.tables.items():
+        with told_in(not_computed):
+            tables[name] = planned_table(rows(table), name, table)
+    models: dict[str, FittedModel] = {}
+    for name, model in plan.models.items():
+        with told_in(not_computed):
+            models[name] = fit_planned_model(rows(model), name, model, plan.confidence)
+    tests = planned_tests(rows, plan, not_computed)
+    return PlannedResults(tables, models, tests, not_computed or [])

@@ -1,0 +1,81 @@
+"""How much hangs on each exclusion rule: the same results with all rules, without each, and without any."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.exclusions.flow import Exclusions, excluded_by
+from analysis.measures.accuracy import accuracy
+from analysis.measures.differences import differences
+from analysis.planned.results import run_planned
+from analysis.planned.study_rows import plan_for, study_rows
+from batteries.errors import InputError
+from experiment.preregistration import AnalysisPlan
+
+AS_PLANNED = "as planned"
+
+
+def sensitivity(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> dict[str, pd.DataFrame]:
+    """Return accuracies, differences, tests and coefficients under each set of exclusion rules.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table.
+    plan : AnalysisPlan
+        The plan with all its rules.
+    planned : Exclusions
+        What the plan's own rules left.
+
+    Returns
+    -------
+    dict of DataFrame
+        `sensitivity_accuracy`, `sensitivity_differences`, and where the plan has them `sensitivity_tests` and
+        `sensitivity_models`. Each begins with `rules`: `as planned`, `without <rule>`, or `without any rule`. What
+        cannot be computed has no row. Empty where the plan has no rules.
+    """
+    if not plan.exclusions:
+        return {}
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for rules, marked in _variants(trials, plan, planned):
+        for name, table in _results(marked, plan).items():
+            parts.setdefault(f"sensitivity_{name}", []).append(_labelled(table, rules))
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
+
+
+def _labelled(table: pd.DataFrame, rules: str) -> pd.DataFrame:
+    return pd.concat([pd.DataFrame({"rules": rules}, index=table.index), table], axis=1)
+
+
+def _variants(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> Iterator[tuple[str, pd.DataFrame]]:
+    yield AS_PLANNED, planned.trials
+    without = {f"without {rule.rule}": [one for one in plan.exclusions if one != rule] for rule in plan.exclusions}
+    if len(plan.exclusions) > 1:
+        without["without any rule"] = []
+    for name, rules in without.items():
+        try:
+            fewer = plan.model_copy(update={"exclusions": tuple(rules)})
+            yield name, trials.assign(excluded_by=excluded_by(trials, fewer))
+        except InputError:  # somebody completed twice, which only the rule `duplicates` can settle
+            continue
+
+
+def _results(marked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, pd.DataFrame]:
+    of_people = accuracy(marked, [], plan).query("kind != 'model'")  # no rule applies to models
+    results = {"accuracy": of_people, "differences": differences(marked, [], plan)}
+    if not (plan.tests or plan.models):
+        return results
+    plan = plan_for(marked, plan.model_copy(update={"tables": {}}))
+    found = run_planned(study_rows(marked), plan, as_far_as_possible=True)
+    models = [
+        model.model.coefficients.assign(name=name)[["name", "term", "estimate", "std_error", "statistic", "p_value"]]
+        for name, model in found.models.items()
+    ]
+    if not found.tests.empty:
+        results["tests"] = found.tests[_OF_TESTS]
+    if models:
+        results["models"] = pd.concat(models, ignore_index=True)
+    return results
+
+
+_OF_TESTS = ["name", "form", "n", "estimate", "statistic_name", "statistic", "p_value", "p_holm", "p_bh"]

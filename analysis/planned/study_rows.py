@@ -1,0 +1,105 @@
+"""The rows of a study that the plan's tables, models and tests are computed from."""
+
+import json
+from functools import cache
+from typing import TypeVar
+
+import pandas as pd
+
+from analysis.data.columns import subjects
+from analysis.measures.accuracy import kept_trials
+from analysis.planned.results import RowsOf
+from batteries.errors import InputError
+from experiment.planned_analyses import Level, PlannedModel, PlannedTable, PlannedTest, Where, Who
+from experiment.preregistration import AnalysisPlan
+
+Planned = TypeVar("Planned", PlannedTable, PlannedModel, PlannedTest)
+
+
+def plan_for(trials: pd.DataFrame, plan: AnalysisPlan) -> AnalysisPlan:
+    """Return the plan as it reads while nobody but simulated participants has answered: they stand where people will.
+
+    A plan names `people` (as `subject`) and `human` (as `kind`); a pilot has neither, and its report says so.
+    """
+    if (trials["kind"] == "human").any():
+        return plan
+    stands_for = {("subject", "people"): "simulated participants", ("kind", "human"): "simulated"}
+
+    def level(column: str, named: Level) -> Level:
+        return stands_for.get((column, str(named)), named)
+
+    def in_pilot(planned: Planned) -> Planned:
+        changes: dict[str, object] = {
+            "where": {
+                column: tuple(level(column, one) for one in asked) if isinstance(asked, tuple) else level(column, asked)
+                for column, asked in planned.where.items()
+            }
+        }
+        if isinstance(planned, PlannedModel):
+            changes["reference"] = {column: level(column, named) for column, named in planned.reference.items()}
+        if isinstance(planned, PlannedTest):
+            changes["levels"] = tuple(level(planned.factor, named) for named in planned.levels)
+        return planned.model_copy(update=changes)
+
+    def marked(where: Where) -> Where:
+        return {
+            column: tuple(level(column, one) for one in asked) if isinstance(asked, tuple) else level(column, asked)
+            for column, asked in where.items()
+        }
+
+    return plan.model_copy(
+        update={
+            "flags": {name: marked(where) for name, where in plan.flags.items()},
+            "tables": {name: in_pilot(table) for name, table in plan.tables.items()},
+            "models": {name: in_pilot(model) for name, model in plan.models.items()},
+            "tests": {name: in_pilot(test) for name, test in plan.tests.items()},
+        }
+    )
+
+
+def _hashable(answer: object) -> object:
+    return json.dumps(answer) if isinstance(answer, (dict, list)) else answer
+
+
+_NOT_FOR_TABLES = ["content", "key", "excluded_by"]
+
+
+def study_rows(trials: pd.DataFrame) -> RowsOf:
+    """Return a function that gives the trials in the analysis of people, of models, or of everyone.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`.
+
+    Notes
+    -----
+    The tidy table's columns and `subject` (people, or a model's run) are there; `correct` is 1 or 0, and 0 where a
+    model answered nothing. Simulated participants are never put together with people: they are there only where no
+    person is.
+    """
+    kept_trials(trials.head(0))  # refuses trials to which no exclusions were applied
+    people = "human" if (trials["kind"] == "human").any() else "simulated"
+    of_kind: dict[Who, list[str]] = {"people": [people], "models": ["model"], "everyone": [people, "model"]}
+
+    @cache
+    def rows() -> pd.DataFrame:  # made when a plan asks for them: they are many
+        kept = kept_trials(trials)
+        rows = kept.drop(columns=_NOT_FOR_TABLES)
+        texts = dict.fromkeys(rows.select_dtypes("category").columns, "str")  # plans may put them together
+        return rows.astype(texts).assign(
+            subject=subjects(kept),
+            response=kept["response"].map(_hashable),
+            correct=kept["correct"].astype("Float64").fillna(0.0).astype("float64"),
+            score=kept["score"].where(kept["kind"] != "model", kept["score"].fillna(0.0)),
+        )
+
+    def rows_of(who: Who) -> pd.DataFrame:
+        chosen = rows()
+        chosen = chosen[chosen["kind"].isin(of_kind[who])]
+        if chosen.empty:
+            names = {"people": "people's trials are", "models": "model's run is", "everyone": "trials are"}
+            raise InputError(f"the plan asks about {who}, and no {names[who]} in the analysis; collect them first.")
+        return chosen.reset_index(drop=True)
+
+    return rows_of

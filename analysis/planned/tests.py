@@ -1,0 +1,264 @@
+"""The plan's hypothesis tests, with the form that fits the design beside the one that was asked for."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from analysis.data.row_filters import chosen_rows, level_text, ordered_levels, require_columns, where_words
+from analysis.planned.tables import numeric
+from analysis.statistics.anova import one_way_anova, repeated_measures_anova
+from analysis.statistics.bayes_factors import bayes_factor_t
+from analysis.statistics.corrections import benjamini_hochberg, holm
+from analysis.statistics.counts import chi_square, cochran_q, mcnemar
+from analysis.statistics.equivalence import equivalence_t
+from analysis.statistics.result import HypothesisTest
+from analysis.statistics.t_tests import independent_t, paired_t
+from batteries.errors import InputError, told_in
+from experiment.planned_analyses import PlannedAnalyses, PlannedTest
+
+AS_PLANNED, PAIRED, EQUIVALENCE = "as planned", "paired form", "equivalence"
+
+COLUMNS = ["name", "form", "test", "of", "factor", "levels", "where", "n", "statistic_name", "statistic", "df",
+           "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "effect_name", "effect",
+           "bayes_factor_10", "family", "exploratory", "warnings"]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Values:
+    """What a test is made of."""
+
+    of_units: pd.DataFrame
+    """A row a unit, a column a level; missing where a unit has no value there."""
+    warnings: tuple[str, ...]
+
+    @property
+    def n_in_several(self) -> int:
+        """How many units have values at more than one level."""
+        return int((self.of_units.notna().sum(axis=1) > 1).sum())
+
+    def at(self, level: Any) -> Any:
+        return self.of_units[level].dropna().to_numpy(dtype="float64")
+
+
+def planned_tests(
+    rows_of: Callable[[PlannedTest], pd.DataFrame], plan: PlannedAnalyses, not_computed: list[str] | None = None
+) -> pd.DataFrame:
+    """Run the plan's tests.
+
+    Parameters
+    ----------
+    rows_of
+        Gives the rows that a test is about; it takes those of its `where`.
+    plan
+        Whose `tests` are run, with its confidence.
+    not_computed
+        Where the sentences go of tests that cannot be computed.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`, a row a test and `form`: `as planned`; `paired form`, where the test asked for takes units apart that
+        are the same at several levels; `equivalence`, where a margin is given. `p_holm` and `p_bh` are corrected over
+        the tests of one family, confirmatory and exploratory ones apart; those of a paired form over the same family
+        with that form in place of the test, those of equivalence among themselves. `levels` are in the order of the
+        difference. `warnings` say why a result may not be what it seems.
+
+    Raises
+    ------
+    InputError
+        If a test cannot be computed; the message names it. Not where `not_computed` is given.
+    """
+    rows: list[dict[str, Any]] = []
+    for name, planned in plan.tests.items():
+        with told_in(not_computed):
+            rows += _rows(rows_of(planned), name, planned, plan.confidence)
+    if not rows:
+        return pd.DataFrame(columns=COLUMNS)
+    table = pd.DataFrame(rows)
+    for _, family in table.groupby(["family", "exploratory"], sort=False):
+        for form in family["form"].unique():
+            of_form = family[family["form"] == form]
+            instead = family[(family["form"] == AS_PLANNED) & ~family["name"].isin(of_form["name"])]
+            together = of_form if form == EQUIVALENCE else pd.concat([of_form, instead])
+            p_values = together["p_value"].to_numpy()
+            corrected = {"p_holm": holm(p_values), "p_bh": benjamini_hochberg(p_values)}
+            for column, values in corrected.items():
+                table.loc[of_form.index, column] = values[: len(of_form)]
+    return table[COLUMNS]
+
+
+def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float) -> Iterator[dict[str, Any]]:
+    what = f"the test `{name}`"
+    require_columns(data, [planned.of, planned.factor, *([] if planned.per is None else [planned.per])], what)
+    chosen = chosen_rows(data, planned.where, what)
+    levels = ordered_levels(chosen, planned.factor, planned.levels, what)
+    if len(levels) < 2 or (planned.test in {"t", "welch_t"} and len(levels) != 2):
+        raise InputError(
+            f"{what}: the levels of `{planned.factor}` here are {', '.join(map(level_text, levels)) or 'none'}; "
+            f"{'name two in `levels`.' if len(levels) > 2 else 'there is nothing to compare: mend its `where`.'}"
+        )
+    n_nowhere = int(chosen[planned.factor].isna().sum())
+    nowhere = (f"{n_nowhere:,} rows without a level of `{planned.factor}` left out.",) if n_nowhere else ()
+    chosen = chosen[chosen[planned.factor].isin(levels)]
+    common = {
+        "name": name,
+        "of": planned.of,
+        "factor": planned.factor,
+        "levels": (" - " if len(levels) == 2 else ", ").join(map(level_text, levels)),
+        "where": where_words(planned.where),
+        "family": planned.family,
+        "exploratory": planned.exploratory,
+    }
+    try:
+        found = list(_forms(chosen, levels, planned, confidence))
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+    for form, result, bayes_factor in found:
+        measured = asdict(result) | {"warnings": " ".join((*nowhere, *result.warnings))}
+        yield {**common, **measured, "form": form, "bayes_factor_10": bayes_factor}
+
+
+def _forms(
+    rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, confidence: float
+) -> Iterator[tuple[str, HypothesisTest, float | None]]:
+    """Yield each form of the test, with its result and Bayes factor."""
+    if planned.test == "chi_square" and planned.within is None:
+        yield AS_PLANNED, _chi_square(rows, levels, planned), None
+        return
+    values = _values_of_units(rows, levels, planned)
+    if planned.within is not None:
+        result = _paired(values, levels, planned, confidence)
+        yield AS_PLANNED, result, _bayes_factor(values, levels, planned, result, are_paired=True)
+    else:
+        warnings, paired = list(values.warnings), None
+        if n_in_several := values.n_in_several:
+            units = "unit has" if n_in_several == 1 else "units have"
+            warnings.append(
+                f"{n_in_several:,} {units} values at more than one level of `{planned.factor}`, so the data are within "
+                "units, and the test asked for takes them as independent."
+            )
+            try:
+                paired = _paired(values, levels, planned, confidence)
+                warnings.append("The paired form stands beside it.")
+            except InputError as error:
+                warnings.append(f"The paired form cannot be computed: {error}")
+        result = _with(_independent(values, levels, planned, confidence), tuple(warnings))
+        yield AS_PLANNED, result, _bayes_factor(values, levels, planned, result)
+        if paired is not None:
+            yield PAIRED, paired, _bayes_factor(values, levels, planned, paired, are_paired=True)
+    if planned.equivalence_margin is not None:
+        yield EQUIVALENCE, _equivalence(values, levels, planned, confidence), None
+
+
+def _with(result: HypothesisTest, warnings: tuple[str, ...]) -> HypothesisTest:
+    return replace(result, warnings=(*warnings, *result.warnings))
+
+
+_ALL_MISSING = "every row of {factor} = {levels} lacks a value; leave the level out."
+
+
+def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> _Values:
+    """Return one value a unit and level."""
+    values = numeric(rows, planned.of, "its outcome")
+    missing = values.isna() | rows[planned.per].isna()
+    notes = []
+    if missing.any():
+        notes.append(f"{int(missing.sum())} of {len(rows)} rows have no value and were left out.")
+    kept = rows[~missing].assign(_value=values[~missing])
+    gone = [level_text(level) for level in levels if level not in set(kept[planned.factor])]
+    if gone:
+        raise InputError(_ALL_MISSING.format(factor=planned.factor, levels=", ".join(gone)))
+    grouped = kept.groupby([planned.per, planned.factor], observed=True)["_value"]
+    n_rows = grouped.size()
+    if planned.test == "chi_square" and (n_rows > 1).any():
+        raise InputError(_ONE_ANSWER.format(of=planned.of))
+    if planned.summary == "sum" and n_rows.nunique() > 1:
+        notes.append(
+            f"A unit's value is the sum of its rows, and units have {n_rows.min()} to {n_rows.max()} rows: whoever has "
+            "fewer has a smaller sum, which a mean would not show."
+        )
+    table = (grouped.mean() if planned.summary == "mean" else grouped.sum()).unstack().reindex(columns=levels)
+    return _Values(table, tuple(notes))
+
+
+def _independent(values: _Values, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
+    if planned.test == "anova":
+        return one_way_anova({level_text(level): values.at(level) for level in levels})
+    first, second = (values.at(level) for level in levels)
+    return independent_t(first, second, equal_variances=planned.test == "t", confidence=confidence)
+
+
+def _paired(values: _Values, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
+    complete = values.of_units.dropna()
+    n_left_out = len(values.of_units) - len(complete)
+    left_out = f"{n_left_out:,} {'unit' if n_left_out == 1 else 'units'} without a value at every level left out."
+    notes = (*values.warnings, *([left_out] if n_left_out else []))
+    if planned.test == "anova":
+        return _with(repeated_measures_anova(complete), notes)
+    if planned.test == "chi_square":
+        return _with(_paired_counts(complete, levels, planned.of), notes)
+    first, second = (complete[level].to_numpy(dtype="float64") for level in levels)
+    return _with(paired_t(first, second, confidence=confidence), notes)
+
+
+_ONE_ANSWER = "a paired test of counts needs one yes or no in `{of}` for each unit and level; choose with `where`."
+
+
+def _paired_counts(complete: pd.DataFrame, levels: list[Any], of: str) -> HypothesisTest:
+    if not complete.isin([0, 1]).all(axis=None):
+        raise InputError(_ONE_ANSWER.format(of=of))
+    if len(levels) > 2:
+        return cochran_q(complete)
+    first, second = (pd.Categorical(complete[level], categories=[0, 1]) for level in levels)
+    return mcnemar(pd.crosstab(second, first, dropna=False))  # whose difference is columns minus rows
+
+
+def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> HypothesisTest:
+    counted = rows[rows[planned.of].notna()]
+    notes = []
+    if len(counted) < len(rows):
+        notes.append(f"{len(rows) - len(counted)} of {len(rows)} rows have no value and were left out.")
+    if planned.per is not None and (n_units := counted[planned.per].nunique()) < len(counted):
+        notes.append(
+            f"The {len(counted):,} answers come from {n_units} units, and the test takes them as independent; "
+            "a mixed model with the unit as a random effect does not."
+        )
+    gone = [level_text(level) for level in levels if level not in set(counted[planned.factor])]
+    if gone:
+        raise InputError(_ALL_MISSING.format(factor=planned.factor, levels=", ".join(gone)))
+    if counted[planned.of].nunique() < 2:
+        only = level_text(counted[planned.of].iloc[0])
+        raise InputError(f"`{planned.of}` is {only} in every row; there is nothing to compare.")
+    table = pd.crosstab(counted[planned.of], counted[planned.factor]).reindex(columns=levels)
+    return _with(chi_square(table), tuple(notes))
+
+
+def _bayes_factor(
+    values: _Values, levels: list[Any], planned: PlannedTest, result: HypothesisTest, *, are_paired: bool = False
+) -> float | None:
+    if not planned.bayes_factor:
+        return None
+    if are_paired:
+        return bayes_factor_t(result.statistic, result.n)
+    first, second = (values.at(level) for level in levels)
+    student = independent_t(first, second, equal_variances=True)  # whose t the Bayes factor is defined for
+    return bayes_factor_t(student.statistic, len(first), len(second))
+
+
+def _equivalence(values: _Values, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
+    margin = planned.equivalence_margin or 0.0
+    complete = values.of_units.dropna()
+    paired = planned.within is not None or 2 * len(complete) >= len(values.of_units)
+    notes = values.warnings
+    if paired and len(complete) < len(values.of_units):
+        notes = (*notes, f"{len(values.of_units) - len(complete):,} units without a value at every level left out.")
+    elif not paired and len(complete):
+        notes = (*notes, f"{len(complete):,} units with values at both levels are taken as independent.")
+    table = complete if paired else values.of_units
+    first, second = (table[level].dropna().to_numpy(dtype="float64") for level in levels)
+    result = equivalence_t(
+        first, second, -margin, margin, paired=paired, equal_variances=planned.test == "t", confidence=confidence
+    )
+    return _with(result, notes)

@@ -1,0 +1,298 @@
+"""The tests and models of a plan as analyses of simulated answers, for their power."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.row_filters import add_flags, matching, ordered_levels
+from analysis.planned.tests import AS_PLANNED, planned_tests
+from analysis.power.simulated_responses import Bools, Floats, PlannedTrials
+from analysis.power.simulation import NOT_CONVERGED, SINGULAR, Outcome, PowerAnalysis, Run, paired_contrast
+from analysis.statistics.corrections import benjamini_hochberg, holm
+from analysis.statistics.mixed_models.design_matrix import design_columns
+from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model
+from analysis.statistics.mixed_models.formulas import parse_formula
+from analysis.statistics.mixed_models.model_frame import model_frame
+from batteries.errors import InputError
+from experiment.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTest
+
+OUTCOMES = ("correct", "score")
+"""What is simulated; the score of every task is 1 for a correct answer and 0 for a wrong one."""
+ABOUT_MODELS = ("subject", "kind", "run", "model", "model_version", "temperature", "prompt_digest")
+"""Columns that set people and models apart, or one model from another."""
+Planned = TypeVar("Planned", PlannedTest, PlannedModel)
+
+CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
+
+
+def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: str) -> PowerAnalysis:
+    """Return the test `name` of a plan, judged by the plan's correction over its family.
+
+    Parameters
+    ----------
+    trials : PlannedTrials
+        The trials of the simulated studies.
+    plan : PlannedAnalyses
+        The plan.
+    name : str
+        The test.
+
+    Raises
+    ------
+    InputError
+        The plan has no such test, or it needs what is not simulated.
+
+    Notes
+    -----
+    The family's other tests are run on the same answers. Those that need what is not simulated count as not
+    significant, so that the power is, if anything, too low.
+
+    Examples
+    --------
+    Two participants, right in all trials of B, and in half and none of those of A.
+
+    >>> from analysis.power.simulated_responses import planned_trials
+    >>> design = pd.DataFrame({"group": 1, "item_id": ["a", "b", "c"], "condition": ["A", "A", "B"]})
+    >>> b_against_a = {"test": "t", "of": "correct", "per": "participant", "within": "condition", "levels": ["B", "A"]}
+    >>> plan = PlannedAnalyses.model_validate({"tests": {"b_against_a": b_against_a}})
+    >>> analysis = planned_test_analysis(planned_trials(design, 2), plan, "b_against_a")
+    >>> analysis.run(np.array([1.0, 0, 1, 0, 0, 1]), np.full(6, True)).estimate
+    0.75
+    """
+    planned = _named(plan.tests, name, "test")
+    why_not = _why_not(trials, plan, planned)
+    if why_not:
+        raise InputError(f"the test `{name}` {why_not}")
+    family = {
+        other: test
+        for other, test in plan.tests.items()
+        if (test.family, test.exploratory) == (planned.family, planned.exploratory) and plan.correction != "none"
+    } or {name: planned}
+    simulated = {other: test for other, test in family.items() if not _why_not(trials, plan, test)}
+    needed = {column for test in simulated.values() for column in _columns_of_test(test)}
+    table = _with_flags(trials, plan, needed)
+    table = table[[column for column in table.columns if column in needed]]
+
+    run_it = _test_run(trials, table, plan, name)
+    others = [_test_run(trials, table, plan, other) for other in simulated if other != name]
+
+    def run(correct: Floats, kept: Bools) -> Outcome:
+        outcome = run_it(correct, kept)
+        p_values = [outcome.p_value, *([1.0] * (len(family) - len(simulated)))]
+        for other_run in others:
+            try:
+                p_values.append(other_run(correct, kept).p_value)
+            except InputError:
+                p_values.append(1.0)
+        if len(family) == 1:
+            return outcome
+        return replace(outcome, p_value=float(CORRECTIONS[plan.correction](p_values)[0]))
+
+    notes = []
+    if len(family) > 1:
+        rest = [f"`{other}`" for other in family if other not in simulated]
+        counts = "counts" if len(rest) == 1 else "count"
+        unknown = f" {', '.join(rest)} cannot be simulated and {counts} as not significant." if rest else ""
+        notes.append(
+            f"The p value is corrected for the {len(family)} tests of its family, as the plan says "
+            f"({plan.correction}).{unknown}"
+        )
+    unit = "correct answers" if planned.summary == "sum" else "accuracy"
+    return PowerAnalysis(f"the plan's test `{name}`", run, unit, (*notes, *_notes_on_test(table, planned)))
+
+
+def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses, name: str) -> Run:
+    """Return the run of one test, uncorrected; paired t tests of participants go a quicker way to the same numbers."""
+    planned = plan.tests[name]
+    what = f"the test `{name}`"
+    chosen = matching(table, planned.where, what)
+    levels = ordered_levels(table[chosen], planned.factor, planned.levels, what)
+    if planned.test in {"t", "welch_t"} and planned.within and planned.per == "participant" and len(levels) == 2:
+        first, second = (
+            (chosen & table[planned.factor].eq(level).fillna(False)).to_numpy(dtype=bool) for level in levels
+        )
+        return paired_contrast(
+            trials, first - second.astype(float), second.astype(np.intp), 2, sums=planned.summary == "sum"
+        )[0]
+    alone = plan.model_copy(update={"tests": {name: planned}})
+
+    def run(correct: Floats, kept: Bools) -> Outcome:
+        data = _answered(table, correct, kept)
+        found = planned_tests(lambda _: data, alone)
+        p_value, estimate = found.loc[found["form"] == AS_PLANNED, ["p_value", "estimate"]].to_numpy(dtype=float)[0]
+        return Outcome(float(p_value), None if np.isnan(estimate) else float(estimate))
+
+    return run
+
+
+def _notes_on_test(table: pd.DataFrame, planned: PlannedTest) -> list[str]:
+    notes = []
+    if planned.equivalence_margin is not None:
+        notes.append("The power is that of the test of a difference, not of the test of equivalence.")
+    if planned.between is not None and planned.per is not None:
+        levels = table.groupby(planned.per, observed=True)[planned.between].nunique()
+        if (levels > 1).any():
+            notes.append(
+                f"The test takes `{planned.between}` as between units, and the same units have several of its levels: "
+                "plan it with `within`, which is the test that fits."
+            )
+    return notes
+
+
+def planned_model_analysis(
+    trials: PlannedTrials, plan: PlannedAnalyses, name: str, term: str | None = None
+) -> PowerAnalysis:
+    """Return the test of a term in the model `name` of a plan.
+
+    Parameters
+    ----------
+    trials : PlannedTrials
+        The trials of the simulated studies.
+    plan : PlannedAnalyses
+        The plan.
+    name : str
+        The model.
+    term : str, optional
+        A term of its formula such as `condition:level`, tested as in the model's table `anova`; or a coefficient such
+        as `conditionB`, tested as in its table `coefficients`. May be left out if the formula has one term only.
+
+    Raises
+    ------
+    InputError
+        The plan has no such model, the model no such term, or it needs what is not simulated.
+
+    Examples
+    --------
+    Of four answers each, one of A is right and two of B.
+
+    >>> from analysis.power.simulated_responses import planned_trials
+    >>> design = pd.DataFrame({"group": 1, "item_id": ["a", "b"], "condition": ["A", "B"]})
+    >>> plan = PlannedAnalyses.model_validate({"models": {"line": {"formula": "correct ~ condition"}}})
+    >>> analysis = planned_model_analysis(planned_trials(design, 4), plan, "line")
+    >>> round(analysis.run(np.array([1.0, 0, 0, 0, 0, 1, 0, 1]), np.full(8, True)).estimate, 6)
+    0.25
+    """
+    planned = _named(plan.models, name, "model")
+    what = f"the model `{name}`"
+    formula = parse_formula(planned.formula)
+    why_not = _why_not(trials, plan, planned)
+    if why_not:
+        raise InputError(f"{what} {why_not}")
+    table = _with_flags(trials, plan, {*_columns_of_model(planned)})
+    chosen = matching(table, planned.where, what).to_numpy(dtype=bool)
+    needed = [column for column in dict.fromkeys((*formula.columns, *planned.reference)) if column not in OUTCOMES]
+    table = table[needed]
+    try:
+        # To see beforehand what the model is made of.
+        any_answers: Floats = np.arange(len(table), dtype=np.float64) % 2
+        frame = model_frame(_answered(table, any_answers, chosen), formula, planned.family, planned.reference)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+    columns = design_columns(formula.intercept, formula.terms, frame.n_levels)
+    wanted = _term(term, [":".join(one) for one in formula.terms], [one.name(frame.levels) for one in columns], what)
+
+    def run(correct: Floats, kept: Bools) -> Outcome:
+        model = fit_mixed_model(
+            _answered(table, correct, kept & chosen),
+            planned.formula,
+            family=planned.family,
+            reference=planned.reference,
+        )
+        converged, singular = bool(model.fit["converged"][0]), bool(model.fit["singular"][0])
+        flaw = NOT_CONVERGED if not converged else SINGULAR if singular else None
+        return Outcome(*_test_of(model, wanted), flaw)
+
+    notes = []
+    if planned.who == "everyone":
+        notes.append(
+            "The plan fits this model to people and models together; the power is that of people's trials alone."
+        )
+    if any(set(wanted.split(":")) < set(one) for one in formula.terms):
+        notes.append(
+            f"`{wanted}` is part of an interaction, so it is tested at the reference levels of the other factors, and "
+            "at 0 of covariates."
+        )
+    return PowerAnalysis(
+        f"`{wanted}` in the plan's model `{name}`", run,
+        "log-odds" if planned.family == "binomial" else "accuracy", tuple(notes),
+    )  # fmt: skip
+
+
+def _test_of(model: MixedModel, wanted: str) -> tuple[float, float | None]:
+    """Return the p value of a term or coefficient, and its estimate if it is a single number."""
+    coefficients, terms = model.coefficients, model.anova.set_index("term")
+    if wanted in terms.index:
+        kept = [column for column, retained in zip(model.columns, model.retained, strict=True) if retained]
+        places = [place for place, column in enumerate(kept) if ":".join(column.term) == wanted]
+        single = len(places) == 1
+        return float(terms["p_value"][wanted]), float(coefficients["estimate"].iloc[places[0]]) if single else None
+    row = coefficients[coefficients["term"] == wanted]
+    if row.empty:
+        raise InputError(f"`{wanted}` cannot be estimated from these answers; plan a simpler model.")
+    return float(row["p_value"].iloc[0]), float(row["estimate"].iloc[0])
+
+
+def _term(asked: str | None, terms: list[str], coefficients: list[str], what: str) -> str:
+    if asked is None:
+        if len(terms) != 1:
+            raise InputError(f"{what} has the terms {', '.join(terms) or 'none'}; name the one that is to be tested.")
+        return terms[0]
+    same = [term for term in terms if sorted(term.split(":")) == sorted(asked.split(":"))]
+    if not same and asked not in coefficients:
+        raise InputError(
+            f"{what} has no term `{asked}`; its terms are {', '.join(terms) or 'none'}, and its coefficients "
+            f"{', '.join(coefficients)}."
+        )
+    return same[0] if same else asked
+
+
+def _named(there: Mapping[str, Planned], name: str, kind: str) -> Planned:
+    if name not in there:
+        known = f"its {kind}s are {', '.join(there)}" if there else f"it has no {kind}s"
+        raise InputError(f"the plan has no {kind} `{name}`; {known}.")
+    return there[name]
+
+
+def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest | PlannedModel) -> str | None:
+    """Return why this cannot be run on simulated answers, as the end of a sentence that begins with its name."""
+    if isinstance(planned, PlannedModel):
+        formula = parse_formula(planned.formula)
+        outcome, compared = formula.outcome, set(formula.columns)
+        columns = _columns_of_model(planned)
+    else:
+        outcome, compared = planned.of, {planned.factor}
+        columns = _columns_of_test(planned)
+    if planned.who == "models" or compared & set(ABOUT_MODELS):
+        return "is about models' runs, and only people's answers are simulated; name one about people alone."
+    if outcome not in OUTCOMES:
+        return f"is about `{outcome}`, and only `correct` is simulated; name one of `correct`."
+    flags = {column for column in columns if column in plan.flags}
+    named = {*columns, *(column for flag in flags for column in plan.flags[flag])} - flags
+    unknown = sorted(named - {*trials.table.columns, *OUTCOMES, "kind", "subject"})
+    if unknown:
+        return (
+            f"needs `{'`, `'.join(unknown)}`, and only participants, items, their factors and `correct` are simulated; "
+            "name one without."
+        )
+    return None
+
+
+def _columns_of_test(planned: PlannedTest) -> tuple[str, ...]:
+    return (planned.of, planned.factor, *([planned.per] if planned.per else []), *planned.where)
+
+
+def _columns_of_model(planned: PlannedModel) -> tuple[str, ...]:
+    return (*parse_formula(planned.formula).columns, *planned.where, *planned.reference)
+
+
+def _with_flags(trials: PlannedTrials, plan: PlannedAnalyses, columns: Iterable[str]) -> pd.DataFrame:
+    """Return the trials as a study's people's trials stand in its analysis, but for their answers."""
+    table = trials.table.assign(kind="human", subject="people")
+    return add_flags(table, {flag: plan.flags[flag] for flag in plan.flags if flag in set(columns)})
+
+
+def _answered(table: pd.DataFrame, correct: Floats, kept: Bools) -> pd.DataFrame:
+    return table[kept].assign(correct=correct[kept], score=correct[kept])

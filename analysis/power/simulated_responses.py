@@ -1,0 +1,275 @@
+"""Answers that people might give to a study's own trials, for simulating what an analysis would find."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.special import expit
+from scipy.stats import norm
+
+from analysis.data.row_filters import level_text, matching
+from batteries.errors import InputError
+from experiment.planned_analyses import Level
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+NOT_FACTORS = ("group", "item_id", "task", "chance")
+"""The columns of a design that are not factors of its items."""
+
+_Z = np.linspace(-8.5, 8.5, 851)
+_DENSITY = norm.pdf(_Z) / norm.pdf(_Z).sum()
+_FURTHEST_LOGIT = 500.0
+"""Wherever an accuracy is not 0 or 1, its logit is nearer to 0 than this."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A difference in accuracy where items have these levels, added to the accuracy they would have otherwise."""
+
+    levels: Mapping[str, Level]
+    difference: float
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+        return " and ".join(f"{factor} = {level_text(level)}" for factor, level in self.levels.items())
+
+
+@dataclass(frozen=True)
+class Population:
+    """Who answers, and what is asked of them."""
+
+    participant_sd: float
+    """Standard deviation of the participants' intercepts, in log-odds."""
+    item_sd: float
+    """Standard deviation of the items' intercepts, in log-odds."""
+    item: tuple[str, ...] = ("item_id",)
+    """The columns that name what is an item; trials with equal values there share an intercept."""
+    excluded: float = 0.0
+    """Share of participants whose answers are lost, each with this probability."""
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of both intercepts together."""
+        return math.hypot(self.participant_sd, self.item_sd)
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedTrials:
+    """The test trials of so many participants, and what answering them depends on."""
+
+    table: pd.DataFrame
+    """A row a trial: `participant`, and the columns of the design."""
+    participants: npt.NDArray[np.intp]
+    """Of each trial, the participant's number from 0."""
+
+    @cached_property
+    def n(self) -> int:
+        """How many participants."""
+        return int(self.participants[-1]) + 1
+
+
+def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
+    """Return the test trials of participants who are spread equally over the counterbalance groups.
+
+    Parameters
+    ----------
+    design : DataFrame
+        A row for each test trial of each group: `group`, `item_id`, `task`, `chance`, and a column a factor.
+    n_participants : int
+        How many participants. The first are the same however many there are: they take the groups in turn.
+
+    Examples
+    --------
+    >>> design = pd.DataFrame({"group": [1, 1, 2], "item_id": ["a", "b", "c"]})
+    >>> planned_trials(design, 3).table[["participant", "item_id"]].to_numpy().tolist()
+    [['1', 'a'], ['1', 'b'], ['2', 'c'], ['3', 'a'], ['3', 'b']]
+    """
+    places = [np.flatnonzero(design["group"] == group) for group in sorted(design["group"].unique())]
+    taken = [places[number % len(places)] for number in range(n_participants)]
+    participants = np.repeat(np.arange(n_participants), [len(rows) for rows in taken])
+    table = design.take(np.concatenate(taken)).reset_index(drop=True)
+    table.insert(0, "participant", pd.Series(participants + 1).astype(str))
+    return PlannedTrials(table, participants)
+
+
+def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect]) -> Floats:
+    """Return the population's accuracy at each row: the baseline, and the differences of all effects that are there.
+
+    Parameters
+    ----------
+    design : DataFrame
+        Rows with `chance` and factors; see `planned_trials`.
+    baseline : float
+        The accuracy where no effect is.
+    effects : sequence of Effect
+        They add up.
+
+    Raises
+    ------
+    InputError
+        A factor, level or combination of levels is not there, or an accuracy is not above chance and under 1.
+
+    Examples
+    --------
+    >>> design = pd.DataFrame({"condition": ["A", "B", "B"], "level": [0, 0, 3], "chance": 0.25})
+    >>> effects = [Effect({"condition": "B"}, -0.1), Effect({"condition": "B", "level": 3}, -0.15)]
+    >>> accuracies(design, 0.8, effects).tolist()
+    [0.8, 0.7, 0.55]
+    """
+    found = np.full(len(design), baseline)
+    for effect in effects:
+        found[_rows_with(design, effect)] += effect.difference
+    found = np.round(found, 12)  # so that 0.8 - 0.55 is 0.25
+    chance = design["chance"].to_numpy(dtype=float)
+    wrong = (found <= chance) | (found >= 1)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        there = [effect.place for effect in effects if _rows_with(design, effect)[row]]
+        raise InputError(
+            f"the accuracy would be {found[row]:g} where {'; '.join(there) or 'no effect is'}, and it must lie above "
+            f"chance, which is {chance[row]:.3g} there, and under 1; choose another baseline or smaller effects."
+        )
+    return found
+
+
+def _rows_with(design: pd.DataFrame, effect: Effect) -> Bools:
+    what = f"the effect at {effect.place}"
+    factors = [column for column in design.columns if column not in NOT_FACTORS and column != "participant"]
+    for factor in effect.levels:
+        if factor not in factors:
+            raise InputError(
+                f"{what}: the test items have no factor `{factor}`; their factors are {', '.join(factors) or 'none'}."
+            )
+    rows: Bools = matching(design, dict(effect.levels), what).to_numpy(dtype=bool)
+    if not rows.any():
+        raise InputError(f"{what}: no test item has these levels together; choose others.")
+    return rows
+
+
+def conditional_logits(accuracy: Floats, sd: float) -> Floats:
+    r"""Return the logits at which a population, whose logits vary around them, has these accuracies on average.
+
+    Parameters
+    ----------
+    accuracy : array of float
+        Averages over the population, between 0 and 1.
+    sd : float
+        Standard deviation of the logits, at most 10.
+
+    Raises
+    ------
+    InputError
+        The standard deviation is negative or above 10.
+
+    Notes
+    -----
+    The solution :math:`\eta` of
+
+    .. math:: \pi = \int \frac{\phi(z)}{1 + e^{-(\eta + \sigma z)}} \, dz,
+
+    by the trapezoid rule, which is precise for such integrals, and Brent's method. Because the logistic function is
+    curved, :math:`\eta` lies further from 0 than the logit of :math:`\pi`: the average participant is better than the
+    average of the participants.
+
+    References
+    ----------
+    Zeger, S. L., Liang, K.-Y., & Albert, P. S. (1988). Models for longitudinal data: A generalized estimating equation
+    approach. Biometrics, 44, 1049-1060.
+    Crouch, E. A. C., & Spiegelman, D. (1990). The evaluation of integrals of the form f(t) exp(-t^2): Application to
+    logistic-normal models. Journal of the American Statistical Association, 85, 464-469.
+
+    Examples
+    --------
+    With no variance it is the logit, ln 4; with a standard deviation of 1, R's ``uniroot`` over ``integrate`` finds
+    1.6497.
+
+    >>> conditional_logits(np.array([0.5, 0.8]), 0.0).round(4).tolist()
+    [0.0, 1.3863]
+    >>> conditional_logits(np.array([0.5, 0.8]), 1.0).round(4).tolist()
+    [0.0, 1.6497]
+    """
+    if not 0 <= sd <= 10:
+        raise InputError(f"the standard deviation of the logits is {sd:g}; give one from 0 to 10.")
+    wanted, place = np.unique(accuracy, return_inverse=True)
+
+    def average(logit: float, target: float) -> float:
+        return float(_DENSITY @ expit(logit + sd * _Z)) - target
+
+    solved = [
+        brentq(average, -_FURTHEST_LOGIT, _FURTHEST_LOGIT, args=(float(target),), xtol=1e-12) for target in wanted
+    ]
+    return np.array(solved)[place]
+
+
+def simulated_answers(
+    trials: PlannedTrials, accuracy: Floats, population: Population, *, simulations: int, seed: int
+) -> Iterator[tuple[Floats, Bools]]:
+    r"""Yield for each simulated study whether each trial is answered correctly, and whether it is left to analyse.
+
+    Parameters
+    ----------
+    trials : PlannedTrials
+        The trials.
+    accuracy : array of float, shape (trials,)
+        The population's accuracy at each trial; see `accuracies`.
+    population : Population
+        How participants and items vary.
+    simulations, seed : int
+        How many studies, and the seed they come from. The same seed gives the first participants the same answers
+        however many participants or studies there are.
+
+    Yields
+    ------
+    tuple of array of float and array of bool, shape (trials,)
+        1 for a correct answer, 0 for a wrong one; and false where the participant is excluded.
+
+    Notes
+    -----
+    With intercepts of participants and items drawn anew in each study,
+
+    .. math::
+        \mathrm{logit} \Pr(y_{pi} = 1) = \eta_{pi} + u_p + w_i, \quad
+        u_p \sim N(0, \sigma_u^2), \; w_i \sim N(0, \sigma_w^2),
+
+    where :math:`\eta` is that of `conditional_logits` for the standard deviation
+    :math:`\sqrt{\sigma_u^2 + \sigma_w^2}`.
+
+    References
+    ----------
+    DeBruine, L. M., & Barr, D. J. (2021). Understanding mixed-effects models through data simulation. Advances in
+    Methods and Practices in Psychological Science, 4(1).
+
+    Examples
+    --------
+    >>> trials = planned_trials(pd.DataFrame({"group": 1, "item_id": range(100)}), 100)
+    >>> answers = simulated_answers(trials, np.full(10_000, 0.8), Population(0.0, 0.0), simulations=1, seed=1)
+    >>> correct, stays = next(answers)
+    >>> round(float(correct.mean()), 2), bool(stays.all())
+    (0.8, True)
+    """
+    for column in population.item:
+        if column not in trials.table.columns:
+            raise InputError(
+                f"the items are to be told apart by `{column}`, and the trials have no such column; they have "
+                f"{', '.join(trials.table.columns)}."
+            )
+    items = trials.table.groupby(list(population.item), sort=False, dropna=False).ngroup().to_numpy()
+    logits = conditional_logits(accuracy, population.sd)
+    for simulation in range(simulations):
+        # A stream for each kind of draw, so that more participants do not change those there are.
+        of_people, of_items, of_answers, of_losses = (
+            np.random.default_rng([seed, simulation, stream]) for stream in range(4)
+        )
+        abilities = population.participant_sd * of_people.standard_normal(trials.n)
+        easiness = population.item_sd * of_items.standard_normal(int(items.max()) + 1)
+        p_correct = expit(logits + abilities[trials.participants] + easiness[items])
+        correct = (of_answers.random(len(p_correct)) < p_correct).astype(float)
+        stays = of_losses.random(trials.n) >= population.excluded
+        yield correct, stays[trials.participants]

@@ -1,0 +1,306 @@
+"""Power by simulation: how often an analysis finds an effect in studies of a given size, and how often it errs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.row_filters import level_text, levels_of
+from analysis.power.simulated_responses import Bools, Effect, Floats, PlannedTrials, Population, simulated_answers
+from analysis.statistics.intervals import wilson
+from analysis.statistics.t_tests import one_sample_t
+from batteries.errors import InputError
+from experiment.planned_analyses import Level
+
+NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE = "not_converged", "singular", "not_computable"
+"""Why an analysis of one simulated study counts as finding nothing, whatever its p value."""
+
+COLUMNS = ["effect", "n_participants", "n_analysed_mean", "simulations", "n_significant", "power", "ci_low", "ci_high",
+           "mean_estimate", "power_with_singular", NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an analysis of one simulated study came to."""
+
+    p_value: float
+    estimate: float | None = None
+    """Missing where the analysis tests no single number."""
+    flaw: str | None = None
+    """`NOT_CONVERGED` or `SINGULAR`."""
+
+
+Run = Callable[[Floats, Bools], Outcome]
+
+
+@dataclass(frozen=True)
+class PowerAnalysis:
+    """An analysis that can be run on the answers of simulated studies."""
+
+    title: str
+    """What is tested, in words."""
+    run: Run
+    """Takes for each trial whether it was answered correctly, and whether it is left to analyse. Raises InputError
+    where these answers cannot be analysed."""
+    unit: str = "accuracy"
+    """Of the estimate."""
+    notes: tuple[str, ...] = ()
+    """What to know of it, a sentence each."""
+
+
+def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysis:
+    r"""Return the t test of each participant's own contrast that is about the first of the effects.
+
+    For an effect at a level of one factor it is the paired t test of the participant's accuracy there against that at
+    the reference level; for an effect at levels of several factors, the t test of their interaction, such as the
+    difference between differences. The reference is the first level that no effect names.
+
+    Parameters
+    ----------
+    trials : PlannedTrials
+        The trials.
+    effects : sequence of Effect
+        The effects; the first is tested.
+
+    Raises
+    ------
+    InputError
+        A factor has no level without an effect, or no participant sees all that is compared.
+
+    Notes
+    -----
+    With :math:`m_{pc}` the accuracy of participant :math:`p` in cell :math:`c` of effect and reference levels, and
+    :math:`k_c` how many reference levels the cell has, the contrast :math:`\sum_c (-1)^{k_c} m_{pc}` is tested against
+    0 by a one-sample t test. Participants without trials in each of the cells are left out.
+
+    Examples
+    --------
+    >>> from analysis.power.simulated_responses import planned_trials
+    >>> design = pd.DataFrame({"group": 1, "item_id": ["a", "b", "c"], "condition": ["A", "A", "B"]})
+    >>> test = contrast_t(planned_trials(design, 3), [Effect({"condition": "B"}, -0.1)])
+    >>> test.title
+    'paired t test of accuracy at condition = B against condition = A'
+
+    The participants' differences are 1/2, 1/2 and -1, so t is 0.
+
+    >>> outcome = test.run(np.array([1, 0, 1, 0, 1, 1, 1, 1, 0]), np.full(9, True))
+    >>> outcome.estimate, outcome.p_value
+    (0.0, 1.0)
+    """
+    effect = effects[0]
+    signs, cells = np.ones(len(trials.table)), np.zeros(len(trials.table), dtype=np.intp)
+    reference = {factor: _reference_level(trials, factor, effects) for factor in effect.levels}
+    for factor, level in effect.levels.items():
+        texts = trials.table[factor].map(level_text, na_action="ignore")
+        there, at_reference = (
+            texts.eq(level_text(one)).fillna(False).to_numpy(bool) for one in (level, reference[factor])
+        )
+        signs *= there.astype(float) - at_reference
+        cells = 2 * cells + at_reference
+    run, complete = paired_contrast(trials, signs, cells, 2 ** len(effect.levels))
+    against = Effect(reference, 0.0).place
+    title = (
+        f"paired t test of accuracy at {effect.place} against {against}"
+        if len(effect.levels) == 1
+        else f"t test of the participants' interaction contrast at {effect.place} against {against}"
+    )
+    missing = 1 - complete
+    note = f"{100 * missing:.0f} % of the participants see no items of some cell of the comparison, and are left out."
+    return PowerAnalysis(title, run, notes=(note,) if missing else ())
+
+
+def paired_contrast(
+    trials: PlannedTrials, signs: Floats, cells: npt.NDArray[np.intp], n_cells: int, *, sums: bool = False
+) -> tuple[Run, float]:
+    """Return the t test of the participants' sums of signed cell means, and the share of participants with all cells.
+
+    Parameters
+    ----------
+    trials : PlannedTrials
+        The trials.
+    signs : array of float, shape (trials,)
+        1 or -1, how the trial's cell counts; 0 for a trial that does not.
+    cells : array of int, shape (trials,)
+        The number of the trial's cell, from 0.
+    n_cells : int
+        How many cells there are.
+    sums : bool
+        Whether to take a cell's sum in place of its mean.
+
+    Raises
+    ------
+    InputError
+        No participant has trials in all cells.
+
+    Examples
+    --------
+    Two participants, whose differences between the cells' means are 1 and 1/2.
+
+    >>> from analysis.power.simulated_responses import planned_trials
+    >>> trials = planned_trials(pd.DataFrame({"group": 1, "item_id": ["a", "b", "c"]}), 2)
+    >>> signs, cells = np.array([1.0, -1, -1] * 2), np.array([0, 1, 1] * 2)
+    >>> run, share = paired_contrast(trials, signs, cells, 2)
+    >>> run(np.array([1.0, 0, 0, 1, 1, 0]), np.full(6, True)).estimate, share
+    (0.75, 1.0)
+    """
+    compared: Bools = signs.astype(np.bool_)
+    places = trials.participants * n_cells + np.where(compared, cells, 0)
+    n_trials = np.bincount(places[compared], minlength=trials.n * n_cells)
+    complete: Bools = np.all(n_trials.reshape(trials.n, n_cells) > 0, axis=1)
+    if not complete.any():
+        raise InputError(
+            "no participant sees items of all that is compared, so there is no paired t test; state a test between "
+            "participants, or a model, in the plan, and name it."
+        )
+    used: Bools = compared & complete[trials.participants]
+    weights = np.divide(signs, 1 if sums else n_trials[places], out=np.zeros(len(signs)), where=used)
+
+    def run(correct: Floats, kept: Bools) -> Outcome:
+        contrasts = np.bincount(trials.participants, weights * correct * kept, minlength=trials.n)
+        there = np.bincount(trials.participants, used & kept, minlength=trials.n) > 0
+        result = one_sample_t(contrasts[there].astype(float), 0.0)
+        return Outcome(result.p_value, result.estimate)
+
+    return run, float(complete.mean())
+
+
+def _reference_level(trials: PlannedTrials, factor: str, effects: Sequence[Effect]) -> Level:
+    named = {level_text(effect.levels[factor]) for effect in effects if factor in effect.levels}
+    for text, level in levels_of(trials.table, factor, "the effect").items():
+        if text not in named:
+            known: Level = level
+            return known
+    raise InputError(f"every level of `{factor}` has an effect; leave one without, to compare the others with.")
+
+
+def power(
+    trials: PlannedTrials,
+    accuracy: Floats,
+    analysis: PowerAnalysis,
+    population: Population,
+    *,
+    ns: Sequence[int],
+    simulations: int,
+    alpha: float = 0.05,
+    seed: int = 1,
+    null_accuracy: Floats | None = None,
+    on_done: Callable[[], None] = lambda: None,
+) -> pd.DataFrame:
+    r"""Return in which share of simulated studies an analysis is significant.
+
+    Parameters
+    ----------
+    trials : PlannedTrials
+        The trials of as many participants as the largest of `ns`, or more.
+    accuracy : array of float, shape (trials,)
+        The population's accuracy at each trial; see `accuracies`.
+    analysis : PowerAnalysis
+        What is done with the answers.
+    population : Population
+        How participants and items vary, and how many participants are lost.
+    ns : sequence of int
+        Numbers of participants to try; a smaller number is the first of a larger.
+    simulations : int
+        Studies of each number.
+    alpha : float
+        The level of significance, two-sided.
+    seed : int
+        Seed of the answers; the same for each number of participants.
+    null_accuracy : array of float, optional
+        Accuracies without any effect, tried with the largest of `ns`: how often the analysis finds what is not there.
+    on_done : callable
+        Called after each simulated study, with and without effect.
+
+    Returns
+    -------
+    DataFrame
+        A row a number of participants, and one more for `null_accuracy`: `effect` (`as given` or `none`),
+        `n_participants`; `n_analysed_mean`, how many were left after exclusion on average; `simulations`;
+        `n_significant`; `power`, its share (without effect, the false-positive rate), with Wilson's 95 % interval
+        `ci_low` and `ci_high`; `mean_estimate`, over the studies that gave an estimate; and the shares of studies whose
+        model did not converge (`not_converged`) or was singular (`singular`), or whose answers could not be analysed
+        (`not_computable`), all of which count as not significant; `power_with_singular` is the share if the p values of
+        singular models were believed.
+
+    Raises
+    ------
+    InputError
+        There are too few trials, or no simulated study of the largest number of participants could be analysed.
+
+    Notes
+    -----
+    The standard error of a power :math:`\pi` that was simulated :math:`S` times is :math:`\sqrt{\pi (1 - \pi) / S}`, at
+    most 0.016 for 1,000 simulations.
+
+    References
+    ----------
+    Kumle, L., Võ, M. L.-H., & Draschkow, D. (2021). Estimating power in (generalized) linear mixed models: An open
+    introduction and tutorial in R. Behavior Research Methods, 53, 2528-2543.
+
+    Examples
+    --------
+    Everyone answers items of A correctly in 90 % of trials and of B in 50 %; that is found every time.
+
+    >>> from analysis.power.simulated_responses import accuracies, planned_trials
+    >>> design = pd.DataFrame({"group": 1, "item_id": range(40), "condition": ["A", "B"] * 20, "chance": 0.25})
+    >>> trials, effects = planned_trials(design, 20), [Effect({"condition": "B"}, -0.4)]
+    >>> accuracy = accuracies(trials.table, 0.9, effects)
+    >>> everyone = Population(participant_sd=0.0, item_sd=0.0)
+    >>> test = contrast_t(trials, effects)
+    >>> found = power(trials, accuracy, test, everyone, ns=[20], simulations=100)
+    >>> found[["n_participants", "n_significant"]].to_numpy().tolist(), float(found["mean_estimate"][0].round(1))
+    ([[20, 100]], -0.4)
+    """
+    if max(ns) > trials.n:
+        raise InputError(f"there are trials of {trials.n} participants where {max(ns)} are asked for; plan more.")
+    scenarios = [("as given", accuracy, tuple(ns))]
+    if null_accuracy is not None:
+        scenarios.append(("none", null_accuracy, (max(ns),)))
+    rows = []
+    for name, right, sizes in scenarios:
+        found: dict[int, list[Outcome | InputError]] = {n: [] for n in sizes}
+        n_analysed = dict.fromkeys(sizes, 0)
+        for correct, stays in simulated_answers(trials, right, population, simulations=simulations, seed=seed):
+            for n in sizes:
+                kept = stays & (trials.participants < n)
+                n_analysed[n] += len(np.unique(trials.participants[kept]))
+                found[n].append(_outcome(analysis, correct, kept))
+            on_done()
+        failures = [outcome for outcome in found[max(sizes)] if isinstance(outcome, InputError)]
+        if len(failures) == simulations:
+            raise InputError(f"no simulated study could be analysed: {failures[0]}")
+        rows += [{"effect": name, "n_participants": n, "n_analysed_mean": n_analysed[n] / simulations,
+                  **_summary(found[n], alpha)} for n in sizes]  # fmt: skip
+    return pd.DataFrame(rows)[COLUMNS]
+
+
+def _outcome(analysis: PowerAnalysis, correct: Floats, kept: Bools) -> Outcome | InputError:
+    try:
+        return analysis.run(correct, kept)
+    except InputError as error:
+        return error
+
+
+def _summary(found: Sequence[Outcome | InputError], alpha: float) -> dict[str, object]:
+    outcomes = [outcome for outcome in found if isinstance(outcome, Outcome)]
+    n = len(found)
+    # A missing p value is not below alpha.
+    significant = [outcome.flaw for outcome in outcomes if outcome.p_value < alpha]
+    n_significant = significant.count(None)
+    low, high = wilson(n_significant, n)
+    estimates = [one.estimate for one in outcomes if one.estimate is not None and one.flaw != NOT_CONVERGED]
+    flaws = [outcome.flaw for outcome in outcomes]
+    return {
+        "simulations": n,
+        "n_significant": n_significant,
+        "power": n_significant / n,
+        "ci_low": low,
+        "ci_high": high,
+        "mean_estimate": float(np.mean(estimates)) if estimates else np.nan,
+        "power_with_singular": (n_significant + significant.count(SINGULAR)) / n,
+        NOT_CONVERGED: flaws.count(NOT_CONVERGED) / n,
+        SINGULAR: flaws.count(SINGULAR) / n,
+        NOT_COMPUTABLE: (n - len(outcomes)) / n,
+    }

@@ -1,0 +1,141 @@
+"""How far a plan was followed: deviations from what was locked, and what is exploratory for that."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from analysis.preregistration.lock import Lock, plan_content
+from batteries.canonical import same_json
+from experiment.planned_analyses import PlannedAnalyses
+
+Plan = TypeVar("Plan", bound=PlannedAnalyses)
+
+NAMED = ("tables", "models", "tests", "comparisons", "signals")
+"""Parts of a plan that have names, and may be added to as exploratory."""
+
+
+def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
+    """Return in sentences where a plan, or what it is the plan of, is not what was locked; none if it is the same."""
+    locked, run = lock.plan, plan_content(plan)
+    sentences = [
+        f"The {what.replace('_', ' ')} is not the one that the plan was locked for."
+        for what in sorted({*lock.of, *of})
+        if lock.of.get(what) != of.get(what)
+    ]
+    for part in sorted({*locked, *run}):
+        if part in NAMED:
+            sentences += _named_deviations(part.removesuffix("s"), locked.get(part, {}), run.get(part, {}))
+        elif not same_json(locked.get(part), run.get(part)):
+            sentences.append(
+                f"`{part}` was {_shown(locked.get(part))} when the plan was locked, and is {_shown(run.get(part))}."
+            )
+    return sentences
+
+
+def _named_deviations(part: str, locked: dict[str, Any], run: dict[str, Any]) -> list[str]:
+    gone = [f"The {part} `{name}` was locked, and is no longer in the plan." for name in locked if name not in run]
+    new = [f"The {part} `{name}` was not locked: it is exploratory." for name in run if name not in locked]
+    changed = [
+        f"The {part} `{name}` was locked as {_shown(locked[name])}, and is {_shown(run[name])}: it is exploratory."
+        for name in run
+        if name in locked and not same_json(locked[name], run[name])
+    ]
+    return [*gone, *changed, *new]
+
+
+def _shown(value: object) -> str:
+    return "left to its default" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
+    """Return the plan with every table, model, test and comparison marked exploratory that is not as it was locked."""
+    if not locks:
+        return plan
+    locked, run = lock_that_counts(locks).plan, plan_content(plan)
+    flags, locked_flags = run.get("flags", {}), locked.get("flags", {})
+    changed = {name for name in {*flags, *locked_flags} if not same_json(flags.get(name), locked_flags.get(name))}
+    changes: dict[str, Any] = {}
+    for part in NAMED:
+        if not hasattr(plan, part):
+            continue
+        changes[part] = {
+            name: planned
+            if same_json(run[part][name], locked.get(part, {}).get(name)) and not _uses(run[part][name], changed)
+            else planned.model_copy(update={"exploratory": True})
+            for name, planned in getattr(plan, part).items()
+        }
+    return plan.model_copy(update=changes)
+
+
+def lock_that_counts(locks: Sequence[Lock]) -> Lock:
+    """Return the newest lock that was made before data: a later one cannot make an analysis confirmatory."""
+    return next((lock for lock in reversed(locks) if not lock.n_sessions), locks[0])
+
+
+def _uses(planned: Any, flags: set[str]) -> bool:
+    """Return whether a part of a plan names a flag, as a column or in a formula."""
+    words = set(re.findall(r"[A-Za-z0-9_-]+", json.dumps(planned)))
+    return bool(words & flags)
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What a report says of a plan's preregistration."""
+
+    words: str
+    deviations: list[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what it says as plain JSON values."""
+        return {"words": self.words, "deviations": self.deviations}
+
+
+NOT_LOCKED = Registration(
+    "No plan was locked before the data were seen, so nothing here shows that the analysis was not chosen for its "
+    "results. Lock the next one beforehand, with `equipoise analyze ... --lock`.",
+    [],
+)
+
+
+def registration_of(
+    locks: Sequence[Lock],
+    plan: PlannedAnalyses,
+    of: dict[str, str],
+    first_at: str | None,
+    by_hand: Sequence[str] = (),
+) -> Registration:
+    """Return whether a plan was locked, when, and what deviates from it.
+
+    Parameters
+    ----------
+    locks
+        As `read_locks` gives them.
+    plan, of
+        The plan as it was run, and what it is the plan of.
+    first_at
+        When the first person's session in the data began (UTC, ISO 8601); None where that is not known.
+    by_hand
+        Deviations that are no change of the plan: sentences on exclusions by the researcher's decision.
+    """
+    if not locks:
+        return NOT_LOCKED
+    lock = lock_that_counts(locks)
+    words = f"The plan was locked on {_day(lock.locked_at)} (digest {lock.digest})"
+    if lock.n_sessions:
+        sessions = "session" if lock.n_sessions == 1 else "sessions"
+        words += f", when {lock.n_sessions:,} {sessions} had begun already"
+    elif first_at is not None:
+        words += ", after the first session began" if first_at < lock.locked_at else ", before the first session began"
+    if len(locks) > 1:
+        words += f"; it is lock {locks.index(lock) + 1} of {len(locks)}, the first made on {_day(locks[0].locked_at)}"
+    words += "."
+    found = [*deviations(lock, plan, of), *by_hand]
+    if not found:
+        words += " What was run is what was locked."
+    return Registration(words, found)
+
+
+def _day(time: str) -> str:
+    return time[:16].replace("T", " ") + " UTC"

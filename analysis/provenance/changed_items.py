@@ -1,0 +1,90 @@
+"""Whether each item is one item throughout the data: it may be reworded within a version of a study, and no more."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.cell_text import written_cells
+from analysis.data.columns import factor_columns
+from analysis.provenance.record import canonical_json
+from analysis.sentences import count
+from batteries.errors import InputError
+from batteries.tasks import task_named
+
+VERSION = ["study", "study_version"]
+
+
+def refuse_changed_items(trials: pd.DataFrame) -> None:
+    """Raise InputError if one item id stands for two different items, as when a battery was edited between sessions.
+
+    Within one version of a study the wording of an item may differ, as after `equipoise revise`; `notes_on_rewording`
+    names such items.
+    """
+    texts = _item_texts(trials)
+    substance = texts.drop(columns=["content", *VERSION]).drop_duplicates()["item_id"]
+    changed = [*substance[substance.duplicated()], *(item_id for item_id, own in _reworded(texts) if not _is_one(own))]
+    if changed:
+        item_id = json.loads(changed[0])
+        batteries = sorted(trials.loc[trials["phase"] == "test", "battery"].unique())
+        versions = ", ".join(f"{battery[:12]}..." for battery in batteries)
+        raise InputError(
+            f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}); "
+            "analyse one version of the study at a time (--study-version), or leave the simulated participants out "
+            "(--without-simulated), or, where neither parts the batteries, begin afresh in a copy of the study's "
+            "folder without `data`."
+        )
+
+
+def notes_on_rewording(trials: pd.DataFrame) -> list[str]:
+    """Return a sentence that names the items that have several wordings in the data; none if each has one."""
+    names = [json.loads(item_id) for item_id, _ in _reworded(_item_texts(trials))]
+    if not names:
+        return []
+    return [
+        f"{count(len(names), 'item was', 'items were')} reworded while data came in; all wordings are analysed "
+        f"together: {', '.join(f'`{name}`' for name in names)}."
+    ]
+
+
+def _item_texts(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the distinct test items as JSON texts, in each version of the study."""
+    names = ["item_id", "task", "content", "key", *VERSION]
+    is_test = trials["phase"] == "test"
+    if trials["battery"][is_test].nunique() > 1:  # changed levels would put an item into different cells
+        names += factor_columns(trials)
+    test = trials.loc[is_test, names]
+    number = np.zeros(len(test), dtype="int64")
+    for name in names:  # one after another, as the numbers of all columns would fill the memory
+        own = _numbered(test[name])
+        number = pd.factorize(number * (own.max(initial=0) + 2) + own)[0]
+    first = test[~pd.Series(number, test.index).duplicated()]
+    return pd.DataFrame({name: written_cells(first[name], canonical_json) for name in names}).drop_duplicates()
+
+
+def _reworded(texts: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the items that have more than one content, with their rows."""
+    contents = texts[["item_id", "content"]].drop_duplicates()["item_id"]
+    some = texts[texts["item_id"].isin(contents[contents.duplicated()])]
+    return [(str(item_id), own) for item_id, own in some.groupby("item_id")]
+
+
+def _is_one(own: pd.DataFrame) -> bool:
+    """Return whether the contents of an item differ in wording only, and only because a version was revised."""
+    of_versions = [set(contents) for _, contents in own.groupby(VERSION)["content"]]
+    if any(one.isdisjoint(other) for one, other in combinations(of_versions, 2)):
+        return False
+    task, contents = task_named(json.loads(own["task"].iloc[0])), [json.loads(text) for text in own["content"].unique()]
+    return all(task.is_reworded(contents[0], content) for content in contents[1:])
+
+
+def _numbered(column: pd.Series) -> npt.NDArray[np.int64]:
+    """Return a number for each cell from 0, or -1 where it is missing.
+
+    Equal texts and numbers share theirs, and so do values that are one object.
+    """
+    if column.dtype == object:
+        return pd.factorize(np.fromiter(map(id, column.tolist()), dtype="int64", count=len(column)))[0]
+    return pd.factorize(column)[0]

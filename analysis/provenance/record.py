@@ -1,0 +1,105 @@
+"""Where the numbers come from: the digest of the data, and all that a report must name (invariant 8 of the design)."""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.cell_text import ROWS_AT_ONCE, written_cells
+from analysis.data.columns import DERIVED, SINCE_THE_DIGEST
+from analysis.data.tidy_table import read_trials
+from experiment.preregistration import AnalysisPlan
+
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
+
+
+def data_digest(trials: pd.DataFrame | Path) -> str:
+    """Return the SHA-256 (hexadecimal) of the trials' content, whatever the order of their rows and columns.
+
+    Each row becomes canonical JSON (columns sorted by name, missing values null) without the derived columns
+    (`correct`, `score`, `chance`, `excluded_by`), and without a column of `SINCE_THE_DIGEST` where nothing is in it;
+    the sorted SHA-256 digests of the rows are hashed together. A store and its export have the same digest.
+
+    Parameters
+    ----------
+    trials : DataFrame or Path
+        The tidy table (`read_trials`), or the file it is read from.
+    """
+    table = read_trials(trials) if isinstance(trials, Path) else trials
+    left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
+    names = sorted(column for column in table.columns if column not in left_out)
+    digests = bytearray()
+    for first in range(0, len(table), ROWS_AT_ONCE):
+        rows = table.iloc[first : first + ROWS_AT_ONCE]
+        cells = [written_cells(rows[name], _named(name)) for name in names]
+        digests += b"".join(hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True))
+    in_order = np.frombuffer(digests, dtype="S32")
+    in_order.sort()
+    return hashlib.sha256(in_order.data).hexdigest()
+
+
+def _named(name: str) -> Callable[[Any], str]:
+    """Return what writes a value behind its name, as in a JSON object."""
+    before = f"{_encode(name)}:"
+    return lambda value: before + canonical_json(value)
+
+
+def canonical_json(value: Any) -> str:
+    """Return a value as JSON, with sorted keys; the same for equal values."""
+    # The encoder itself is quick with texts only.
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else _encode(value)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What every table, figure and report of one analysis rests on."""
+
+    studies: list[str]
+    """Study and version, such as `blackbox-predict 1.0`."""
+    batteries: list[str]
+    """Digests of the batteries."""
+    data_digest: str
+    """See `data_digest`."""
+    plan: AnalysisPlan
+    """Exclusion rules, factors and interval settings."""
+    software_version: str
+    """Version of Equipoise."""
+    made_at: str
+    """ISO 8601, UTC."""
+    notes: list[str]
+    """Remarks of the caller, in sentences."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the provenance as plain JSON values."""
+        return {
+            "studies": self.studies,
+            "batteries": self.batteries,
+            "data_digest": self.data_digest,
+            "plan": self.plan.model_dump(mode="json"),
+            "software": f"equipoise {self.software_version}",
+            "made_at": self.made_at,
+            "notes": self.notes,
+        }
+
+
+def provenance_of(
+    trials: pd.DataFrame, plan: AnalysisPlan, software_version: str, made_at: datetime, notes: Sequence[str] = ()
+) -> Provenance:
+    """Return the provenance of an analysis of `trials` by `plan`, with the remarks of the caller."""
+    studies = trials[["study", "study_version"]].drop_duplicates().sort_values(["study", "study_version"])
+    return Provenance(
+        studies=[f"{study}, version {version}" for study, version in studies.itertuples(index=False)],
+        batteries=sorted(trials["battery"].unique()),
+        data_digest=data_digest(trials),
+        plan=plan,
+        software_version=software_version,
+        made_at=made_at.astimezone(UTC).isoformat(timespec="seconds"),
+        notes=list(notes),
+    )

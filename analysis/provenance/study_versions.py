@@ -1,0 +1,124 @@
+"""Which versions of the study the sessions had, with how many trials each, and in what the data differ between them."""
+
+import pandas as pd
+
+from analysis.data.columns import KINDS, sessions_of
+from analysis.exclusions.flow import NOT_A_TEST_TRIAL
+from analysis.sentences import count
+from analysis.statistics.level_order import level_order
+
+_PER_SESSION = {"practice": "practice trials", "test": "test trials", "attention_check": "attention checks"}
+_WHO = {"human": "people", "simulated": "simulated participants", "model": "models"}
+
+
+def has_several_versions(trials: pd.DataFrame) -> bool:
+    """Return whether the sessions had more than one version of the study."""
+    return len(trials[["study", "study_version"]].drop_duplicates()) > 1
+
+
+def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the sessions and test trials of each version of the study.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`.
+
+    Returns
+    -------
+    DataFrame
+        `study, study_version, kind, n_sessions, n_completed, n_test_trials, n_included, n_test_items,
+        first_started_at, last_started_at, battery`, a row a version and kind; sessions of models are runs. `battery`
+        names all digests.
+    """
+    by = ["study", "study_version", "kind"]
+    sessions = sessions_of(trials)
+    moments = pd.to_datetime(sessions["started_at"], utc=True, format="ISO8601", errors="coerce")
+    of_sessions = sessions.iloc[moments.argsort(kind="stable")].groupby(by)
+    test = trials[[*by, "item_id", "excluded_by"]][trials["excluded_by"] != NOT_A_TEST_TRIAL]
+    of_test = test.assign(included=test["excluded_by"].isna()).groupby(by)
+    table = pd.DataFrame(
+        {
+            "n_sessions": of_sessions.size(),
+            "n_completed": of_sessions["status"].agg(lambda status: (status == "completed").sum()),
+            "n_test_trials": of_test.size(),
+            "n_included": of_test["included"].sum(),
+            "n_test_items": of_test["item_id"].nunique(),
+            "first_started_at": of_sessions["started_at"].first(),
+            "last_started_at": of_sessions["started_at"].last(),
+            "battery": of_sessions["battery"].agg(lambda digests: ", ".join(sorted(set(digests)))),
+        }
+    )
+    counts = [column for column in table.columns if column.startswith("n_")]
+    table[counts] = table[counts].fillna(0).astype("int64")  # nobody may have had a test trial
+    table = table.reset_index()
+    keys = [
+        (level_order(study), level_order(version), KINDS.index(kind))
+        for study, version, kind in table[by].itertuples(index=False)
+    ]
+    return table.iloc[sorted(range(len(keys)), key=keys.__getitem__)].reset_index(drop=True)
+
+
+def told_versions(trials: pd.DataFrame) -> list[str]:
+    """Return which versions of the study there are, and in what their data differ; nothing where there is one."""
+    if not has_several_versions(trials):
+        return []
+    table = study_versions(trials)
+    versions = table[["study", "study_version"]].drop_duplicates()
+    one_study = versions["study"].nunique() == 1
+    names = {
+        (study, version): f"version {version}" if one_study else f"{study}, version {version}"
+        for study, version in versions.itertuples(index=False)
+    }
+    parts = []
+    for key, name in names.items():
+        own = table[(table["study"] == key[0]) & (table["study_version"] == key[1])]
+        kinds = [
+            f"{_WHO[row['kind']]}: {count(row['n_sessions'], 'run' if row['kind'] == 'model' else 'session')} with "
+            f"{count(row['n_test_trials'], 'test trial')}, {row['n_included']:,} of them in the analysis"
+            for row in own.to_dict("records")
+        ]
+        parts.append(f"{name} ({'; '.join(kinds)})")
+    return [
+        f"The sessions used {len(versions)} versions of the study: {'; '.join(parts)}.",
+        f"{_difference_words(trials, names)} In what else the versions differ, such as texts and timing, their own "
+        "`study.yaml` says; `equipoise analyze --study-version` takes one alone.",
+    ]
+
+
+def notes_on_revisions(trials: pd.DataFrame) -> list[str]:
+    """Return for each version of the study how many sessions began with each revision, where there were several."""
+    columns = ["session", "study", "study_version", "study_revision"]
+    sessions = trials.loc[trials["kind"] != "model", columns].drop_duplicates("session")
+    sessions = sessions.assign(study_revision=sessions["study_revision"].fillna(1))  # older than revisions
+    notes = []
+    for (_, version), own in sessions.groupby(["study", "study_version"]):
+        n_sessions = own["study_revision"].value_counts().sort_index()
+        if len(n_sessions) > 1:
+            each = ", ".join(f"{count(n, 'session')} with revision {revision}" for revision, n in n_sessions.items())
+            notes.append(f"Version {version} of the study was reworded while data came in: {each}.")
+    return notes
+
+
+def _difference_words(trials: pd.DataFrame, names: dict[tuple[str, str], str]) -> str:
+    """Return in what the data of the versions differ: the battery, and how many trials of a phase a session has."""
+    sessions = sessions_of(trials).set_index("session")
+    different = []
+    batteries = sessions.groupby(["study", "study_version"])["battery"].agg(lambda one: ", ".join(sorted(set(one))))
+    if batteries.nunique() > 1:
+        different.append("the battery")
+    people = sessions[sessions["kind"] != "model"]
+    of_people = trials[["session", "phase"]][trials["session"].isin(people.index)]
+    for phase, words in _PER_SESSION.items():
+        n_trials = of_people.loc[of_people["phase"] == phase, "session"].value_counts()
+        n_trials = n_trials.reindex(people.index, fill_value=0)
+        ranges = n_trials.groupby([people["study"], people["study_version"]]).agg(["min", "max"])
+        if len(ranges.drop_duplicates()) > 1:
+            each = [
+                f"{low if low == high else f'{low} to {high}'} in {names[key]}"
+                for key, low, high in ranges.itertuples(name=None)
+            ]
+            different.append(f"the number of {words} in a session ({', '.join(each)})")
+    if not different:
+        return "The data show no difference between them in the battery and in the number of trials in a session."
+    return f"In the data they differ in {' and in '.join(different)}."

@@ -1,0 +1,1 @@
+"""The HTML report: its sections, sentences, tables, methods and references."""

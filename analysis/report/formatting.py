@@ -1,0 +1,120 @@
+"""Tables as a reader sees them in the report: rounded numbers, headings in words. Files keep every digit."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.sentences import level_words
+
+HEADINGS = {
+    "std_error": "standard error", "ci_low": "interval from", "ci_high": "to", "p_value": "p", "p_holm": "p, Holm",
+    "p_bh": "p, Benjamini-Hochberg", "p_adjusted": "p, adjusted", "chisq": "χ²", "sd": "standard deviation",
+    "loglik": "log-likelihood", "aic": "AIC", "bic": "BIC", "icc_adjusted": "ICC, adjusted", "rmse": "RMSE",
+    "r2_marginal": "R², marginal", "r2_conditional": "R², conditional", "n": "n", "or": "odds ratio",
+    "bayes_factor_10": "Bayes factor, for a difference", "n_participants": "participants", "n_trials": "trials",
+    "n_correct": "correct", "accuracy_people": "accuracy, people", "accuracy_model": "accuracy, model",
+    "accuracy_ratio": "model's over people's",
+    "n_items_only_model": "items, model only", "n_items_only_people": "items, people only",
+    "equivalence_margin": "margin",
+    "is_equivalent": "equivalent", "pearson": "Pearson's r",
+    "spearman": "Spearman's rho", "kappa": "Cohen's kappa",
+    "n_pairs_left_out": "pairs left out", "n_signal": "signals", "n_noise": "noise", "n_invalid": "invalid",
+    "d_prime": "d'", "n_completed": "completed", "n_included": "in the analysis",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """A column's heading, and whether its cells stand to the right."""
+
+    heading: str
+    is_number: bool
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table in words."""
+
+    columns: list[ShownColumn]
+    rows: list[list[str]]
+
+
+def shown(table: pd.DataFrame) -> ShownTable:
+    """Return a table as a reader sees it."""
+    numeric = [
+        pd.api.types.is_numeric_dtype(table[column]) and not pd.api.types.is_bool_dtype(table[column])
+        for column in table.columns
+    ]
+    columns = [ShownColumn(heading(str(name)), is_number) for name, is_number in zip(table, numeric, strict=True)]
+    cells = [[cell_words(str(name), cell) for cell in table[name].tolist()] for name in table.columns]
+    return ShownTable(columns, [list(row) for row in zip(*cells, strict=True)])
+
+
+def heading(name: str) -> str:
+    """Return a column's name in words.
+
+    Examples
+    --------
+    >>> heading("std_error"), heading("atoms_correct_mean"), heading("n_items"), heading("slope_ci_low")
+    ('standard error', 'atoms_correct, mean', 'items', 'slope, from')
+    """
+    if name in HEADINGS:
+        return HEADINGS[name]
+    if name.endswith("_ci_low"):
+        return f"{heading(name.removesuffix('_ci_low'))}, from"
+    if name.endswith("_ci_high"):
+        return "to"
+    for ending, words in (("_mean", "mean"), ("_sd", "SD"), ("_se", "SE"), ("_n", "values")):
+        if name.endswith(ending):
+            return f"{name.removesuffix(ending)}, {words}"
+    counted = name.startswith("n_") and name.endswith("s")
+    return name.removeprefix("n_" if counted else "").replace("_", " ")
+
+
+def cell_words(column: str, cell: Any) -> str:
+    """Return a cell as a reader sees it.
+
+    Examples
+    --------
+    >>> cell_words("p_value", 0.0004), cell_words("p_value", 0.4906), cell_words("df", 453.6), cell_words("n", 1200)
+    ('< .001', '.491', '453.6', '1,200')
+    >>> cell_words("estimate", -0.12345), cell_words("estimate", 0.00002), cell_words("converged", True)
+    ('−0.123', '0.00002', 'yes')
+    """
+    if cell is None or (not isinstance(cell, str) and pd.isna(cell)):
+        return ""
+    if isinstance(cell, (str, bool)):
+        return level_words(cell)
+    if column in {"p_value", "p_holm", "p_bh", "p_adjusted"}:
+        return p_words(float(cell))
+    if isinstance(cell, int) and column != "n" and not column.startswith("n_"):
+        return str(cell)
+    if isinstance(cell, int) or (column in {"df", "df_error"} and cell == int(cell)):
+        return f"{cell:,.0f}"
+    return number(float(cell), 1 if column in {"df", "df_error"} else 3)
+
+
+def p_words(p_value: float) -> str:
+    """Return a p value to three decimals, as APA style writes it.
+
+    Examples
+    --------
+    >>> p_words(0.0499), p_words(1.0), p_words(0.00049)
+    ('.050', '1.000', '< .001')
+    """
+    return "< .001" if p_value < 0.001 else f"{p_value:.3f}".removeprefix("0")
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with a fixed number of decimals, small ones with the first two digits that count."""
+    if math.isnan(value):
+        return ""
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    if value != 0 and abs(value) < 0.5 * 10**-digits:
+        text = f"{abs(value):.{1 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
+    else:
+        text = f"{abs(value):,.{digits}f}"
+    return f"−{text}" if value < 0 else text

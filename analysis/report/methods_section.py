@@ -1,0 +1,170 @@
+"""A methods section in words, with the references it needs, from what was planned and done."""
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from analysis.data.columns import PEOPLE, sessions_of
+from analysis.exclusions.by_researcher import excluded_sessions
+from analysis.exclusions.flow import Exclusions
+from analysis.exclusions.rules import rule_words
+from analysis.planned.results import PlannedResults
+from analysis.planned.tests import EQUIVALENCE
+from analysis.report.references import references
+from analysis.sentences import count, percent, source_words
+from experiment.planned_analyses import PlannedAnalyses
+from experiment.preregistration import AnalysisPlan
+
+CORRECTIONS = {"holm": "Holm's method", "bh": "the method of Benjamini and Hochberg"}
+
+
+@dataclass
+class Methods:
+    """Paragraphs to take into a paper, and what they cite."""
+
+    paragraphs: list[str] = field(default_factory=list)
+    cited: set[str] = field(default_factory=set)
+
+    @property
+    def references(self) -> list[str]:
+        """The works that the paragraphs cite."""
+        return references(self.cited)
+
+    def add(self, sentences: list[str], *cited: str) -> None:
+        """Add a paragraph."""
+        if sentences:
+            self.paragraphs.append(" ".join(sentences))
+            self.cited |= set(cited)
+
+
+def methods_of_study(
+    exclusions: Exclusions, plan: AnalysisPlan, results: PlannedResults, software_version: str
+) -> Methods:
+    """Return the methods section of the analysis of a study."""
+    methods = Methods()
+    methods.add(_participants(exclusions))
+    methods.add(_exclusions(exclusions, plan))
+    _add_accuracy(methods, plan, has_models=bool((exclusions.trials["kind"] == "model").any()))
+    add_planned(methods, plan, results)
+    methods.add([f"The analysis was made with Equipoise {software_version}."])
+    return methods
+
+
+def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> None:
+    sentences = [
+        "Accuracy is the share of test trials answered correctly.",
+        f"Intervals ({percent(plan.confidence, 0)}) of groups of participants are percentile intervals of "
+        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (Efron & Tibshirani, 1993); those of "
+        "single participants and runs are Wilson's (1927).",
+    ]
+    cited = ["bootstrap", "wilson"]
+    if has_models:
+        sentences += [
+            "People's and models' raw answers were scored by the same grader, and a model's invalid or missing answer "
+            "counted as not correct.",
+            "People were compared with each model over the items that both were asked, with the model's items weighted "
+            "as the people's answers to them (Kish, 1965); both intervals were joined by MOVER (Zou & Donner, 2008).",
+        ]
+        cited += ["kish", "mover"]
+    methods.add(sentences, *cited)
+
+
+def methods_of_data(plan: PlannedAnalyses, results: PlannedResults, software_version: str) -> Methods:
+    """Return the methods section of the analysis of a tidy file."""
+    methods = Methods()
+    add_planned(methods, plan, results)
+    methods.add([f"The analysis was made with Equipoise {software_version}."])
+    return methods
+
+
+def _participants(exclusions: Exclusions) -> list[str]:
+    people, sessions, sentences = exclusions.participants, sessions_of(exclusions.trials), []
+    for kind, name in PEOPLE.items():
+        own, sat = people[people["kind"] == kind], sessions[sessions["kind"] == kind]
+        if own.empty:
+            continue
+        n_in = int((own["disposition"] == "included").sum())
+        ways = " and ".join(source_words(kind, source) for source in sorted(sat["source"].unique()))
+        began = f"began {count(len(sat), 'session')}" if len(sat) > len(own) else "began"
+        sentences.append(
+            f"{count(len(own), 'participant')} ({name}, source: {ways}) {began}, in "
+            f"{count(sat['group'].nunique(), 'counterbalance group')}; {n_in} are in the analysis, with "
+            f"{count(int(own['n_included'].sum()), 'test trial')}."
+        )
+    runs = people[people["kind"] == "model"]
+    if len(runs):
+        names = ", ".join(sorted(runs["run"].astype(str)))
+        sentences.append(f"The same items were answered in {count(len(runs), 'model run')}: {names}.")
+    return sentences
+
+
+def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
+    n_by_hand = len(excluded_sessions(exclusions.trials))
+    by_hand = [f"The researcher excluded {count(n_by_hand, 'session')} by name, for the reasons in the notes."]
+    if not plan.exclusions:
+        return [
+            "No exclusion rules were planned; sessions that were withdrawn or not completed were left out.",
+            *by_hand * bool(n_by_hand),
+        ]
+    flow = exclusions.flow[exclusions.flow["kind"] != "model"]
+    steps = []
+    for rule in plan.exclusions:
+        taken = flow[flow["step"] == rule.rule]
+        who = count(int(taken["n_participants"].sum()), "participant")
+        steps.append(f"{rule_words(rule)} ({who}, {count(int(taken['n_trials'].sum()), 'trial')})")
+    return [
+        *by_hand * bool(n_by_hand),
+        f"Left out were, in this order: {'; '.join(steps)}. The rules apply to people only.",
+    ]
+
+
+def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
+    """Add what the plan's models and tests are."""
+    families = {model.planned.family for model in results.models.values()}
+    if families:
+        how = {
+            "gaussian": "Linear mixed models were fitted by restricted maximum likelihood",
+            "binomial": "Logistic mixed models were fitted by maximum likelihood with Laplace's approximation",
+        }
+        sentences = [
+            *(f"{how[family]}, with glmm (Lenartowicz, 2026)." for family in sorted(families)),
+            "Terms were tested by type III Wald χ² tests with treatment contrasts.",
+            "R² and the intraclass correlation follow Nakagawa et al. (2017).",
+        ]
+        cited = {"glmm", "nakagawa"}
+        if "gaussian" in families:
+            sentences.append("Degrees of freedom of coefficients are Satterthwaite's (1946).")
+            cited.add("satterthwaite")
+        adjusted = {asked.adjust for model in results.models.values() for asked in model.planned.contrasts}
+        for adjust, words, key in (("tukey", "Tukey's method (1949)", "tukey"), ("holm", "Holm's (1979)", "holm"),
+                                   ("bh", "that of Benjamini and Hochberg (1995)", "benjamini_hochberg")):  # fmt: skip
+            if adjust in adjusted:
+                sentences.append(f"Pairwise contrasts of estimated marginal means were adjusted by {words}.")
+                cited.add(key)
+        methods.add(sentences, *cited)
+    if not results.tests.empty:
+        _add_tests(methods, plan, results.tests)
+
+
+def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> None:
+    others = tests.loc[tests["form"] != EQUIVALENCE, "test"]
+    names, cited = [_in_sentence(name) for name in dict.fromkeys(others)], set()
+    for part, key in (("Welch", "welch"), ("McNemar", "mcnemar"), ("Greenhouse", "greenhouse_geisser")):
+        if tests["test"].str.contains(part).any() or tests["warnings"].str.contains(part).any():
+            cited.add(key)
+    sentences = [f"Tests: {', '.join(names)}."]
+    if plan.correction in CORRECTIONS:
+        sentences.append(f"p values of a family were corrected by {CORRECTIONS[plan.correction]}.")
+        cited.add({"holm": "holm", "bh": "benjamini_hochberg"}[plan.correction])
+    if (tests["form"] == EQUIVALENCE).any():
+        sentences.append("Equivalence was tested by two one-sided tests (Schuirmann, 1987).")
+        cited.add("schuirmann")
+    if tests["bayes_factor_10"].notna().any():
+        sentences.append("Bayes factors are those of Rouder et al. (2009), with a Cauchy prior of scale √2/2.")
+        cited.add("jzs")
+    methods.add(sentences, *cited)
+
+
+def _in_sentence(name: str) -> str:
+    """Return a test's name as it stands within a sentence: a person's name keeps its capital."""
+    return name if "'s" in name else name[:1].lower() + name[1:]

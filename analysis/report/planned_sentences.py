@@ -1,0 +1,141 @@
+"""The plan's tests and models in sentences that claim no more than the numbers do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.planned.models import FittedModel
+from analysis.planned.results import PlannedResults
+from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
+from analysis.report.formatting import cell_words, number, p_words
+from analysis.sentences import count, percent
+from analysis.statistics.bayes_factors import bayes_factor_words
+from experiment.planned_analyses import PlannedAnalyses, PlannedTest
+
+SYMBOLS = {"chisq": "χ²"}
+CORRECTIONS = {"holm": ("p_holm", "Holm"), "bh": ("p_bh", "Benjamini-Hochberg")}
+
+
+def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
+    """Return one row of the table of tests as a sentence."""
+    planned = plan.tests[row["name"]]
+    where = f", where {row['where']}" if row["where"] else ""
+    form = {AS_PLANNED: "", PAIRED: " (paired form)", EQUIVALENCE: " (equivalence)"}[row["form"]]
+    begin = f"{row['name']}{form}: {row['test']} of {row['of']}, {row['factor']} {row['levels']}{where}: "
+    if row["form"] == EQUIVALENCE:
+        return begin + _equivalence_words(row, planned, plan.confidence)
+    parts = [f"{_statistic(row)}, {_p(row, plan)}"]
+    if pd.notna(row["estimate"]):
+        bounds = f"{number(row['ci_low'])} to {number(row['ci_high'])}"
+        parts.append(f"difference {number(row['estimate'])} ({percent(plan.confidence, 0)} interval {bounds})")
+    if row["effect_name"]:
+        parts.append(f"{row['effect_name']} {number(row['effect'])}")
+    if pd.notna(row["bayes_factor_10"]):
+        bayes_factor = row["bayes_factor_10"]
+        parts.append(f"Bayes factor {number(bayes_factor)}, {bayes_factor_words(bayes_factor)}")
+    return begin + "; ".join(parts) + f" (n = {row['n']:,})."
+
+
+def _statistic(row: Mapping[str, Any]) -> str:
+    degrees = [cell_words("df", row[name]) for name in ("df", "df_error") if pd.notna(row[name])]
+    symbol = SYMBOLS.get(row["statistic_name"], row["statistic_name"])
+    in_brackets = f"({', '.join(degrees)})" if degrees else ""
+    return f"{symbol}{in_brackets} = {number(row['statistic'])}"
+
+
+def _p(row: Mapping[str, Any], plan: PlannedAnalyses) -> str:
+    own = _equals(p_words(row["p_value"]))
+    if plan.correction not in CORRECTIONS:
+        return f"p {own}"
+    column, name = CORRECTIONS[plan.correction]
+    return f"p {own}, corrected by {name} {_equals(p_words(row[column]))}"
+
+
+def _equals(words: str) -> str:
+    return words if words.startswith("<") else f"= {words}"
+
+
+def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, confidence: float) -> str:
+    margin = planned.equivalence_margin or 0.0
+    low, high = row["ci_low"], row["ci_high"]
+    bounds = f"{percent(2 * confidence - 1, 0)} interval {number(low)} to {number(high)}"
+    verdict = (
+        "the difference is smaller than the margin"
+        if row["p_value"] < 1 - confidence
+        else "these data do not show that the difference is smaller than the margin"
+    )
+    return f"{verdict} of ±{number(margin)} ({bounds}; p {_equals(p_words(row['p_value']))})."
+
+
+def model_words(fitted: FittedModel) -> str:
+    """Return in a paragraph what a model is, and how well it fits."""
+    planned, fit = fitted.planned, fitted.model.fit.iloc[0]
+    groups = [str(group) for group in fitted.model.random["group"].drop_duplicates() if group != "Residual"]
+    kind = {"gaussian": "linear", "binomial": "logistic"}[planned.family]
+    if groups:
+        how = "restricted maximum likelihood" if fitted.model.reml else "maximum likelihood, by Laplace's approximation"
+        what, effects = f"{kind} mixed model", f"with random effects of {', '.join(groups)} ({how})"
+    else:
+        what, effects = f"{kind} model", "without random effects"
+    words = f"A {what} of {count(int(fit['n']), 'row')}, {effects}."
+    shares = [
+        f"{name} {number(fit[column])}"
+        for column, name in (("r2_marginal", "marginal R²"), ("r2_conditional", "conditional R²"),
+                             ("icc_adjusted", "adjusted ICC"))
+        if pd.notna(fit[column])
+    ]  # fmt: skip
+    fitting = ", ".join(shares)
+    return f"{words} {fitting[:1].upper()}{fitting[1:]}." if shares else words
+
+
+def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
+    """Return in sentences which terms of a model are larger than chance leaves open, and how many are not."""
+    clear = _clear_terms(fitted, confidence)
+    rest = fitted.model.anova.drop(clear.index).query("term != '(Intercept)'")
+    sentences = [
+        f"{row['term']}: χ²({row['df']:g}) = {number(row['chisq'])}, p {_equals(p_words(row['p_value']))}."
+        for row in clear.to_dict("records")
+    ]
+    if len(rest):
+        names = ", ".join(rest["term"])
+        sentences.append(
+            f"The data leave open whether there is any effect of {names} (p of {1 - confidence:.2g} or more)."
+        )
+    return sentences
+
+
+def _clear_terms(fitted: FittedModel, confidence: float) -> pd.DataFrame:
+    terms = fitted.model.anova.query("term != '(Intercept)'")
+    return terms[terms["p_value"] < 1 - confidence]
+
+
+def in_short(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
+    """Return what the plan's confirmatory tests and models found, in a few sentences."""
+    sentences = _tests_in_short(results.tests[~results.tests["exploratory"].astype(bool)], plan)
+    for name, fitted in results.models.items():
+        if not fitted.planned.exploratory:
+            clear = _clear_terms(fitted, plan.confidence)["term"]
+            found = f"effects of {', '.join(clear)}" if len(clear) else "no term whose effect is clear"
+            sentences.append(f"Model `{name}`: {found} (p under {1 - plan.confidence:.2g}).")
+    return sentences or [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
+
+
+def _tests_in_short(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
+    sentences = []
+    planned = tests[tests["form"] == AS_PLANNED]
+    if len(planned):
+        column, by = CORRECTIONS.get(plan.correction, ("p_value", ""))
+        after = f" after correction by {by}" if by else ""
+        clear = planned.loc[planned[column] < 1 - plan.confidence, "name"]
+        which = f": {', '.join(clear)}" if len(clear) else ""
+        are = "is" if len(clear) == 1 else "are"
+        tests_words = count(len(planned), "planned test")
+        sentences.append(f"{len(clear)} of {tests_words} {are} significant{after}{which}.")
+    paired = tests.loc[tests["form"] == PAIRED, "name"]
+    if len(paired):
+        sentences.append(f"The data of {', '.join(paired)} are within units; the paired forms stand beside the tests.")
+    equal = tests.loc[(tests["form"] == EQUIVALENCE) & (tests["p_value"] < 1 - plan.confidence), "name"]
+    if len(equal):
+        sentences.append(f"Differences smaller than the margin: {', '.join(equal)}.")
+    return sentences

@@ -1,0 +1,117 @@
+"""The figures of a study's analysis."""
+
+import pandas as pd
+
+from analysis.data.columns import PEOPLE, factor_columns
+from analysis.exclusions.flow import Exclusions
+from analysis.figures import (
+    MOST_LEVELS,
+    Drawing,
+    accuracy_figure,
+    accuracy_panels,
+    calibration_figure,
+    condition_by_subject,
+    counterbalance_matrix,
+    exclusion_flow,
+    forest_plot,
+    item_scatter,
+    response_times_figure,
+    rt_distributions,
+)
+from analysis.figures.counterbalance import MOST_ROWS
+from analysis.measures.accuracy import kept_trials
+from analysis.sentences import percent
+from experiment.preregistration import AnalysisPlan
+
+MOST_SCATTERS = 12
+"""Models whose items are drawn; the table has all."""
+
+
+def study_figures(
+    trials: pd.DataFrame,
+    exclusions: Exclusions,
+    plan: AnalysisPlan,
+    tables: dict[str, pd.DataFrame],
+    by_factor: dict[str, tuple[str, pd.DataFrame]],
+) -> dict[str, Drawing]:
+    """Return every figure by its name.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table.
+    exclusions : Exclusions
+        What was left out.
+    plan : AnalysisPlan
+        The plan.
+    tables : dict of DataFrame
+        The analysis' tables by name.
+    by_factor : dict
+        Factor and accuracy table of each figure by a factor, by the figure's name.
+    """
+    kept = kept_trials(exclusions.trials, ["chance", *plan.by])
+    chance = float(kept["chance"].mean())
+    found: list[Drawing | None] = [
+        accuracy_figure(tables["accuracy_overall"], None, chance, plan.confidence, "accuracy")
+    ]
+    for name, (factor, table) in by_factor.items():
+        if table[factor].nunique(dropna=False) <= MOST_LEVELS:
+            found.append(accuracy_figure(table, factor, chance, plan.confidence, name))
+            found.append(condition_by_subject(table, factor, f"{name}_cells", chance, plan.confidence))
+    if len(plan.by) == 2 and all(kept[factor].nunique(dropna=False) <= MOST_LEVELS for factor in plan.by):
+        found.append(
+            accuracy_panels(tables["accuracy"], plan.by[0], plan.by[1], chance, plan.confidence, "accuracy_panels")
+        )
+    found.append(response_times_figure(trials, plan, "response_times"))
+    found.append(rt_distributions(exclusions.trials, None, "rt_distributions"))
+    found.append(_differences(tables["differences_overall"], plan))
+    found += _items(tables["items"], plan) if "items" in tables else []
+    if "calibration" in tables:
+        levels = tables["calibration"].rename(columns={plan.calibration: "level"}).dropna(subset="accuracy")
+        found.append(calibration_figure(levels, "calibration", confidence=plan.confidence, chance=chance))
+    found.append(
+        counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(exclusions.trials, plan), *plan.by])
+    )
+    for kind in [kind for kind in PEOPLE if (exclusions.flow["kind"] == kind).any()]:
+        found.append(exclusion_flow(exclusions.flow, kind, f"exclusion_flow_{kind}"))
+    return {drawing.name: drawing for drawing in found if drawing is not None}
+
+
+def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
+    """Draw people's accuracy at each item against that of each model."""
+    pairs = enumerate(items.groupby(["people", "model"], sort=False), start=1)
+    return [
+        item_scatter(own, f"items_{place}", str(people), str(model), confidence=plan.confidence)
+        for place, ((people, model), own) in pairs
+        if place <= MOST_SCATTERS
+    ]
+
+
+def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
+    """Return the factor that groups are counterbalanced over, such as the scenario: every group sees all its levels."""
+    found = {}
+    for factor in factor_columns(trials):
+        kept = kept_trials(trials, ["kind", "group", factor])
+        people = kept.loc[kept["kind"] != "model", ["group", factor]]
+        n_groups, n_levels = people["group"].nunique(), people[factor].nunique()
+        crossed = people.drop_duplicates().dropna()
+        if factor not in plan.by and 2 < n_levels <= MOST_ROWS and len(crossed) == n_levels * n_groups:
+            found[factor] = n_levels
+    return [max(found, key=lambda factor: found[factor])] if found else []
+
+
+def _differences(differences: pd.DataFrame, plan: AnalysisPlan) -> Drawing | None:
+    """Draw how far people are above or below each model."""
+    if differences.empty:
+        return None
+    several = differences["people"].nunique() > 1
+    return forest_plot(
+        differences,
+        "differences",
+        label="model",
+        estimate="difference",
+        ci_low="ci_low",
+        ci_high="ci_high",
+        x_label=f"people's accuracy minus the model's, with {percent(plan.confidence, 0)} interval",
+        group="people" if several else None,
+    )

@@ -1,0 +1,1 @@
+"""Linear and logistic mixed models from formulas in R's notation, with marginal means and contrasts."""

@@ -1,0 +1,119 @@
+"""Pairwise contrasts of marginal means, with their tests corrected for their number."""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from analysis.statistics.corrections import benjamini_hochberg, holm
+from analysis.statistics.mixed_models.fit import MixedModel
+from analysis.statistics.mixed_models.marginal_means import cells_of, combination_table, factor_names, mean_row
+from batteries.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+
+ADJUSTMENTS = ("holm", "tukey", "bh", "none")
+
+
+def pairwise_contrasts(
+    model: MixedModel,
+    of: Sequence[str],
+    *,
+    by: Sequence[str] = (),
+    adjust: str = "holm",
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    r"""Return the differences of all pairs of estimated marginal means, with their tests.
+
+    Parameters
+    ----------
+    model : MixedModel
+    of : sequence of str
+        Factors whose combinations of levels are compared, each with each.
+    by : sequence of str
+        Factors within whose levels they are compared; the pairs at one combination of these are one family of tests.
+    adjust : {"holm", "tukey", "bh", "none"}
+        How p values are corrected in each family: Holm's, Tukey's honest significant difference, Benjamini and
+        Hochberg's false discovery rate, or not at all.
+    confidence : float
+        Coverage of each interval by itself; intervals are not corrected.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `by`, `contrast` such as `a - b`, `estimate`, `std_error`, `df`, `statistic`, `p_value`,
+        `p_adjusted`, `ci_low`, `ci_high`; of a logistic model these are of differences of log-odds, and `odds_ratio`,
+        `or_ci_low`, `or_ci_high` follow. Numbers of a contrast that cannot be estimated are missing.
+
+    Raises
+    ------
+    InputError
+        A name is not that of a factor of the model, or the correction is none of these.
+
+    Notes
+    -----
+    Tukey's corrected p value of one of the pairs of :math:`k` means is
+
+    .. math:: \tilde p = \Pr\left(Q_{k, \nu} \ge \sqrt{2}\,|t|\right)
+
+    with :math:`Q` the studentized range. The same as ``pairs(emmeans(model, of, by))``.
+
+    References
+    ----------
+    Tukey, J. W. (1949). Comparing individual means in the analysis of variance. Biometrics, 5, 99-114.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from analysis.statistics.mixed_models.fit import fit_mixed_model
+    >>> groups = pd.DataFrame({"y": [1, 3, 5, 7, 6, 8], "model": ["a", "a", "b", "b", "c", "c"]})
+    >>> table = pairwise_contrasts(fit_mixed_model(groups, "y ~ model"), ["model"], adjust="tukey")
+    >>> table.round(3)[["contrast", "estimate", "std_error", "df", "p_value", "p_adjusted"]]
+      contrast  estimate  std_error   df  p_value  p_adjusted
+    0    a - b      -4.0      1.414  3.0    0.066       0.129
+    1    a - c      -5.0      1.414  3.0    0.038       0.076
+    2    b - c      -1.0      1.414  3.0    0.530       0.777
+    """
+    if adjust not in ADJUSTMENTS:
+        raise InputError(f"the correction is `{adjust}`; give one of {', '.join(f'`{name}`' for name in ADJUSTMENTS)}.")
+    of, by = factor_names(model, of, by)
+    compared = cells_of(model, of)
+    families = []
+    for held in cells_of(model, by):
+        means = [mean_row(model, held | cell) for cell in compared]
+        pairs = list(itertools.combinations(range(len(means)), 2))
+        table = combination_table(model, np.array([means[one] - means[other] for one, other in pairs]), confidence)
+        labels = [" ".join(str(model.levels[name][cell[name]]) for name in of) for cell in compared]
+        table.insert(0, "contrast", [f"{labels[one]} - {labels[other]}" for one, other in pairs])
+        for place, name in enumerate(by):
+            table.insert(place, name, [model.levels[name][held[name]]] * len(pairs))
+        table["p_adjusted"] = _adjusted(table, adjust, len(means))
+        families.append(table)
+    contrasts = pd.concat(families, ignore_index=True)
+    contrasts = contrasts[[*by, "contrast", "estimate", "std_error", "df", "statistic", "p_value", "p_adjusted",
+                           "ci_low", "ci_high"]]  # fmt: skip
+    if model.family == "binomial":
+        # Where outcomes are separated, odds ratios may be beyond all numbers.
+        with np.errstate(over="ignore"):
+            ratios = np.exp(contrasts[["estimate", "ci_low", "ci_high"]].to_numpy())
+        contrasts[["odds_ratio", "or_ci_low", "or_ci_high"]] = ratios
+    return contrasts
+
+
+def _adjusted(table: pd.DataFrame, adjust: str, n_means: int) -> Floats:
+    """Return the corrected p values of one family; tests that are missing count as made, as in emmeans."""
+    p_values = table["p_value"].to_numpy(dtype=float)
+    missing = np.isnan(p_values)
+    # With two means there is one test; Tukey's is the same as the t test then.
+    if adjust == "none" or missing.all() or (adjust == "tukey" and n_means == 2):
+        return p_values
+    if adjust == "tukey":
+        df = table["df"].fillna(np.inf)
+        adjusted = stats.studentized_range.sf(math.sqrt(2) * table["statistic"].abs().fillna(0.0), n_means, df)
+    else:
+        adjusted = (holm if adjust == "holm" else benjamini_hochberg)(np.where(missing, 1.0, p_values))
+    return np.where(missing, np.nan, adjusted)

@@ -1,0 +1,120 @@
+"""Design matrices of formulas, column by column: R's treatment contrasts, and R's names of the coefficients."""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.statistics.mixed_models.formulas import Term
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
+
+INTERCEPT = "(Intercept)"
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A column of levels."""
+
+    levels: tuple[object, ...]
+    """The reference level first."""
+    codes: Codes
+    """Of each row, the place of its level in `levels`."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a design matrix: a product of covariates and of indicators of levels."""
+
+    parts: tuple[tuple[str, int | None], ...]
+    """Each variable of the term with the place of its level; None for a covariate. The intercept has no parts."""
+
+    @property
+    def term(self) -> Term:
+        return tuple(variable for variable, _ in self.parts)
+
+    def name(self, levels: Mapping[str, Sequence[object]]) -> str:
+        """Return the coefficient's name as R makes it: variable and level, joined by `:` over the variables."""
+        named = (v if level is None else f"{v}{levels[v][level]}" for v, level in self.parts)
+        return ":".join(named) or INTERCEPT
+
+    def product(self, value_of: Callable[[str, int | None], Floats | float]) -> Floats | float:
+        """Return the product over the parts of `value_of(variable, level)`; 1 for the intercept."""
+        return math.prod((value_of(variable, level) for variable, level in self.parts), start=1.0)
+
+
+def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> tuple[Column, ...]:
+    r"""Return the columns of a design in R's order.
+
+    Parameters
+    ----------
+    intercept : bool
+        Whether there is one.
+    terms : sequence of tuple of str
+        The terms in R's order; see `parse_formula`.
+    n_levels : mapping of str to int
+        The number of levels of each factor; a variable that is not in it is a covariate.
+
+    Notes
+    -----
+    In a term :math:`T` a factor :math:`f` has an indicator for each level but the reference if :math:`T \setminus f` is
+    empty or part of an earlier term, else one for each level. Without an intercept the first factor of the first
+    term with a factor has one for each level. In an interaction the first factor's level changes fastest.
+
+    References
+    ----------
+    Chambers, J. M., & Hastie, T. J. (1992). Statistical models in S. Wadsworth. Page 38.
+
+    Examples
+    --------
+    >>> columns = design_columns(True, [("a",), ("a", "x")], {"a": 3})
+    >>> [column.name({"a": ["p", "q", "r"]}) for column in columns]
+    ['(Intercept)', 'aq', 'ar', 'ap:x', 'aq:x', 'ar:x']
+    """
+    columns = [Column(())] if intercept else []
+    for places in _level_places(intercept, terms, n_levels):
+        # itertools.product changes its last member fastest, R its first.
+        columns += [
+            Column(tuple(zip(places, reversed(chosen), strict=True)))
+            for chosen in itertools.product(*reversed(places.values()))
+        ]
+    return tuple(columns)
+
+
+def n_design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> int:
+    """Return how many columns `design_columns` would make; there may be too many to make them."""
+    return intercept + sum(math.prod(map(len, places.values())) for places in _level_places(intercept, terms, n_levels))
+
+
+def _level_places(
+    intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]
+) -> list[dict[str, Sequence[int | None]]]:
+    """Return for each term the places of the levels that get an indicator, by variable; None for a covariate."""
+    coded: list[dict[str, Sequence[int | None]]] = []
+    first_factor_is_coded = intercept
+    for place, term in enumerate(terms):
+        earlier = [set(other) for other in terms[:place]]
+        places: dict[str, Sequence[int | None]] = {}
+        for variable in term:
+            if variable not in n_levels:
+                places[variable] = (None,)
+                continue
+            margin = set(term) - {variable}
+            has_margin = not margin or any(margin <= other for other in earlier)
+            places[variable] = range(1 if has_margin and first_factor_is_coded else 0, n_levels[variable])
+            first_factor_is_coded = True
+        coded.append(places)
+    return coded
+
+
+def column_values(column: Column, factors: Mapping[str, Factor], covariates: Mapping[str, Floats], n: int) -> Floats:
+    """Return the column's values in the `n` rows of the data."""
+
+    def value(variable: str, level: int | None) -> Floats:
+        return covariates[variable] if level is None else (factors[variable].codes == level).astype(float)
+
+    return np.broadcast_to(np.asarray(column.product(value)), n)

@@ -1,0 +1,159 @@
+"""The one place that knows the engine, the package glmm: plain arrays in, estimates out.
+
+The engine gets nothing but numbers: the columns of the design as covariates of made-up names, groups as numbers. So no
+name or level of the user's can upset it, and its names mean nothing to the rest of the analysis.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import glmm  # type: ignore[import-untyped]
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.statistics.mixed_models.design_matrix import Codes, Floats
+from analysis.statistics.mixed_models.wald_tests import DegreesOfFreedom, Satterthwaite
+from batteries.errors import InputError
+
+SAID_OTHERWISE = ("singular", "search_limit", "fit_failed", "glm_diverged", "design_unsolvable", "ill_conditioned",
+                  "exact_profile_fallback", "gradient_search_fallback")  # fmt: skip
+"""Kinds of the engine's messages that `Estimates` holds as values, or that change no number."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedEffect:
+    """A random intercept, with random slopes or without, of the groups of the rows."""
+
+    groups: Codes
+    slopes: tuple[int, ...]
+    """Columns of the design that have a slope."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """What the engine found."""
+
+    coefficients: Floats
+    """Of the columns that were retained, shape (p,)."""
+    covariance: Floats
+    """Of these coefficients, shape (p, p)."""
+    retained: npt.NDArray[np.bool_]
+    """For every column of the design, whether it is no combination of those before it."""
+    random_covariances: tuple[Floats, ...]
+    """Of each random effect's intercept and slopes; missing values if the fit failed."""
+    residual_variance: float
+    """Of a linear model; missing for a logistic one."""
+    degrees: DegreesOfFreedom
+    fitted: Floats
+    """Fitted means of the rows, random effects included; empty if the fit failed."""
+    loglik: float
+    aic: float
+    bic: float
+    converged: bool
+    singular: bool
+    nearly_redundant: tuple[int, ...]
+    """Columns of the design that are almost combinations of others."""
+    remarks: tuple[str, ...]
+    """What else the engine has to say of a fit that converged, in sentences."""
+
+
+def estimate(
+    outcome: Floats, columns: Sequence[Floats], effects: Sequence[GroupedEffect], *, family: str, reml: bool
+) -> Estimates:
+    """Fit a linear or logistic model.
+
+    Parameters
+    ----------
+    outcome : array of float, shape (n,)
+    columns : sequence of p arrays of float, shape (n,)
+        The design, an intercept included.
+    effects : sequence of GroupedEffect
+        No two of the same groups; none for a model without random effects.
+    family : {"gaussian", "binomial"}
+    reml : bool
+        Restricted maximum likelihood, for a linear mixed model.
+
+    Raises
+    ------
+    InputError
+        The engine refuses the model.
+    """
+    # The engine takes the least time if the effects with the most levels and slopes come first; lme4 sorts likewise.
+    sizes = [(int(effect.groups.max()) + 1) * (1 + len(effect.slopes)) for effect in effects]
+    order = sorted(range(len(effects)), key=lambda place: -sizes[place])
+    data: dict[str, Any] = {"y": outcome} | {f"x{place}": values for place, values in enumerate(columns)}
+    data |= {f"g{place}": _categories(effect.groups) for place, effect in enumerate(effects)}
+    brackets = [
+        "({} | g{})".format(" + ".join(["1", *(f"x{slope}" for slope in effects[place].slopes)]), place)
+        for place in order
+    ]
+    formula = "y ~ 0 + " + " + ".join([*(f"x{place}" for place in range(len(columns))), *brackets])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            restricted = reml if effects and family == "gaussian" else None
+            fit = glmm.fit(data, formula, family, reml=restricted, anova_test="Wald")
+        except (ValueError, RuntimeError) as refusal:
+            raise InputError(f"the model cannot be fitted: {refusal}; try a simpler one.") from None
+    return _estimates(fit, effects, order)
+
+
+def _categories(groups: Codes) -> "pd.Categorical[int]":
+    return pd.Categorical.from_codes(groups, categories=pd.RangeIndex(int(groups.max()) + 1))
+
+
+def _estimates(fit: glmm.Fit, effects: Sequence[GroupedEffect], order: Sequence[int]) -> Estimates:
+    retained = ~np.asarray(fit.aliased, dtype=bool)
+    # A fit that failed has no random effects, whatever was asked for.
+    covariances = [np.full((1 + len(effect.slopes),) * 2, np.nan) for effect in effects]
+    if fit.varcorr:
+        for place, packed in zip(order, fit.varcorr, strict=True):
+            covariances[place] = _unpacked(packed, len(covariances[place]))
+    gaussian = fit.family == "gaussian"
+    degrees: DegreesOfFreedom = np.nan
+    if gaussian and effects:
+        degrees = _satterthwaite(fit.satterthwaite_record, int(retained.sum()))
+    elif gaussian:
+        degrees = float(fit.nobs - retained.sum())
+    return Estimates(
+        coefficients=fit.beta[retained],
+        covariance=fit.vcov.reshape(len(retained), -1)[np.ix_(retained, retained)],
+        retained=retained,
+        random_covariances=tuple(covariances),
+        residual_variance=float(fit.dispersion) if gaussian else np.nan,
+        degrees=degrees,
+        fitted=fit.fitted,
+        loglik=fit.loglik,
+        aic=fit.aic,
+        bic=fit.bic,
+        converged=bool(fit.converged),
+        singular=bool(fit.singular),
+        nearly_redundant=tuple(
+            column
+            for note in fit.diagnostics["notes"]
+            if note["kind"] == "ill_conditioned"
+            for column in note["columns"]
+        ),
+        remarks=tuple(said["message"] for said in fit.warnings if fit.converged and said["kind"] not in SAID_OTHERWISE),
+    )
+
+
+def _unpacked(packed: Sequence[float], size: int) -> Floats:
+    """Return the symmetric matrix whose lower triangle is packed column by column."""
+    matrix = np.empty((size, size))
+    columns, rows = np.triu_indices(size)
+    matrix[rows, columns] = matrix[columns, rows] = packed
+    return matrix
+
+
+def _satterthwaite(record: dict[str, Any] | None, p: int) -> DegreesOfFreedom:
+    """Return what the degrees of freedom are made of; the last variance parameter is the residual variance."""
+    if record is None:
+        return np.nan
+    covariance = record["c"].reshape(p, p)
+    gradients = [gradient.reshape(p, p) for gradient in record["jac_theta"]]
+    gradients.append(covariance / record["tau"])
+    return Satterthwaite(np.stack(gradients), record["a_eff"].reshape(len(gradients), len(gradients)))

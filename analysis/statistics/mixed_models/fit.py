@@ -1,0 +1,369 @@
+"""Linear and logistic models with random effects or without, from a formula in R's notation, as lme4 fits them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.statistics.mixed_models.design_matrix import Column, Floats, column_values, design_columns
+from analysis.statistics.mixed_models.engine import GroupedEffect, estimate
+from analysis.statistics.mixed_models.explained_variance import (
+    LOGISTIC_VARIANCE,
+    random_effect_variance,
+    root_mean_squared_error,
+    variance_shares,
+)
+from analysis.statistics.mixed_models.fit_warnings import (
+    duplicate_warnings,
+    fit_warnings,
+    redundancy_warnings,
+    separation_warnings,
+)
+from analysis.statistics.mixed_models.formulas import RandomTerm, parse_formula
+from analysis.statistics.mixed_models.model_frame import ModelFrame, model_frame
+from analysis.statistics.mixed_models.result_tables import random_tables, type_three_tests
+from analysis.statistics.mixed_models.wald_tests import DegreesOfFreedom, wald_table
+from batteries.errors import InputError
+
+NO_REFERENCE: Mapping[str, object] = MappingProxyType({})
+
+EXACT_SHARE = 1e-14
+"""A residual variance below this share of the outcome's is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixedModel:
+    """A fitted model."""
+
+    formula: str
+    family: str
+    """`gaussian`: linear; `binomial`: logistic."""
+    reml: bool
+    """Whether the likelihood is the restricted one."""
+    coefficients: pd.DataFrame
+    """`term`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, `ci_low`, `ci_high`; terms as R names them. `df`
+    is missing where the test is a z test."""
+    anova: pd.DataFrame
+    """`term`, `chisq`, `df`, `p_value`: a Wald chi-square test of each term, the others given (type III). Terms that
+    are part of an interaction are tested at the reference levels and at 0 of covariates."""
+    random: pd.DataFrame
+    """`group`, `term`, `sd`; of a linear model with the residual last, group `Residual`."""
+    correlations: pd.DataFrame
+    """`group`, `term_1`, `term_2`, `correlation` of random intercepts and slopes."""
+    fit: pd.DataFrame
+    """One row: `n`, `loglik`, `aic`, `bic`, `icc_adjusted`, `r2_marginal`, `r2_conditional`, `rmse`, `converged`,
+    `singular`."""
+    covariance: Floats
+    """Of the coefficients, shape (p, p)."""
+    warnings: tuple[str, ...]
+    """What must be known before the numbers are believed, in sentences."""
+    columns: tuple[Column, ...]
+    """The design, redundant columns included."""
+    retained: npt.NDArray[np.bool_]
+    """For each column of the design whether it has a coefficient, that is, is no combination of those before it."""
+    redundancies: Floats
+    """Combinations of the design's columns that are 0 in every row, shape (columns, redundant columns)."""
+    levels: Mapping[str, tuple[object, ...]]
+    """Of each factor of the fixed effects, the reference level first."""
+    covariates: Mapping[str, float]
+    """Where each covariate stands in marginal means: at its mean, or if it has two values only, between them."""
+    degrees: DegreesOfFreedom
+    """Of tests and intervals of any combination of coefficients."""
+
+
+def fit_mixed_model(
+    data: pd.DataFrame,
+    formula: str,
+    *,
+    family: str = "gaussian",
+    reference: Mapping[str, object] = NO_REFERENCE,
+    reml: bool = True,
+    confidence: float = 0.95,
+) -> MixedModel:
+    r"""Fit a linear or logistic model, with random effects or without.
+
+    Parameters
+    ----------
+    data : DataFrame, shape (rows, columns)
+        A row an observation. Columns of numbers are covariates; yes-no columns, text and categories are factors with
+        treatment contrasts, levels in natural order. Rows that miss a value of the formula's columns are left out.
+    formula : str
+        Such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. Random effects have an intercept, or
+        one for each level of a factor, `(0 + prompt | participant)`; slopes need their fixed effect in the formula.
+    family : {"gaussian", "binomial"}
+        Linear, or logistic of an outcome of 0 and 1 or no and yes.
+    reference : mapping of str to object
+        Reference levels of factors; the first in natural order if left out. Compared as text too.
+    reml : bool
+        Restricted maximum likelihood for linear models with random effects; false for maximum likelihood, which models
+        with different fixed effects need to be compared. Other models are always fitted by maximum likelihood.
+    confidence : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    MixedModel
+
+    Raises
+    ------
+    InputError
+        The formula or the data are wrong, or cannot bear such a model.
+
+    Notes
+    -----
+    With fixed effects :math:`\beta`, random effects :math:`b \sim N(0, \Sigma)` and :math:`\eta = X\beta + Zb`,
+
+    .. math:: y = \eta + \varepsilon, \quad \varepsilon \sim N(0, \sigma^2), \qquad
+        \text{or} \quad \Pr(y = 1) = \frac{1}{1 + e^{-\eta}}.
+
+    Logistic models are integrated by Laplace's approximation. Tests of coefficients use Satterthwaite's degrees of
+    freedom, without random effects the residual ones, and are z tests for logistic models. The test of a term with
+    coefficients :math:`\beta_T` of covariance :math:`V_T` is
+    :math:`\beta_T^\top V_T^{-1} \beta_T`, as ``car::Anova(type = 3)`` computes it for such fits. It is so for models
+    without random effects too, where car would give F or likelihood ratio tests.
+
+    A fit that did not converge or is singular is returned with `warnings`, its numbers as they are.
+
+    References
+    ----------
+    Bates, D., Mächler, M., Bolker, B., & Walker, S. (2015). Fitting linear mixed-effects models using lme4. Journal of
+    Statistical Software, 67(1).
+    Kuznetsova, A., Brockhoff, P. B., & Christensen, R. H. B. (2017). lmerTest package: Tests in linear mixed effects
+    models. Journal of Statistical Software, 82(13).
+    Fox, J., & Weisberg, S. (2019). An R companion to applied regression (3rd ed.). Sage.
+
+    Examples
+    --------
+    Three batches of two; the mean squares are 14 between and 2 within, so the batches' variance is (14 - 2) / 2.
+
+    >>> import pandas as pd
+    >>> batches = pd.DataFrame({"y": [1, 3, 5, 7, 6, 8], "batch": ["a", "a", "b", "b", "c", "c"]})
+    >>> model = fit_mixed_model(batches, "y ~ 1 + (1 | batch)")
+    >>> (model.random["sd"] ** 2).round(4).tolist()
+    [6.0, 2.0]
+    >>> model.coefficients.round(4).loc[0, ["estimate", "std_error", "df"]].tolist()
+    [5.0, 1.5275, 2.0]
+    """
+    asked = parse_formula(formula)
+    frame = model_frame(data, asked, family, reference)
+    columns = design_columns(asked.intercept, asked.terms, frame.n_levels)
+    names = [column.name(frame.levels) for column in columns]
+    design = [column_values(column, frame.factors, frame.covariates, frame.n) for column in columns]
+    slopes = [_slope_columns(bracket, columns, frame, formula) for bracket in asked.random]
+    effects = [GroupedEffect(codes, places) for codes, places in zip(frame.groups, slopes, strict=True)]
+    found = estimate(frame.outcome, design, effects, family=family, reml=reml)
+    for bracket, places in zip(asked.random, slopes, strict=True):
+        redundant = [names[place] for place in places if not found.retained[place]]
+        if redundant:
+            raise InputError(
+                f"`{redundant[0]}` is a combination of other coefficients in these data, so it can have no random "
+                f"slope for `{bracket.group_name}`; take it out of the formula."
+            )
+    if not effects and found.residual_variance <= EXACT_SHARE * frame.outcome.var():
+        raise InputError(f"`{formula}` predicts `{asked.outcome}` exactly, so there is no error to test against.")
+
+    random, correlations = random_tables(asked, effects, found, columns, frame)
+    predicted = np.zeros(frame.n)
+    for place, coefficient in zip(np.flatnonzero(found.retained), found.coefficients, strict=True):
+        predicted += coefficient * design[place]
+    random_variances = [
+        random_effect_variance(covariance, [design[place] for place in places])
+        for covariance, places in zip(found.random_covariances, slopes, strict=True)
+    ]
+    shares = variance_shares(
+        float(predicted.var(ddof=1)) if np.isfinite(found.loglik) else np.nan,
+        sum(random_variances) if effects else None,
+        LOGISTIC_VARIANCE if family == "binomial" else found.residual_variance,
+    )
+    fit = {
+        "n": frame.n,
+        "loglik": found.loglik,
+        "aic": found.aic,
+        "bic": found.bic,
+        "icc_adjusted": shares.icc_adjusted,
+        "r2_marginal": shares.r2_marginal,
+        "r2_conditional": shares.r2_conditional,
+        "rmse": root_mean_squared_error(frame.outcome, found.fitted),
+        "converged": found.converged,
+        "singular": found.singular,
+    }
+    retained = [name for name, kept in zip(names, found.retained, strict=True) if kept]
+    tests = wald_table(found.coefficients, found.covariance, found.degrees, np.eye(len(retained)), confidence)
+    return MixedModel(
+        formula=formula,
+        family=family,
+        reml=reml and bool(effects) and family == "gaussian",
+        coefficients=tests.assign(term=retained)[
+            ["term", "estimate", "std_error", "statistic", "df", "p_value", "ci_low", "ci_high"]
+        ],
+        anova=type_three_tests(columns, found),
+        random=random,
+        correlations=correlations,
+        fit=pd.DataFrame([fit]),
+        covariance=found.covariance,
+        warnings=(
+            *frame.warnings,
+            *duplicate_warnings(data, asked, frame),
+            *redundancy_warnings(columns, names, found, frame),
+            *(separation_warnings(asked, columns, names, found, frame) if family == "binomial" else ()),
+            *fit_warnings(found, random),
+        ),
+        columns=columns,
+        retained=found.retained,
+        redundancies=_redundancies(design, found.retained),
+        levels=frame.levels,
+        covariates={name: _typical(values) for name, values in frame.covariates.items()},
+        degrees=found.degrees,
+    )
+
+
+def _slope_columns(bracket: RandomTerm, columns: Sequence[Column], frame: ModelFrame, formula: str) -> tuple[int, ...]:
+    """Return the places of a random effect's slopes among the columns of the fixed effects."""
+    levels_only = len(bracket.slopes) == 1 and len(bracket.slopes[0]) == 1 and bracket.slopes[0][0] in frame.factors
+    if not (bracket.intercept or levels_only):
+        raise InputError(
+            f"the formula `{formula}` has random slopes without an intercept for `{bracket.group_name}`, which the "
+            "engine fits for the levels of one factor only, as in `(0 + prompt | participant)`; write `1 +`."
+        )
+    # The levels of one factor without an intercept are an intercept with slopes, written otherwise.
+    wanted = design_columns(True, bracket.slopes, frame.n_levels)[1:]
+    places = {frozenset(column.parts): place for place, column in enumerate(columns)}
+    for column in wanted:
+        if frozenset(column.parts) not in places:
+            raise InputError(
+                f"the formula `{formula}` has random slopes of `{':'.join(column.term)}` that are not among its fixed "
+                "effects, without which they would have to average to 0; write the same terms before the brackets as "
+                "in them."
+            )
+    return tuple(places[frozenset(column.parts)] for column in wanted)
+
+
+def _redundancies(design: Sequence[Floats], retained: npt.NDArray[np.bool_]) -> Floats:
+    """Return the combinations of the design's columns that are 0 in every row."""
+    left_out = np.flatnonzero(~retained)
+    combinations = np.zeros((len(design), len(left_out)))
+    if len(left_out):
+        kept = np.column_stack([design[place] for place in np.flatnonzero(retained)])
+        of_kept = np.linalg.lstsq(kept, np.column_stack([design[place] for place in left_out]))[0]
+        combinations[retained] = -of_kept
+        combinations[left_out, np.arange(len(left_out))] = 1.0
+    return combinations
+
+
+def _typical(values: Floats) -> float:
+    """Return a covariate's mean, or the middle between its values if there are but two, as emmeans does."""
+    low, high = float(values.min()), float(values.max())
+    two_valued = bool(((values == low) | (values == high)).all())
+    return (low + high) / 2 if two_valued else float(values.mean())
+
+
+def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
+    r"""Return the coefficients of a logistic model as odds ratios.
+
+    Parameters
+    ----------
+    model : MixedModel
+        Of the family `binomial`.
+    confidence : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        `term`, `odds_ratio`, `ci_low`, `ci_high`; the ratio of the intercept is the odds themselves at the reference.
+
+    Raises
+    ------
+    InputError
+        The model is linear.
+
+    Notes
+    -----
+    .. math:: e^{b}, \quad e^{b \pm z_{(1 + c)/2} s}.
+
+    Examples
+    --------
+    Of ten each, eight and four are right: odds of 8/2 and 4/6, so a ratio of 6.
+
+    >>> import pandas as pd
+    >>> answers = pd.DataFrame({"right": [1] * 8 + [0] * 2 + [1] * 4 + [0] * 6, "prompt": ["b"] * 10 + ["a"] * 10})
+    >>> odds_ratios(fit_mixed_model(answers, "right ~ prompt", family="binomial")).round(3)
+              term  odds_ratio  ci_low  ci_high
+    0  (Intercept)       0.667   0.188    2.362
+    1      promptb       6.000   0.812   44.351
+    """
+    if model.family != "binomial":
+        raise InputError("odds ratios are of logistic models; fit one with the family `binomial`.")
+    estimates = model.coefficients["estimate"].to_numpy()
+    table = wald_table(estimates, model.covariance, model.degrees, np.eye(len(estimates)), confidence)
+    with np.errstate(over="ignore"):
+        ratios = np.exp(table[["estimate", "ci_low", "ci_high"]].to_numpy())
+    ratio_table = pd.DataFrame(ratios, columns=["odds_ratio", "ci_low", "ci_high"])
+    ratio_table.insert(0, "term", model.coefficients["term"])
+    return ratio_table
+
+
+def standardized_coefficients(
+    data: pd.DataFrame,
+    formula: str,
+    *,
+    family: str = "gaussian",
+    reference: Mapping[str, object] = NO_REFERENCE,
+    reml: bool = True,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    r"""Fit the model again in standard deviations and return its coefficients.
+
+    Parameters
+    ----------
+    data, formula, family, reference, reml, confidence
+        As for `fit_mixed_model`.
+
+    Returns
+    -------
+    DataFrame
+        `term`, `estimate`, `ci_low`, `ci_high`.
+
+    Raises
+    ------
+    InputError
+        The model cannot be fitted.
+
+    Notes
+    -----
+    Covariates of the fixed effects and the outcome become :math:`(x - \bar x) / s_x` over the rows that are fitted; the
+    outcome of a logistic model and factors stay as they are. A factor's coefficient so is a difference in standard
+    deviations of the outcome. The same as R's ``effectsize::standardize_parameters(method = "refit")``.
+
+    References
+    ----------
+    Gelman, A. (2008). Scaling regression inputs by dividing by two standard deviations. Statistics in Medicine, 27,
+    2865-2873.
+
+    Examples
+    --------
+    With one covariate it is the correlation.
+
+    >>> import pandas as pd
+    >>> line = pd.DataFrame({"y": [1, 3, 2, 4], "x": [1, 2, 3, 4]})
+    >>> standardized_coefficients(line, "y ~ x")["estimate"].round(3).tolist()
+    [0.0, 0.8]
+    """
+    asked = parse_formula(formula)
+    frame = model_frame(data, asked, family, reference)
+    in_fixed_effects = {variable for term in asked.terms for variable in term}
+    scaled = [name for name in frame.covariates if name in in_fixed_effects]
+    if family == "gaussian":
+        scaled.append(asked.outcome)
+    rows = data.loc[frame.kept, list(asked.columns)]
+    rows = rows.assign(**{name: _standardized(rows[name].astype(float)) for name in scaled})
+    model = fit_mixed_model(rows, formula, family=family, reference=reference, reml=reml, confidence=confidence)
+    return model.coefficients[["term", "estimate", "ci_low", "ci_high"]]
+
+
+def _standardized(values: pd.Series) -> pd.Series:
+    deviation = values.std()
+    return (values - values.mean()) / (deviation if deviation > 0 else 1.0)

@@ -1,0 +1,202 @@
+"""What a reader must know of a fitted model before its numbers are believed, in sentences."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.statistics.mixed_models.design_matrix import Column, Floats
+from analysis.statistics.mixed_models.engine import Estimates
+from analysis.statistics.mixed_models.formulas import Formula
+from analysis.statistics.mixed_models.model_frame import ModelFrame
+
+NEGLIGIBLE_SHARE = 1e-4
+"""A standard deviation below this share of the residual's counts as zero, as in lme4's `isSingular`."""
+SEPARATED_LOG_ODDS = 10.0
+"""Odds of 22,000 to 1: further from even odds than any experiment can show."""
+SMALL_SPREAD = 1e-6
+"""A covariate whose standard deviation is below this share of its mean can hardly be told from the intercept."""
+MOST_NAMED = 5
+
+
+def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
+    """Return what went wrong in the search for the estimates.
+
+    Parameters
+    ----------
+    estimates : Estimates
+    random : DataFrame
+        `group`, `term`, `sd` of the random effects.
+    """
+    said = []
+    if not np.isfinite(estimates.coefficients).all():
+        said.append(
+            "The fit failed and has no estimates; check that the predictors do not give the outcome exactly, and fit a "
+            "simpler model."
+        )
+    elif not estimates.converged:
+        said.append("The fit did not converge: do not use its estimates, intervals or p values; fit a simpler model.")
+    if estimates.singular:
+        said.append(
+            "The fit is singular: a random effect has no variance, or is fully correlated with another. The random "
+            "effects are too rich for these data; p values and intervals are not to be trusted before they are simpler."
+        )
+    residual = np.sqrt(estimates.residual_variance) if np.isfinite(estimates.residual_variance) else 1.0
+    for effect in random[random["sd"] < NEGLIGIBLE_SHARE * residual].itertuples():
+        said.append(f"The random effect `{effect.term}` of `{effect.group}` is estimated as zero.")
+    return (*said, *estimates.remarks)
+
+
+def redundancy_warnings(
+    columns: Sequence[Column], names: Sequence[str], estimates: Estimates, frame: ModelFrame
+) -> tuple[str, ...]:
+    """Return which coefficients are left out or shaky for being combinations of others, and names that come twice."""
+    said = []
+    left_out = [name for name, retained in zip(names, estimates.retained, strict=True) if not retained]
+    if left_out:
+        empty = _empty_cells(columns, frame)
+        why = f" No row has {_cells_in_words(empty, frame)}." if empty else ""
+        said.append(
+            f"Redundant, so left out: {_quoted(left_out)}; each is a combination of other coefficients.{why} Means and "
+            "contrasts that need them are missing."
+        )
+    small = [
+        name for name, values in frame.covariates.items() if 0 < values.std() < SMALL_SPREAD * abs(float(values.mean()))
+    ]
+    if left_out and small:
+        said.append(f"Too far from 0 for how little it varies: {_quoted(small)}; subtract its mean first.")
+    if estimates.nearly_redundant:
+        nearly = _quoted([names[place] for place in estimates.nearly_redundant])
+        said.append(f"Almost redundant: {nearly}; the data hardly tell it from other coefficients.")
+    twice = dict.fromkeys(name for name in names if names.count(name) > 1)
+    if twice:
+        said.append(f"More than one coefficient is named {_quoted(list(twice))}; rename columns or levels.")
+    return tuple(said)
+
+
+def separation_warnings(
+    formula: Formula, columns: Sequence[Column], names: Sequence[str], estimates: Estimates, frame: ModelFrame
+) -> tuple[str, ...]:
+    r"""Return where the outcome of a logistic model is predicted perfectly, so that no finite estimate exists.
+
+    Notes
+    -----
+    Two criteria. First, exact: if all outcomes are the same in a cell of a fixed term that is made of factors, the
+    likelihood grows without end as that cell's log-odds do (Albert & Anderson, 1984). Second, for covariates: a
+    coefficient or standard error beyond 10 on the log-odds scale, a covariate's per standard deviation. Coefficients
+    that are part of an interaction with a covariate are not judged by it, because they hold where the covariate is 0,
+    which may be far from all data.
+
+    References
+    ----------
+    Albert, A., & Anderson, J. A. (1984). On the existence of maximum likelihood estimates in logistic regression
+    models. Biometrika, 71, 1-10.
+    """
+    said = []
+    cells = _constant_cells(formula, frame)
+    for value, which in itertools.groupby(sorted(cells, key=lambda cell: cells[cell]), key=lambda cell: cells[cell]):
+        said.append(
+            f"Every outcome is {value:g} at {_cells_in_words(list(which), frame)} (separation): there is no finite "
+            "estimate of the log-odds there, and what is reported with it means nothing. Leave these rows out; they "
+            "tell nothing of the other coefficients."
+        )
+    retained = [place for place, kept in enumerate(estimates.retained) if kept]
+    with_covariates = [frozenset(c.term) for c in columns if any(level is None for _, level in c.parts)]
+    beyond = []
+    for place, coefficient, variance in zip(
+        retained, estimates.coefficients, np.diag(estimates.covariance), strict=True
+    ):
+        term = frozenset(columns[place].term)
+        if any(term < other and (other - term) & frame.covariates.keys() for other in with_covariates):
+            continue
+        spread = float(columns[place].product(lambda v, level: frame.covariates[v].std() if level is None else 1.0))
+        if max(abs(coefficient), np.sqrt(variance)) * spread > SEPARATED_LOG_ODDS:
+            beyond.append(names[place])
+    diverged = not np.isfinite(estimates.covariance).all()
+    if not cells and (beyond or diverged):
+        sign = f"estimates or standard errors beyond {SEPARATED_LOG_ODDS:g} log-odds: {_quoted(beyond)}"
+        said.append(
+            "The outcome is probably predicted perfectly (separation), so there are no finite estimates and these "
+            f"numbers mean nothing; {sign if beyond else 'the search diverged'}."
+        )
+    return tuple(said)
+
+
+def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) -> tuple[str, ...]:
+    """Return a sentence if rows are equal to others in every column of the data.
+
+    Where the data hold no columns beyond the formula's, equal rows are no news if the outcome takes few values: then
+    nothing is said.
+    """
+    # Rows that are the same in all columns are so in the formula's, whose numbers are quickly compared.
+    codes = [factor.codes for factor in frame.factors.values()]
+    used = pd.DataFrame(dict(enumerate([frame.outcome, *frame.covariates.values(), *codes, *frame.groups])))
+    alike = np.zeros(len(data), dtype=bool)
+    alike[frame.kept] = used.duplicated(keep=False)
+    candidates = data.loc[alike, ~data.columns.duplicated()]
+    for name in candidates.columns[[dtype.kind == "O" for dtype in candidates.dtypes]]:
+        # Lists and mappings cannot be compared as they are.
+        if pd.api.types.infer_dtype(candidates[name], skipna=True) == "mixed":
+            candidates = candidates.assign(**{name: candidates[name].map(repr)})
+    n_again = int(candidates.duplicated().sum())
+    if not n_again:
+        return ()
+    n_values = data[formula.outcome].nunique()
+    if set(data.columns) <= set(formula.columns) and n_values <= (frame.n - n_again) / 2:
+        return ()
+    return (
+        f"{n_again} of {frame.n} rows are equal to an earlier one in every column; if they are copies, remove them.",
+    )
+
+
+_Cell = frozenset[tuple[str, int]]
+
+
+def _constant_cells(formula: Formula, frame: ModelFrame) -> dict[_Cell, float]:
+    """Return the cells in which all outcomes are the same, and that outcome; none that is part of another's."""
+    found: dict[_Cell, float] = {}
+    for term in formula.terms:
+        if any(variable in frame.covariates for variable in term):
+            continue
+        counts, ones = _cell_counts(term, frame, None), _cell_counts(term, frame, frame.outcome)
+        for places in np.argwhere((counts > 0) & ((ones == 0) | (ones == counts))).tolist():
+            cell = frozenset(zip(term, places, strict=True))
+            if not any(larger <= cell for larger in found):
+                found[cell] = float(ones[tuple(places)] > 0)
+    return found
+
+
+def _empty_cells(columns: Sequence[Column], frame: ModelFrame) -> list[_Cell]:
+    """Return the cells of the terms of factors that no row is in; none that is part of another's."""
+    found: list[_Cell] = []
+    for term in dict.fromkeys(column.term for column in columns):
+        if not term or any(variable in frame.covariates for variable in term):
+            continue
+        for places in np.argwhere(_cell_counts(term, frame, None) == 0).tolist():
+            cell = frozenset(zip(term, places, strict=True))
+            if not any(larger <= cell for larger in found):
+                found.append(cell)
+    return found
+
+
+def _cell_counts(term: Sequence[str], frame: ModelFrame, weights: Floats | None) -> Floats:
+    """Return the rows in each cell of a term of factors, or the sums of their weights."""
+    factors = [frame.factors[variable] for variable in term]
+    shape = tuple(len(factor.levels) for factor in factors)
+    cells = np.ravel_multi_index(tuple(factor.codes for factor in factors), shape)
+    return np.bincount(cells, weights, minlength=int(np.prod(shape))).reshape(shape).astype(float)
+
+
+def _cells_in_words(cells: Sequence[_Cell], frame: ModelFrame) -> str:
+    levels: Mapping[str, Sequence[object]] = frame.levels
+    words = [
+        " and ".join(f"`{variable}` {levels[variable][place]}" for variable, place in sorted(cell))
+        for cell in cells[:MOST_NAMED]
+    ]
+    more = len(cells) - MOST_NAMED
+    return "; ".join(words) + (f"; and {more} more" if more > 0 else "")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,127 @@
+"""Estimated marginal means: what a model predicts for levels of factors, all else averaged."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from analysis.statistics.mixed_models.design_matrix import Floats
+from analysis.statistics.mixed_models.fit import MixedModel
+from analysis.statistics.mixed_models.wald_tests import wald_table
+from batteries.errors import InputError
+
+UNESTIMABLE_TOLERANCE = 1e-8
+
+
+def marginal_means(
+    model: MixedModel, of: Sequence[str], *, by: Sequence[str] = (), confidence: float = 0.95
+) -> pd.DataFrame:
+    r"""Return the estimated marginal means of the levels of factors.
+
+    Parameters
+    ----------
+    model : MixedModel
+    of, by : sequence of str
+        Factors of the fixed effects, with a mean for each combination of their levels. The first of `of` changes
+        fastest, the last of `by` slowest.
+    confidence : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        A column for each factor of `by` and `of`, then `estimate`, `std_error`, `df`, `ci_low`, `ci_high`; of a
+        logistic model these are log-odds, and `probability`, `probability_ci_low`, `probability_ci_high` follow. The
+        numbers of a mean that cannot be estimated, because the data do not hold what it needs, are missing.
+
+    Raises
+    ------
+    InputError
+        A name is not that of a factor of the model, or is given twice.
+
+    Notes
+    -----
+    A mean is :math:`l^\top b` with :math:`l` the average of the design's rows over all combinations of the other
+    factors' levels, with equal weights. Covariates stand at their means; one with two values only, between them. The
+    same as ``emmeans(model, lmer.df = "satterthwaite")``. Random effects are at 0, so the probabilities of a logistic
+    model are those of a typical group, not averages over groups.
+
+    References
+    ----------
+    Searle, S. R., Speed, F. M., & Milliken, G. A. (1980). Population marginal means in the linear model: An alternative
+    to least squares means. The American Statistician, 34, 216-221.
+
+    Examples
+    --------
+    The cells' means are 2, 4 and 6, 9, with unequal numbers of rows: the mean of `b` is 7.5 all the same.
+
+    >>> import pandas as pd
+    >>> from analysis.statistics.mixed_models.fit import fit_mixed_model
+    >>> cells = pd.DataFrame({
+    ...     "y": [1, 3, 4, 4, 5, 7, 8, 10, 9],
+    ...     "model": ["a", "a", "a", "a", "b", "b", "b", "b", "b"],
+    ...     "prompt": ["p", "p", "q", "q", "p", "p", "q", "q", "q"]})
+    >>> marginal_means(fit_mixed_model(cells, "y ~ model * prompt"), ["model"]).round(3)[["model", "estimate", "df"]]
+      model  estimate   df
+    0     a       3.0  5.0
+    1     b       7.5  5.0
+    """
+    of, by = factor_names(model, of, by)
+    cells = cells_of(model, [*of, *by])
+    table = combination_table(model, np.array([mean_row(model, cell) for cell in cells]), confidence)
+    means = pd.DataFrame({name: [model.levels[name][cell[name]] for cell in cells] for name in (*by, *of)}).join(
+        table[["estimate", "std_error", "df", "ci_low", "ci_high"]]
+    )
+    if model.family == "binomial":
+        for name, logit in (("probability", "estimate"), ("probability_ci_low", "ci_low"),
+                            ("probability_ci_high", "ci_high")):  # fmt: skip
+            means[name] = expit(means[logit])
+    return means
+
+
+def factor_names(model: MixedModel, of: Sequence[str], by: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the factors of `of` and of `by`, checked; a single name may stand for a list of one."""
+    of, by = ([names] if isinstance(names, str) else list(names) for names in (of, by))
+    asked = [*of, *by]
+    known = ", ".join(f"`{name}`" for name in model.levels) or "none"
+    if not of:
+        raise InputError(f"marginal means need a factor to be of; those of the model are {known}.")
+    for name in asked:
+        if name in model.covariates:
+            raise InputError(f"`{name}` is a covariate and has no levels; the factors of the model are {known}.")
+        if name not in model.levels:
+            raise InputError(f"`{name}` is not a factor of `{model.formula}`; those are {known}.")
+        if asked.count(name) > 1:
+            raise InputError(f"`{name}` is given twice; give each factor once, in `of` or in `by`.")
+    return of, by
+
+
+def cells_of(model: MixedModel, names: Sequence[str]) -> list[dict[str, int]]:
+    """Return all combinations of the factors' levels, as places of levels; the first name changes fastest."""
+    slowest_first = names[::-1]
+    places = itertools.product(*(range(len(model.levels[name])) for name in slowest_first))
+    return [dict(zip(slowest_first, chosen, strict=True)) for chosen in places]
+
+
+def mean_row(model: MixedModel, cell: Mapping[str, int]) -> Floats:
+    """Return the weights of the design's columns in a cell's mean over equally weighted levels of other factors."""
+
+    def weight(variable: str, level: int | None) -> float:
+        if level is None:
+            return model.covariates[variable]
+        if variable in cell:
+            return float(cell[variable] == level)
+        return 1 / len(model.levels[variable])
+
+    # Levels of different factors are combined in all ways, so the average of a product is the product of averages.
+    return np.array([column.product(weight) for column in model.columns], dtype=float)
+
+
+def combination_table(model: MixedModel, rows: Floats, confidence: float) -> pd.DataFrame:
+    """Return the Wald table of combinations of the design's columns; missing values where they cannot be estimated."""
+    coefficients = model.coefficients["estimate"].to_numpy()
+    table = wald_table(coefficients, model.covariance, model.degrees, rows[:, model.retained], confidence)
+    table[np.abs(rows @ model.redundancies).max(axis=1, initial=0.0) > UNESTIMABLE_TOLERANCE] = np.nan
+    return table

@@ -1,0 +1,273 @@
+"""The rows and columns of a data frame that a model is made of, checked: outcome, factors, covariates and groups."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.statistics.level_order import level_order
+from analysis.statistics.mixed_models.design_matrix import Codes, Factor, Floats, n_design_columns
+from analysis.statistics.mixed_models.formulas import Formula, RandomTerm
+from batteries.errors import InputError
+
+FAMILIES = ("gaussian", "binomial")
+NUMBER_KINDS = ("integer", "floating", "mixed-integer-float")
+"""What pandas calls the values of a column of numbers."""
+LARGEST = 1e30
+"""Powers and products of such numbers can still be computed."""
+MOST_NAMED = 20
+"""So many names an error lists, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFrame:
+    """What a model is fitted to: the rows without a missing value in the formula's columns."""
+
+    n: int
+    kept: npt.NDArray[np.bool_]
+    """Which rows of the data these are."""
+    outcome: Floats
+    factors: Mapping[str, Factor]
+    covariates: Mapping[str, Floats]
+    groups: tuple[Codes, ...]
+    """For each random effect of the formula the number of each row's group."""
+    warnings: tuple[str, ...]
+
+    @property
+    def levels(self) -> dict[str, tuple[object, ...]]:
+        return {name: factor.levels for name, factor in self.factors.items()}
+
+    @property
+    def n_levels(self) -> dict[str, int]:
+        return {name: len(factor.levels) for name, factor in self.factors.items()}
+
+
+def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Mapping[str, object]) -> ModelFrame:
+    """Return what the formula needs of the data.
+
+    Parameters
+    ----------
+    data : DataFrame, shape (rows, columns)
+        Numbers are covariates; yes-no columns, text, categories and mixed columns are factors, whose levels come in
+        their natural order (`analysis.statistics.level_order`).
+    formula, family
+        What is to be fitted: `gaussian`, or `binomial` with an outcome of 0 and 1 or no and yes.
+    reference : mapping of str to object
+        The reference level of a factor, which then is its first; compared as text too. Columns that are not in the
+        formula are passed over.
+
+    Raises
+    ------
+    InputError
+        The data cannot bear the model; the message names the column.
+    """
+    if family not in FAMILIES:
+        raise InputError(f"the family is `{family}`; give one of {_listed(FAMILIES)}.")
+    _check_columns(data, formula, reference)
+    factor_names = [name for name in formula.predictors if is_factor(data[name])]
+    covariate_names = [name for name in formula.predictors if name not in factor_names]
+    for name in covariate_names:
+        if name in reference:
+            raise InputError(
+                f"`{name}` holds numbers, so it is a covariate and has no reference level; make its values text if "
+                "they are levels."
+            )
+    group_columns = [name for random in formula.random for name in random.group]
+    coded = {name: _coded(data[name]) for name in dict.fromkeys((*factor_names, *group_columns))}
+    numbers = {name: _numbers(data[name]) for name in covariate_names}
+    numbers[formula.outcome] = _outcome(data[formula.outcome], family)
+    missing = {name: codes < 0 for name, (codes, _) in coded.items()}
+    missing |= {name: np.isnan(values) for name, values in numbers.items()}
+    kept, warnings = _complete_rows(formula, missing)
+    if not kept.all():
+        coded = {name: (codes[kept], levels) for name, (codes, levels) in coded.items()}
+        numbers = {name: values[kept] for name, values in numbers.items()}
+    for name, values in numbers.items():
+        _check_numbers(name, values, family if name == formula.outcome else None)
+    factors = {}
+    for name in factor_names:
+        factors[name], without_rows = _factor(name, *coded[name], reference.get(name))
+        if without_rows:
+            warnings += (
+                f"No row to fit has these levels of `{name}`, so they were left out: {_listed(without_rows)}.",
+            )
+    outcome = numbers.pop(formula.outcome)
+    groups = tuple(_group_codes([coded[name] for name in random.group]) for random in formula.random)
+    frame = ModelFrame(len(outcome), kept, outcome, factors, numbers, groups, warnings)
+    n_columns = n_design_columns(formula.intercept, formula.terms, frame.n_levels)
+    if n_columns >= frame.n:
+        raise InputError(
+            f"the formula `{formula.text}` asks for {n_columns} coefficients of {frame.n} rows; use fewer terms or "
+            "levels."
+        )
+    for place, (random, codes) in enumerate(zip(formula.random, groups, strict=True)):
+        _check_random(random, codes, frame)
+        for other, same in zip(formula.random[:place], groups[:place], strict=True):
+            if np.array_equal(codes, same):
+                raise InputError(
+                    f"`{other.group_name}` and `{random.group_name}` part the rows alike, so their random effects "
+                    "cannot be told apart; leave one out."
+                )
+    return frame
+
+
+def is_factor(column: pd.Series) -> bool:
+    """Return whether a column's values are levels; numbers are not.
+
+    Raises
+    ------
+    InputError
+        They are neither, such as dates.
+    """
+    if pd.api.types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
+        return True
+    if pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype):
+        return True
+    if pd.api.types.is_any_real_numeric_dtype(column.dtype):
+        return False
+    raise InputError(f"`{column.name}` holds values of type {column.dtype}; make them numbers or text.")
+
+
+def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str, object]) -> None:
+    if data.empty:
+        raise InputError(f"there are no rows to fit `{formula.text}` to; choose data that have some.")
+    for name in (*formula.columns, *reference):
+        if name not in data.columns:
+            asking = f"the formula `{formula.text}`" if name in formula.columns else "the list of reference levels"
+            raise InputError(
+                f"{asking} names the column `{name}`, which is not in the data; they have {_listed(data.columns)}."
+            )
+        if isinstance(data[name], pd.DataFrame):
+            raise InputError(f"the data have more than one column `{name}`; rename all but one.")
+
+
+def _complete_rows(
+    formula: Formula, missing: Mapping[str, npt.NDArray[np.bool_]]
+) -> tuple[npt.NDArray[np.bool_], tuple[str, ...]]:
+    """Return which rows have all values, and a sentence on those that have not."""
+    kept = ~np.logical_or.reduce(list(missing.values()))
+    lacking = {name: count for name in formula.columns if (count := int(missing[name].sum()))}
+    counts = ", ".join(f"{count} in `{name}`" for name, count in lacking.items())
+    if not kept.any():
+        raise InputError(f"every row misses a value that `{formula.text}` needs: {counts}; complete the data.")
+    dropped = len(kept) - int(kept.sum())
+    if not dropped:
+        return kept, ()
+    return kept, (f"{dropped} of {len(kept)} rows were left out because a value is missing: {counts}.",)
+
+
+def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object) -> tuple[Factor, list[object]]:
+    """Return a factor with its reference level first, and the levels that no row has, or none any more."""
+    present = np.bincount(codes, minlength=len(levels)) > 0
+    try:
+        order = sorted(range(len(levels)), key=lambda place: level_order(levels[place]))
+    except (TypeError, ValueError):
+        raise InputError(f"`{name}` holds values that are neither text nor numbers; make them text.") from None
+    without_rows = [levels[place] for place in order if not present[place]]
+    order = [place for place in order if present[place]]
+    texts = [str(levels[place]) for place in order]
+    if len(order) < 2:
+        raise InputError(f"`{name}` has one level only, `{texts[0]}`; take it out of the formula.")
+    if len(set(texts)) < len(texts):
+        twice = next(text for text in texts if texts.count(text) > 1)
+        raise InputError(f"`{name}` has two levels that read `{twice}`, a text and another; make them one.")
+    if reference is not None:
+        matching = [place for place in order if _same_level(levels[place], reference)]
+        if not matching:
+            raise InputError(
+                f"`{reference}` is to be the reference level of `{name}`, but its levels are {_listed(texts)}."
+            )
+        order = [matching[0], *(place for place in order if place != matching[0])]
+    places = np.full(len(levels), -1, dtype=np.intp)
+    places[order] = np.arange(len(order))
+    return Factor(tuple(levels[place] for place in order), places[codes]), without_rows
+
+
+def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
+    """Return the number of each row's value, -1 where it is missing, and the values."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return np.asarray(column.cat.codes, dtype=np.intp), column.cat.categories.tolist()
+    try:
+        codes, values = pd.factorize(column)
+    except TypeError:
+        raise InputError(f"`{column.name}` holds values that are no levels, such as lists; make them text.") from None
+    levels: list[object] = values.tolist()
+    return np.asarray(codes, dtype=np.intp), levels
+
+
+def _same_level(level: object, named: object) -> bool:
+    """Return whether a level is the one named; YAML's `true`, `True` and `"True"` are one."""
+    text, wanted = str(level), str(named)
+    return text == wanted or level == named or (text.lower() == wanted.lower() and text.lower() in ("true", "false"))
+
+
+def _numbers(column: pd.Series) -> Floats:
+    return column.to_numpy(dtype=float, na_value=np.nan)
+
+
+def _outcome(column: pd.Series, family: str) -> Floats:
+    """Return the outcome as numbers, if its type fits the family."""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    yes_no = kind == "boolean"
+    if family == "binomial" and not (yes_no or kind in NUMBER_KINDS):
+        raise InputError(f"the outcome `{column.name}` of a logistic model must be 0 and 1, or no and yes, not {kind}.")
+    if family == "gaussian" and kind not in NUMBER_KINDS:
+        advice = "fit yes and no with the family `binomial`" if yes_no else "give numbers"
+        raise InputError(f"the outcome `{column.name}` of a linear model holds {kind} values; {advice}.")
+    return _numbers(column)
+
+
+def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
+    """Refuse numbers beyond all measure, and an outcome that does not vary or does not fit the family."""
+    largest = float(np.abs(values).max())
+    if np.isinf(largest):
+        raise InputError(f"`{name}` has infinite values; mend them or make them missing.")
+    if not (largest == 0 or 1 / LARGEST < largest < LARGEST):
+        raise InputError(
+            f"the numbers of `{name}` go to {largest:.3g}, which cannot be computed with; use other units."
+        )
+    if outcome_of is None:
+        return
+    other = values[(values != 0) & (values != 1)]
+    if outcome_of == "binomial" and len(other):
+        raise InputError(f"the outcome `{name}` of a logistic model has the value {other[0]:g}; it must be 0 or 1.")
+    if values.min() == values.max():
+        raise InputError(f"the outcome `{name}` is {values[0]:g} in every row, so there is nothing to explain.")
+
+
+def _group_codes(columns: Sequence[tuple[Codes, Sequence[object]]]) -> Codes:
+    """Return the number of each row's group in the order of their first rows; of several columns, of combinations."""
+    codes = columns[0][0]
+    for more, levels in columns[1:]:
+        codes = pd.factorize(codes * len(levels) + more)[0]
+    return pd.factorize(codes)[0]
+
+
+def _check_random(random: RandomTerm, codes: Codes, frame: ModelFrame) -> None:
+    """Refuse a random effect that the data tell nothing of."""
+    group = random.group_name
+    _, first_rows = np.unique(codes, return_index=True)
+    n_groups = len(first_rows)
+    if n_groups == 1:
+        raise InputError(f"`{group}` has one level only, so no variance between its levels can be estimated.")
+    n_effects = n_groups * n_design_columns(random.intercept, random.slopes, frame.n_levels)
+    if n_effects >= frame.n:
+        raise InputError(
+            f"the random effects of `{group}`, {n_effects} for {n_groups} levels, are as many as the {frame.n} rows or "
+            "more, so they cannot be told from the residual; use fewer."
+        )
+    for variable in dict.fromkeys(variable for slope in random.slopes for variable in slope):
+        values = frame.factors[variable].codes if variable in frame.factors else frame.covariates[variable]
+        if np.array_equal(values[first_rows][codes], values):
+            raise InputError(
+                f"`{variable}` does not vary within any level of `{group}`, so it can have no random slope there; "
+                "take the slope out."
+            )
+
+
+def _listed(names: Iterable[object]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    more = len(quoted) - MOST_NAMED
+    return ", ".join(quoted[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
