@@ -23,7 +23,7 @@ from analysis.report.planned_section import planned_section
 from analysis.report.planned_sentences import in_short
 from analysis.sentences import count
 from batteries.errors import InputError
-from experiment.planned_analyses import PlannedAnalyses
+from experiment.study.planned_analyses import PlannedAnalyses
 
 
 @dataclass(frozen=True)

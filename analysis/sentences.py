@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from experiment.planned_analyses import PlannedComparison
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import PlannedComparison
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -32,7 +32,7 @@ from analysis.report.study_figures import study_figures
 from analysis.report.study_report import render_report
 from analysis.result import Analysis
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 
 def analyze(

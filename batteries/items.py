@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
-from batteries.canonical import canonical_json, digest
+from batteries.canonical_json import canonical_json, digest
 from batteries.errors import InputError
-from batteries.reading import describe, read_json_lines, read_yaml, validate_line
+from batteries.files.file_reading import describe, read_json_lines, read_yaml, validate_line
 from batteries.store_format import RESERVED_FACTOR_NAMES
 from batteries.tasks import task_named
 

@@ -32,7 +32,7 @@ from analysis.output_files import csv_bytes
 from analysis.provenance.changed_items import refuse_changed_items
 from analysis.provenance.record import data_digest
 from benchmarks.answered_store import export, make_store
-from experiment.loading import load_study
+from experiment.load_study import load_study
 
 STUDIES = Path(__file__).parents[1] / "equipoise" / "studies"
 SIZES = (("intuition-single", 100_000), ("intuition-single", 300_000), ("intuition-single", 1_000_000),

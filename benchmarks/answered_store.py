@@ -14,9 +14,9 @@ import numpy as np
 from batteries.tasks import task_named
 from experiment.plan import Phase, Plan, plan_session
 from experiment.records import Kind, Source, Status
-from experiment.study import Study
-from server.store.opened import opened_store
-from server.store.times import as_text
+from experiment.study.definition import Study
+from server.store.open import opened_store
+from server.store.timestamps import as_text
 
 N_PLANS = 60
 """Different plans; people take them in turns."""

@@ -17,10 +17,10 @@ from pydantic_core import PydanticUndefined
 from batteries.items import BatteryHeader, Item
 from batteries.tasks import TASKS
 from batteries.vignettes.spec import BuildSpec
-from equipoise.cli import main as command_line
-from experiment.demographics import Question, Questionnaire
-from experiment.planned_analyses import Level
-from experiment.study import StudyDefinition
+from equipoise.cli.main import main as command_line
+from experiment.study.definition import StudyDefinition
+from experiment.study.demographics import Question, Questionnaire
+from experiment.study.planned_analyses import Level
 from experiment.texts import catalogue, languages
 from server.settings import PREFIX, Settings
 

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from batteries.items import Item as Item
     from batteries.items import load_battery as load_battery
     from batteries.items import save_battery as save_battery
-    from equipoise.battery_files import export_battery as export_battery
-    from equipoise.battery_files import import_battery as import_battery
-    from equipoise.battery_files import preview_battery as preview_battery
-    from equipoise.vignettes import build_battery as build_battery
-    from equipoise.vignettes import check_templates as check_templates
-    from experiment.loading import load_study as load_study
+    from equipoise.commands.battery import export_battery as export_battery
+    from equipoise.commands.battery import import_battery as import_battery
+    from equipoise.commands.battery import preview_battery as preview_battery
+    from equipoise.commands.vignettes import build_battery as build_battery
+    from equipoise.commands.vignettes import check_templates as check_templates
+    from experiment.load_study import load_study as load_study
     from experiment.models.baselines import run_baseline as run_baseline
     from experiment.models.stored_blackbox import read_stored_runs as read_stored_runs
     from experiment.plan import Plan as Plan
     from experiment.plan import Trial as Trial
     from experiment.plan import plan_session as plan_session
-    from experiment.study import Study as Study
+    from experiment.study.definition import Study as Study
     from server.app import create_app as create_app
     from server.store import SqliteStore as SqliteStore
 
@@ -40,21 +40,21 @@ _HOMES = {
     "Item": "batteries.items",
     "Plan": "experiment.plan",
     "SqliteStore": "server.store",
-    "Study": "experiment.study",
+    "Study": "experiment.study.definition",
     "Trial": "experiment.plan",
     "analyze": "analysis.study",
     "analyze_data": "analysis.any_table",
     "audit": "analysis.audit",
-    "build_battery": "equipoise.vignettes",
-    "check_templates": "equipoise.vignettes",
+    "build_battery": "equipoise.commands.vignettes",
+    "check_templates": "equipoise.commands.vignettes",
     "create_app": "server.app",
-    "export_battery": "equipoise.battery_files",
+    "export_battery": "equipoise.commands.battery",
     "fit_mixed_model": "analysis.statistics.mixed_models.fit",
-    "import_battery": "equipoise.battery_files",
+    "import_battery": "equipoise.commands.battery",
     "load_battery": "batteries.items",
-    "load_study": "experiment.loading",
+    "load_study": "experiment.load_study",
     "plan_session": "experiment.plan",
-    "preview_battery": "equipoise.battery_files",
+    "preview_battery": "equipoise.commands.battery",
     "read_stored_runs": "experiment.models.stored_blackbox",
     "read_trials": "analysis.data.tidy_table",
     "run_baseline": "experiment.models.baselines",

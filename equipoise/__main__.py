@@ -1,5 +1,5 @@
 """`python -m equipoise`: the command line."""
 
-from equipoise.cli import main
+from equipoise.cli.main import main
 
 main()

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from batteries.design import levels_of
 from experiment.order import shuffle_with_max_run, spread_slots
-from experiment.study import Study
+from experiment.study.definition import Study
 
 
 class Phase(StrEnum):

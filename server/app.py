@@ -10,23 +10,23 @@ from werkzeug.exceptions import (
 )
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from experiment.study import Study
-from server.bodies import BODY_TYPES, Json, media_type
+from experiment.study.definition import Study
 from server.context import Context, context
-from server.entry import NoEntry, NoSession
-from server.headers import StrictHeaders
-from server.hosts import Hosts
+from server.health import operations
 from server.laboratory import laboratory
 from server.logs import logger
 from server.metrics import measure, note_unavailable
-from server.operations import operations
-from server.participants import participants
-from server.researchers import researchers
-from server.secret_files import Secrets
+from server.participants.participant_auth import NoEntry, NoSession
+from server.participants.study_page import web_client
+from server.participants.views import participants
+from server.participants.withdrawal_page import withdrawal
+from server.request_body import BODY_TYPES, Json, media_type
+from server.researchers.progress_page import researchers
+from server.response_headers import StrictHeaders
+from server.security.allowed_hosts import Hosts
+from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import Conflict, NotYourSession, Refusal, Store, StoreUnavailable
-from server.web_client import web_client
-from server.withdrawal import withdrawal
 
 LONGEST_MESSAGE = 500
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 from flask import current_app
 
-from experiment.study import Study
-from server.address_places import AddressPlaces
-from server.limits import RateLimits
-from server.prolific_token import ProlificTokens, prolific_tokens
-from server.secret_files import Secrets
+from experiment.study.definition import Study
+from server.recruitment.prolific_token import ProlificTokens, prolific_tokens
+from server.security.rate_limits import RateLimits
+from server.security.secret_files import Secrets
+from server.security.starts_per_address import AddressPlaces
 from server.settings import Settings
 from server.store import Store
 

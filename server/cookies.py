@@ -9,7 +9,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_cookie
 
 from server.context import context
-from server.signatures import LONGEST_KEPT, lately_signed_value, sign_with_time
+from server.security.signatures import LONGEST_KEPT, lately_signed_value, sign_with_time
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

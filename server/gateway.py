@@ -25,9 +25,9 @@ from granian.rsgi import ProtocolClosed, ProtocolError, Scope  # type: ignore[at
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import MapAdapter
 
-from server.bodies import BODY_TYPES, media_type
 from server.cookies import UNREADABLE
 from server.logs import logger
+from server.request_body import BODY_TYPES, media_type
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

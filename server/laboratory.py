@@ -1,6 +1,7 @@
 """Sessions in the laboratory: begun by the experimenter's program, which shows the researcher's token.
 
-What follows is the participant's way as on the web (`server.participants`), with the cookie that comes with the start.
+What follows is the participant's way as on the web (`server.participants.views`), with the cookie that comes with the
+start.
 The laboratory's own code of a participant is kept among the identities and nowhere else. A rehearsal (`simulated`) is
 nobody's: its code is not kept, and only the same `start_id` leads to it again. What is refused here is told to the
 experimenter, whose program speaks English.
@@ -15,14 +16,14 @@ from flask import Blueprint, Response, jsonify, request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from werkzeug.exceptions import NotFound
 
-from batteries.reading import describe
+from batteries.files.file_reading import describe
 from experiment import records
 from experiment.records import Kind, Source
-from server import entry, practice, sent
-from server.bodies import BadRequest, read_body
 from server.context import context
 from server.logs import logger
-from server.researchers import require_token
+from server.participants import participant_auth, participant_json, practice
+from server.request_body import BadRequest, read_body
+from server.researchers.progress_page import require_token
 from server.store import Adopted, Conflict, Identity, Refusal, SessionStart, StoredSession
 
 laboratory = Blueprint("laboratory", __name__)
@@ -145,7 +146,7 @@ def find() -> Response:
     stored = context().store.session_on(context().study, who.identity, who.occasion)
     if stored is None:
         raise NotFound
-    return jsonify(sent.session_json(stored) | _for_the_laboratory(stored))
+    return jsonify(participant_json.session_json(stored) | _for_the_laboratory(stored))
 
 
 @laboratory.get("/api/lab/place")
@@ -173,14 +174,14 @@ def start() -> tuple[Response, int]:
             f"The study in the laboratory is not the one that is served: {served} with the digest "
             f"{study.digest[:12]}...; take the same folder in both places."
         )
-    if body.consent_digest != sent.consent_digest_of(*shown):
+    if body.consent_digest != participant_json.consent_digest_of(*shown):
         raise BadRequest("The consent was given to another text than the study's; show the study's own consent.")
     token = secrets.token_urlsafe(32)
     begun = SessionStart(
         body.start_id,
         body.kind,
         Source.LAB,
-        entry.digest_of_token(token),
+        participant_auth.digest_of_token(token),
         body.consent_digest,
         body.identity if body.kind is Kind.HUMAN else None,
         body.device,
@@ -193,8 +194,8 @@ def start() -> tuple[Response, int]:
     practice.release_if_failed(store, stored)
     what = ("session adopted" if body.adopt else "session begun") if stored.is_new else "session gone on with"
     logger.info(what, extra={"session": stored.plan.session, "group": stored.session.group})
-    response = jsonify(sent.session_json(stored) | _for_the_laboratory(stored))
-    entry.send_token(response, token)
+    response = jsonify(participant_json.session_json(stored) | _for_the_laboratory(stored))
+    participant_auth.send_token(response, token)
     return response, 201 if stored.is_new else 200
 
 

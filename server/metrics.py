@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import REGISTRY, Collector
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.logs import logger
 from server.store import Store, StoreUnavailable
 

@@ -10,8 +10,8 @@ from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
 
 from equipoise.studies import copy_sample_study
-from experiment.loading import load_study
-from experiment.study import Study
+from experiment.load_study import load_study
+from experiment.study.definition import Study
 from tests.missing import skip_but_never_in_ci
 from tests.pgbouncer import PgBouncer, find_pgbouncer
 from tests.postgres import PostgresCluster, find_binaries

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
-from experiment.planned_analyses import Level, Where
+from experiment.study.planned_analyses import Level, Where
 
 
 def level_text(level: object) -> str:

@@ -14,7 +14,7 @@ from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
 from analysis.data.row_filters import level_text, levels_of
 from batteries.errors import InputError
 from batteries.files.csv_files import unguarded
-from batteries.reading import read_text
+from batteries.files.file_reading import read_text
 
 MISSING = ("", "NA", "NaN", "nan", "N/A", "null")
 MOST_LEVELS_SHOWN = 12

@@ -32,7 +32,7 @@ from analysis.data.columns import KINDS, units
 from analysis.exclusions.by_researcher import BY_HAND, BY_HAND_WORDS, notes_by_hand
 from analysis.exclusions.rules import checks_that_count, rule_words, take
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 NOT_A_TEST_TRIAL = "not_a_test_trial"
 INCLUDED = "included"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiment.exclusion_rules import (
+from experiment.study.exclusion_rules import (
     AttentionCheckRule,
     DuplicatesRule,
     ExclusionRule,

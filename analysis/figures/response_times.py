@@ -26,8 +26,8 @@ from analysis.figures.drawing.sheet import style as figure_style
 from analysis.figures.drawing.subject_styles import BLUE, SKY, VERMILLION
 from analysis.sentences import count, level_words, milliseconds
 from analysis.statistics.level_order import level_order
-from experiment.exclusion_rules import MedianRtRule, TrialRtRule
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.exclusion_rules import MedianRtRule, TrialRtRule
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 RtRule = MedianRtRule | TrialRtRule

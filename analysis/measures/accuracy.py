@@ -9,7 +9,7 @@ from analysis.data.columns import dtype_of_levels, factor_columns, subject_order
 from analysis.statistics.intervals import Interval, proportion_interval
 from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
 COUNTED_COLUMNS = ("kind", "participant", "run", "correct")

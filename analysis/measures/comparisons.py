@@ -4,8 +4,8 @@ import pandas as pd
 
 from analysis.measures.differences import differences
 from analysis.statistics.equivalence import equivalence_of_interval
-from experiment.planned_analyses import PlannedComparison
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import PlannedComparison
 
 
 def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisPlan) -> pd.DataFrame:

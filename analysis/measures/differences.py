@@ -18,7 +18,7 @@ from analysis.measures.accuracy import (
 from analysis.measures.shared_items import compared, of_answers
 from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, weighted_accuracy
 from analysis.statistics.level_order import level_order
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",
             "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model", "n_items_only_people")  # fmt: skip

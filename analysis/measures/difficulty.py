@@ -14,7 +14,7 @@ from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import Interval, percentile_interval, weighted_accuracy
 from analysis.statistics.level_order import level_order
 from analysis.statistics.trends import Floats, mover_contrast, trend_weights
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 WHO = ["people", "kind", "subject"]
 ITEM_COUNTS = ["n_items", "n_items_only_model", "n_items_only_people"]

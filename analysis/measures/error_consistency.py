@@ -11,7 +11,7 @@ from analysis.measures.shared_items import compared, of_answers
 from analysis.statistics.agreement_measures import Floats, beyond_expected
 from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import percentile_interval
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 FEWEST_ITEMS = 10
 """Items that two subjects must share for their errors to be compared: of fewer, kappa says next to nothing."""

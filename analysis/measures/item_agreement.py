@@ -10,7 +10,7 @@ from analysis.measures.shared_items import COMPARED_COLUMNS, Compared, compared,
 from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
 from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 AGREEMENT_COLUMNS = [
     *COMPARED_COLUMNS, "pearson", "pearson_ci_low", "pearson_ci_high", "spearman", "spearman_ci_low",

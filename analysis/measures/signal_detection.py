@@ -20,8 +20,8 @@ from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, proportion_interval, wilson
 from analysis.statistics.signal_detection_measures import SignalDetection, signal_detection
 from batteries.errors import InputError
-from experiment.planned_analyses import Where
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import Where
 
 MEASURES = ("hit_rate", "false_alarm_rate", "difference", "d_prime", "criterion")
 SIGNAL_COLUMNS = [

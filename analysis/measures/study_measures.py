@@ -9,7 +9,7 @@ from analysis.measures.item_agreement import item_agreement, item_table
 from analysis.measures.signal_detection import signal_measures
 from analysis.measures.text_noise import DEGREES, perturbation_effects
 from batteries.errors import told_in
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 TITLES = {
     "item_agreement": "Agreement item by item",

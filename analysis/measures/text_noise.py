@@ -14,7 +14,7 @@ from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, wilson
 from batteries.errors import InputError
 from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PERTURBATION_TABLE_COLUMNS = [
     "kind", "subject", "perturbation", "level", "n_items", "n_items_only_perturbed", "n_items_only_unperturbed",
@@ -36,7 +36,7 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`, as `apply_exclusions` gives it, of a battery with perturbed and unperturbed
-        items (`batteries.vignettes.perturb`).
+        items (`batteries.vignettes.text_noise`).
     plan : AnalysisPlan
         Confidence and bootstrap settings.
 

@@ -9,7 +9,7 @@ from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
 from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model, odds_ratios, standardized_coefficients
 from analysis.statistics.mixed_models.marginal_means import marginal_means
 from batteries.errors import InputError
-from experiment.planned_analyses import PlannedModel
+from experiment.study.planned_analyses import PlannedModel
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from analysis.planned.models import FittedModel, fit_planned_model
 from analysis.planned.tables import planned_table
 from analysis.planned.tests import planned_tests
 from batteries.errors import told_in
-from experiment.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Who
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Who
 
 RowsOf = Callable[[Who], pd.DataFrame]
 """Gives the rows of those whom a table, model or test is about."""

@@ -10,7 +10,7 @@ from analysis.measures.differences import differences
 from analysis.planned.results import run_planned
 from analysis.planned.study_rows import plan_for, study_rows
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 AS_PLANNED = "as planned"
 

@@ -10,8 +10,8 @@ from analysis.data.columns import subjects
 from analysis.measures.accuracy import kept_trials
 from analysis.planned.results import RowsOf
 from batteries.errors import InputError
-from experiment.planned_analyses import Level, PlannedModel, PlannedTable, PlannedTest, Where, Who
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import Level, PlannedModel, PlannedTable, PlannedTest, Where, Who
 
 Planned = TypeVar("Planned", PlannedTable, PlannedModel, PlannedTest)
 

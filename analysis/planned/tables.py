@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.data.row_filters import chosen_rows, level_text, require_columns
 from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
-from experiment.planned_analyses import PlannedTable
+from experiment.study.planned_analyses import PlannedTable
 
 
 def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from analysis.statistics.equivalence import equivalence_t
 from analysis.statistics.result import HypothesisTest
 from analysis.statistics.t_tests import independent_t, paired_t
 from batteries.errors import InputError, told_in
-from experiment.planned_analyses import PlannedAnalyses, PlannedTest
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 AS_PLANNED, PAIRED, EQUIVALENCE = "as planned", "paired form", "equivalence"
 

@@ -17,7 +17,7 @@ from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model
 from analysis.statistics.mixed_models.formulas import parse_formula
 from analysis.statistics.mixed_models.model_frame import model_frame
 from batteries.errors import InputError
-from experiment.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTest
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTest
 
 OUTCOMES = ("correct", "score")
 """What is simulated; the score of every task is 1 for a correct answer and 0 for a wrong one."""

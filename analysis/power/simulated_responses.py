@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from analysis.data.row_filters import level_text, matching
 from batteries.errors import InputError
-from experiment.planned_analyses import Level
+from experiment.study.planned_analyses import Level
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

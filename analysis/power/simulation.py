@@ -12,7 +12,7 @@ from analysis.power.simulated_responses import Bools, Effect, Floats, PlannedTri
 from analysis.statistics.intervals import wilson
 from analysis.statistics.t_tests import one_sample_t
 from batteries.errors import InputError
-from experiment.planned_analyses import Level
+from experiment.study.planned_analyses import Level
 
 NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE = "not_converged", "singular", "not_computable"
 """Why an analysis of one simulated study counts as finding nothing, whatever its p value."""

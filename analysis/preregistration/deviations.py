@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from analysis.preregistration.lock import Lock, plan_content
-from batteries.canonical import same_json
-from experiment.planned_analyses import PlannedAnalyses
+from batteries.canonical_json import same_json
+from experiment.study.planned_analyses import PlannedAnalyses
 
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from batteries.canonical import canonical_json, digest, same_json
+from batteries.canonical_json import canonical_json, digest, same_json
 from batteries.errors import InputError
 from batteries.files.private_files import whole_or_not_at_all
-from experiment.planned_analyses import PlannedAnalyses
+from experiment.study.planned_analyses import PlannedAnalyses
 
 
 class Lock(BaseModel):

@@ -15,7 +15,7 @@ import pandas as pd
 from analysis.data.cell_text import ROWS_AT_ONCE, written_cells
 from analysis.data.columns import DERIVED, SINCE_THE_DIGEST
 from analysis.data.tidy_table import read_trials
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 

@@ -12,8 +12,8 @@ from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
 from analysis.report.references import references
 from analysis.sentences import count, percent, source_words
-from experiment.planned_analyses import PlannedAnalyses
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import PlannedAnalyses
 
 CORRECTIONS = {"holm": "Holm's method", "bh": "the method of Benjamini and Hochberg"}
 

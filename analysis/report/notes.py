@@ -11,7 +11,7 @@ from analysis.figures import MOST_LEVELS
 from analysis.measures.accuracy import kept_trials
 from analysis.provenance.changed_items import notes_on_rewording
 from analysis.provenance.study_versions import notes_on_revisions, told_versions
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 
 def where_they_went(flow: pd.DataFrame) -> str:

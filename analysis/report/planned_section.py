@@ -10,7 +10,7 @@ from analysis.report.formatting import shown
 from analysis.report.html import with_markup
 from analysis.report.planned_sentences import model_words, sentence_of_test, term_sentences
 from analysis.sentences import count
-from experiment.planned_analyses import PlannedAnalyses, PlannedTable
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 
 PARTS = {
     "anova": (

@@ -11,7 +11,7 @@ from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
 from analysis.report.formatting import cell_words, number, p_words
 from analysis.sentences import count, percent
 from analysis.statistics.bayes_factors import bayes_factor_words
-from experiment.planned_analyses import PlannedAnalyses, PlannedTest
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 SYMBOLS = {"chisq": "χ²"}
 CORRECTIONS = {"holm": ("p_holm", "Holm"), "bh": ("p_bh", "Benjamini-Hochberg")}

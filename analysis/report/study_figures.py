@@ -21,7 +21,7 @@ from analysis.figures import (
 from analysis.figures.counterbalance import MOST_ROWS
 from analysis.measures.accuracy import kept_trials
 from analysis.sentences import percent
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 MOST_SCATTERS = 12
 """Models whose items are drawn; the table has all."""

@@ -27,8 +27,8 @@ from analysis.sentences import (
     source_words,
 )
 from analysis.statistics.level_order import level_order
-from experiment.planned_analyses import PlannedComparison
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import PlannedComparison
 
 KIND_NAMES = {"human": "People", "simulated": "Simulated participants", "model": "Models"}
 

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from batteries.errors import InputError
 from batteries.files.csv_files import is_formula, write_rows
+from batteries.files.file_reading import describe
 from batteries.items import Battery, Item
-from batteries.reading import describe
 from batteries.tasks.multiple_choice import MultipleChoice
 
 KEYS_FILE = "keys.csv"

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
-from batteries.canonical import canonical_json
+from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
 from batteries.tasks.task import Feedback, Score, Task
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, JsonValue
 
-from batteries.canonical import same_json
+from batteries.canonical_json import same_json
 from batteries.errors import InputError
 
 READING_WORDS_PER_MINUTE = 238

@@ -18,11 +18,11 @@ from pydantic import ValidationError
 
 from batteries.errors import InputError
 from batteries.files.csv_files import unguarded, write_rows
+from batteries.files.file_reading import describe, read_text
 from batteries.items import Battery, BatteryHeader, Item, Level
-from batteries.reading import describe, read_text
 from batteries.tasks import task_named
-from batteries.vignettes.tables import attribute_value
-from batteries.vignettes.templates import condition_code, condition_letter, demand_condition, is_condition
+from batteries.vignettes.templates.models import condition_code, condition_letter, demand_condition, is_condition
+from batteries.vignettes.templates.tables import attribute_value
 
 PERTURBATION_COLUMNS = (
     "spacing_noise_proportion",

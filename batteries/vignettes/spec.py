@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from batteries.reading import read_text, read_yaml
-from batteries.vignettes.perturb import Perturbation
-from batteries.vignettes.tables import DEMANDS, Tables
-from batteries.vignettes.template_set import Question, TemplateSet
-from batteries.vignettes.templates import CapabilityType, condition_letter, is_condition
+from batteries.files.file_reading import read_text, read_yaml
+from batteries.vignettes.templates.models import CapabilityType, condition_letter, is_condition
+from batteries.vignettes.templates.tables import DEMANDS, Tables
+from batteries.vignettes.templates.template_set import Question, TemplateSet
+from batteries.vignettes.text_noise import Perturbation
 
 PointOfView = Literal["first", "third"]
 

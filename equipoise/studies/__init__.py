@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from batteries.errors import InputError
-from experiment.study import StudyDefinition
+from experiment.study.definition import StudyDefinition
 
 _HERE = Path(__file__).parent
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from experiment.lab.stamps import intervals_ms, wait_until
+from experiment.lab.hardware.clock import intervals_ms, wait_until
 
 if TYPE_CHECKING:
-    from experiment.lab.window import AtFlip, LabWindow, Prepared
+    from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,20 @@ from typing import NoReturn, TypeVar
 from pydantic import JsonValue
 
 from batteries.errors import InputError
-from experiment.lab.answering import Answering
-from experiment.lab.course import Course, plan_of
-from experiment.lab.desk import Desk, Ended, Feedback, NotNow, OpenSession
-from experiment.lab.notes import Notes
-from experiment.lab.pictures.buttons import Action
-from experiment.lab.pictures.fixation import fixation
-from experiment.lab.pictures.sheet import Sheet
-from experiment.lab.pictures.showing import Feedback as ShownFeedback
-from experiment.lab.pictures.showing import Showing, seconds
-from experiment.lab.reading import Reader
-from experiment.lab.trials import Escaped, ShownTrial, Stage, take_trial
+from experiment.lab.input.key_bindings import Answering
+from experiment.lab.page_reader import Reader
+from experiment.lab.progress import Course, plan_of
+from experiment.lab.records.attempt_log import Notes
+from experiment.lab.screens.fixation import fixation
+from experiment.lab.screens.layout.buttons import Action
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.trial_header import Feedback as ShownFeedback
+from experiment.lab.screens.trial_header import Showing, seconds
+from experiment.lab.server_client import Desk, Ended, Feedback, NotNow, OpenSession
+from experiment.lab.trial import Escaped, ShownTrial, Stage, take_trial
 from experiment.plan import Phase, Trial
 from experiment.records import Kind, Response
-from experiment.study import Study
+from experiment.study.definition import Study
 
 T = TypeVar("T")
 

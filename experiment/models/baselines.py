@@ -14,7 +14,7 @@ from batteries.blackbox import Atoms, Port, trace
 from batteries.blackbox.rules import entry_cell
 from batteries.errors import InputError
 from experiment.records import Run, RunResponse, Source
-from experiment.study import Study
+from experiment.study.definition import Study
 
 _IDS = uuid.UUID("5b1f6c0e-5d6c-4c0f-9f0e-2f1f3d5f7a11")
 

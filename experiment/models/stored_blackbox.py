@@ -13,11 +13,11 @@ from typing import Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from batteries.errors import InputError
+from batteries.files.file_reading import describe, parse_json, read_text
 from batteries.items import Item
-from batteries.reading import describe, parse_json, read_text
 from batteries.tasks import task_named
 from experiment.records import Run, RunResponse, Source
-from experiment.study import Study
+from experiment.study.definition import Study
 
 _IDS = uuid.UUID("0c7c2b53-5b0b-4f7c-8f55-6a9b7f1f2a10")
 """Name space of the response ids: a stored prediction has the same id whenever it is read."""

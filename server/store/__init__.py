@@ -7,28 +7,30 @@ elsewhere; `checksums` chains what is kept, so that `verifying` can tell whether
 """
 
 from server.store.contract import Store
-from server.store.sqlite import SqliteStore
-from server.store.values import (
+from server.store.errors import (
+    BegunElsewhere,
+    Conflict,
+    NotYourSession,
+    Refusal,
+    StoreAway,
+    StoreUnavailable,
+    StudyFull,
+)
+from server.store.models import (
     NOTHING_PASSED_OVER,
     PANEL,
     Access,
     AddedRun,
     Adopted,
-    BegunElsewhere,
-    Conflict,
     Identity,
-    NotYourSession,
     Place,
-    Refusal,
     Release,
     SessionPlan,
     SessionStart,
-    StoreAway,
     StoredSession,
-    StoreUnavailable,
-    StudyFull,
     Visit,
 )
+from server.store.sqlite.store import SqliteStore
 
 __all__ = [
     "NOTHING_PASSED_OVER",

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from experiment.records import Response, Run
-from experiment.study import Study, StudyDefinition
+from experiment.study.definition import Study, StudyDefinition
 from server.store.database import Database
-from server.store.values import (
+from server.store.errors import StudyFull
+from server.store.models import (
     NOTHING_PASSED_OVER,
     Access,
     AddedRun,
@@ -24,7 +25,6 @@ from server.store.values import (
     SessionPlan,
     SessionStart,
     StoredSession,
-    StudyFull,
     Visit,
 )
 
@@ -78,7 +78,7 @@ class Store(ABC):
 
     @abstractmethod
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
-        """Reserve a place and begin a session in its group; see `server.store.assignment` for the choice of the group.
+        """Reserve a place and begin a session in its group; `server.store.sql.assignment` chooses the group.
 
         The seed is the session's number within its kind and group, so that the plans of a whole study can be made
         again without its data; a seed that an adopted session has already is passed over. The same start given twice

@@ -10,11 +10,11 @@ from typing import Any
 from batteries.errors import InputError
 from server.store.contract import Store
 from server.store.database import Database
-from server.store.sqlite import SqliteStore
-from server.store.sqlite_log import log_beside, size_of, sync_names
+from server.store.errors import StoreUnavailable
+from server.store.sqlite.store import SqliteStore
+from server.store.sqlite.write_ahead_log import log_beside, size_of, sync_names
 from server.store.tables import TABLES
-from server.store.values import StoreUnavailable
-from server.store.verifying import Verified, verify
+from server.store.verify import Verified, verify
 
 ROWS_AT_ONCE = 5_000
 

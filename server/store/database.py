@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from server.store.view import TRIALS
+from server.store.tables import TRIALS
 
 MAX_DAMAGE = 20
 """Signs of damage that are named, at most."""

@@ -26,3 +26,35 @@ TABLES: dict[str, tuple[str, ...]] = {
                    "signed_at"),
     "answer_totals": ("study_digest", "part", "n_answers", "checksum_sum"),
 }  # fmt: skip
+
+
+TRIALS = """
+SELECT studies.study AS study, studies.version AS study_version, sessions.battery_digest AS battery,
+       sessions.session AS session, sessions.participant AS participant, participants.kind AS kind,
+       sessions.source AS source, sessions.status AS status, sessions."group" AS "group",
+       sessions.seed AS seed, sessions.started_at AS started_at, sessions.completed_at AS completed_at,
+       planned_trials.trial_index AS trial_index, planned_trials.phase AS phase,
+       planned_trials.item_id AS item_id, items.task AS task, items.factors AS factors,
+       items.content AS content, items.key AS key,
+       responses.response AS response, responses.rt_ms AS rt_ms, responses.fixation_ms AS fixation_ms,
+       responses.fixation_frames AS fixation_frames, responses.fixation_frames_intended AS fixation_frames_intended,
+       responses.frame_ms AS frame_ms, responses.shown_at AS shown_at, responses.onset_source AS onset_source,
+       responses.received_at AS received_at, responses.frames_dropped AS frames_dropped,
+       responses.focus_lost AS focus_lost, responses.attempt AS attempt,
+       runs.model AS model, runs.model_version AS model_version, runs.temperature AS temperature,
+       runs.run AS run, runs.prompt_digest AS prompt_digest,
+       responses.valid AS valid, responses.imported_correct AS imported_correct,
+       responses.visit AS visit, responses.input AS input, responses.missing AS missing,
+       responses.signals AS signals, responses.jspsych AS jspsych,
+       sessions.occasion AS occasion, sessions.revision AS study_revision,
+       sessions.excluded_at AS excluded_at, sessions.excluded_reason AS excluded_reason
+  FROM planned_trials
+  JOIN sessions USING (session)
+  JOIN studies USING (study_digest)
+  JOIN participants USING (participant)
+  LEFT JOIN items ON items.battery_digest = sessions.battery_digest AND items.item_id = planned_trials.item_id
+  LEFT JOIN responses
+         ON responses.session = planned_trials.session AND responses.trial_index = planned_trials.trial_index
+  LEFT JOIN runs ON runs.session = sessions.session
+"""
+"""The same in every store."""

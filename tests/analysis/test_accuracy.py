@@ -7,7 +7,7 @@ from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.accuracy import accuracy
 from analysis.statistics.intervals import wilson
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=2000)
 

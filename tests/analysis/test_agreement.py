@@ -6,7 +6,7 @@ from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.item_agreement import AGREEMENT_COLUMNS, item_agreement, item_table
 from analysis.statistics.agreement_measures import split_half_reliability
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=1_000)
 

@@ -13,7 +13,7 @@ import pytest
 from analysis.data.tidy_table import tidy_trials
 from analysis.study import analyze
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(
     by=["condition"], bootstrap_resamples=1000,

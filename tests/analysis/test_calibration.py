@@ -10,7 +10,7 @@ from analysis.measures.difficulty import TREND_COLUMNS, calibration, trends
 from analysis.statistics.intervals import wilson
 from analysis.statistics.trends import mover_contrast, trend_weights
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=2_000)
 

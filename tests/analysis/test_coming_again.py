@@ -9,7 +9,7 @@ import pytest
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.study import analyze
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan.model_validate(
     {"bootstrap_resamples": 1000, "tables": {"by_group": {"by": ["group"], "of": ["correct"]}}}

@@ -8,7 +8,7 @@ from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.differences import differences
 from analysis.statistics.intervals import mover_difference, mover_ratio, participant_bootstrap, wilson
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=1000)
 SETTINGS = {"confidence": PLAN.confidence, "resamples": PLAN.bootstrap_resamples, "seed": PLAN.bootstrap_seed}

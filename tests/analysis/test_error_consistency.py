@@ -7,7 +7,7 @@ from analysis.exclusions.flow import apply_exclusions
 from analysis.measures import error_consistency as module
 from analysis.measures.error_consistency import CONSISTENCY_COLUMNS, error_agreement
 from analysis.statistics.agreement_measures import error_consistency
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=1_000)
 

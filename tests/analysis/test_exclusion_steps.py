@@ -14,7 +14,7 @@ from analysis.exclusions.by_group import exclusions_by_group
 from analysis.exclusions.flow import NOT_A_TEST_TRIAL, apply_exclusions
 from analysis.exclusions.rules import rule_words
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 FAST_MS = 500
 """The conftest's item has five words to read: answers under 200 + 5 x 60 ms are implausibly fast."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import NOT_A_TEST_TRIAL, apply_exclusions, check_flow
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 CHECK = {"rule": "attention_check"}
 MEDIAN = {"rule": "median_rt", "min_ms": 1000, "max_ms": 30_000}

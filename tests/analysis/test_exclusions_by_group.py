@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.by_group import COUNTS, exclusions_by_group, told_several_groups
 from analysis.exclusions.flow import apply_exclusions
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan.model_validate(
     {"exclusions": [{"rule": "median_rt", "min_ms": 1000}, {"rule": "trial_rt", "min_ms": 200}]}

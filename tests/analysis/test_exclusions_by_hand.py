@@ -10,7 +10,7 @@ from analysis.provenance.changed_items import notes_on_rewording, refuse_changed
 from analysis.provenance.record import data_digest
 from analysis.provenance.study_versions import notes_on_revisions
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 AFTER, BEFORE = "2026-01-03T09:00:00.000+00:00", "2026-01-02T10:10:00.000+00:00"
 

@@ -9,10 +9,10 @@ import pytest
 from pydantic import Field
 
 from analysis.preregistration.lock import Lock, add_lock, plan_content, read_locks
-from batteries.canonical import digest
+from batteries.canonical_json import digest
 from batteries.errors import InputError
-from experiment.planned_analyses import Name, PlannedAnalyses, PlannedTest
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedTest
 
 AT = datetime(2026, 1, 2, 10, 0, 0, tzinfo=UTC)
 OF = {"battery": "b" * 64}

@@ -5,7 +5,7 @@ import pytest
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.invalid_responses import invalid_answers, regraded, stored_scoring
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 
 def marked(rows):

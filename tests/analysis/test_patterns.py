@@ -202,7 +202,7 @@ def test_the_patterns_are_derived_and_so_no_part_of_the_digest(view, row):
 
 def test_nobody_is_left_out_for_a_pattern(view, row):
     from analysis.exclusions.flow import apply_exclusions
-    from experiment.preregistration import AnalysisPlan
+    from experiment.study.analysis_plan import AnalysisPlan
 
     table = tidy_trials(view([of_text(row, 1.0, trial_index=place, item_id=f"i{place}") for place in range(8)]))
     assert fast(table) == [True] * 8

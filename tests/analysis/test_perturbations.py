@@ -8,8 +8,8 @@ from analysis.measures.text_noise import PERTURBATION_TABLE_COLUMNS, perturbatio
 from analysis.statistics.intervals import mover_difference, wilson
 from batteries.errors import InputError
 from batteries.vignettes.build import perturbation_factors, perturbation_suffix
-from batteries.vignettes.perturb import Perturbation
-from experiment.preregistration import AnalysisPlan
+from batteries.vignettes.text_noise import Perturbation
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=4_000)
 CLEAN = Perturbation()

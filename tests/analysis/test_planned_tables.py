@@ -15,8 +15,8 @@ from analysis.data.row_filters import add_flags
 from analysis.data.tidy_csv import read_data_file
 from analysis.planned.tables import planned_table
 from batteries.errors import InputError
-from batteries.reading import parse_yaml
-from experiment.planned_analyses import PlannedAnalyses, PlannedTable
+from batteries.files.file_reading import parse_yaml
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 
 FIXTURES = Path(__file__).parent / "fixtures"
 R = json.loads((FIXTURES / "planned_analyses.json").read_text(encoding="utf-8"))["tables"]

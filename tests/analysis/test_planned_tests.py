@@ -17,8 +17,8 @@ from analysis.planned.tests import AS_PLANNED, COLUMNS, EQUIVALENCE, PAIRED, pla
 from analysis.statistics.bayes_factors import bayes_factor_t
 from analysis.statistics.corrections import benjamini_hochberg, holm
 from batteries.errors import InputError
-from batteries.reading import read_yaml
-from experiment.planned_analyses import PlannedAnalyses
+from batteries.files.file_reading import read_yaml
+from experiment.study.planned_analyses import PlannedAnalyses
 
 FIXTURES = Path(__file__).parent / "fixtures"
 R = json.loads((FIXTURES / "planned_analyses.json").read_text(encoding="utf-8"))["tests"]

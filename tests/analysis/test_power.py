@@ -24,7 +24,7 @@ from analysis.power.simulation import NOT_COMPUTABLE, NOT_CONVERGED, SINGULAR, O
 from analysis.statistics.mixed_models.fit import fit_mixed_model
 from analysis.statistics.t_tests import paired_t
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 R = json.loads((Path(__file__).parent / "fixtures" / "power.json").read_text(encoding="utf-8"))
 EFFECT = Effect({"condition": "B"}, -0.1)

@@ -6,8 +6,8 @@ import pytest
 
 from analysis.preregistration.deviations import NAMED, deviations, registration_of, with_exploratory_marked
 from analysis.preregistration.lock import add_lock, read_locks
-from experiment.planned_analyses import PlannedAnalyses
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import PlannedAnalyses
 
 AT = datetime(2026, 1, 2, 10, tzinfo=UTC)
 OF = {"battery": "b" * 64}

@@ -8,7 +8,7 @@ from analysis.measures.signal_detection import SIGNAL_COLUMNS, signal_measures
 from analysis.statistics.intervals import mover_difference, proportion_interval, wilson
 from analysis.statistics.signal_detection_measures import signal_detection
 from batteries.errors import InputError
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=2_000)
 UNKNOWN = "There is not enough information to know."

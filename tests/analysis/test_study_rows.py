@@ -10,8 +10,8 @@ from analysis.planned.study_rows import plan_for, study_rows
 from analysis.planned.tables import planned_table
 from analysis.planned.tests import planned_tests
 from batteries.errors import InputError
-from experiment.planned_analyses import PlannedTable
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import PlannedTable
 
 FAST = {"exclusions": [{"rule": "trial_rt", "min_ms": 200}]}
 

@@ -11,7 +11,7 @@ from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.provenance.study_versions import study_versions, told_versions
 from analysis.study import analyze
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 
 
 def marked(rows):

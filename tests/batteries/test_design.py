@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from batteries.design import Deal, LatinSquare, assign_groups
 from batteries.errors import InputError
 from batteries.items import Item
-from experiment.study import Study
+from experiment.study.definition import Study
 
 
 def item(item_id: str, **factors: str | int) -> Item:

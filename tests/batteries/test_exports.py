@@ -23,7 +23,7 @@ from batteries.exports import write_files
 from batteries.exports.gorilla import gorilla_spreadsheets, trial_html
 from batteries.exports.jspsych import JSPSYCH_VERSION, jspsych_files
 from batteries.items import Battery, Item
-from equipoise.cli import main
+from equipoise.cli.main import main
 from tests.missing import skip_but_never_in_ci
 
 WEB = Path(__file__).parents[2] / "experiment" / "web"

@@ -12,12 +12,12 @@ from click.testing import CliRunner
 from batteries import intuition
 from batteries.items import Battery, load_battery
 from batteries.vignettes.build import BatteryBuilder
-from batteries.vignettes.check import EVERYTHING, check_template_set
-from batteries.vignettes.problems import Problems
+from batteries.vignettes.checks.template_checks import EVERYTHING, check_template_set
 from batteries.vignettes.spec import BuildSpec
-from batteries.vignettes.template_set import TemplateSet, read_template_set
-from equipoise.cli import main
-from experiment.loading import load_study
+from batteries.vignettes.templates.problems import Problems
+from batteries.vignettes.templates.template_set import TemplateSet, read_template_set
+from equipoise.cli.main import main
+from experiment.load_study import load_study
 
 STUDIES = Path(__file__).parents[2] / "equipoise" / "studies"
 INFERENCE_TYPES = ("constitutional", "functional", "spatiotemporal", "beliefs", "intentions", "feelings")

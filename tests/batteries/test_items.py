@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from batteries.errors import InputError
 from batteries.items import Battery, Item, load_battery, save_battery
-from experiment.study import Study
+from experiment.study.definition import Study
 
 HEADER = {"battery": "test", "version": "1.0"}
 ITEM = {

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from batteries.errors import InputError
-from batteries.reading import MOST_SENTENCES, describe, parse_json, read_yaml
+from batteries.files.file_reading import MOST_SENTENCES, describe, parse_json, read_yaml
 
 
 class Inner(BaseModel):

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.serving import free_port
+from server.serve import free_port
 from tests.missing import skip_but_never_in_ci
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

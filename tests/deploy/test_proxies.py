@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from equipoise.studies import copy_sample_study
-from server.serving import free_port
+from server.serve import free_port
 from tests.deploy.proxies import PROXIES, Proxy, connections_to, running_proxy
 
 PANEL_ID = "5f3a9c0e7b1d2f4a6c8e0b1d"

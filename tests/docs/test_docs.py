@@ -18,22 +18,22 @@ import equipoise
 from analysis.data.columns import AFTER_FACTORS, BEFORE_FACTORS
 from analysis.exclusions.flow import NOT_A_TEST_TRIAL
 from batteries.items import load_battery
-from equipoise.cli import main as command_line
-from equipoise.results import analyze_study
-from equipoise.runs import add_runs
-from experiment.loading import load_study
+from equipoise.cli.main import main as command_line
+from equipoise.commands.analyze import analyze_study
+from equipoise.commands.models import add_runs
+from experiment.load_study import load_study
 from experiment.models.baselines import BASELINES, run_baseline
 from experiment.records import Response
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
+from server.health import operations
 from server.laboratory import laboratory
-from server.operations import operations
-from server.participants import Answers, Start, participants
-from server.secret_files import Secrets
+from server.participants.study_page import web_client
+from server.participants.views import Answers, Start, participants
+from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
-from server.store.sessions import LISTED
-from server.web_client import web_client
+from server.store.sql.sessions import LISTED
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))

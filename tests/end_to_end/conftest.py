@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from equipoise.processes import running_server
+from equipoise.commands.server_process import running_server
 from tests.end_to_end.visitor import DESKTOP, Visitor
 
 

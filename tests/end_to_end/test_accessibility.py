@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from equipoise.processes import running_server
+from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
 from tests.end_to_end.visitor import Visitor
 from tests.end_to_end.walk import STAGES, Walker

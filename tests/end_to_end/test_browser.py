@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from equipoise.processes import running_server
+from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
-from experiment.loading import load_study
-from experiment.study import Study
+from experiment.load_study import load_study
+from experiment.study.definition import Study
 from tests.end_to_end.visitor import DESKTOP, PHONE, Visitor, simulated
 
 ATTENTION_CHECK_OPTION = 2

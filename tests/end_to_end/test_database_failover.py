@@ -19,9 +19,9 @@ import httpx
 import psycopg
 import pytest
 
-from server.serving import free_port
-from server.store.opened import open_store
-from server.store.verifying import verify
+from server.serve import free_port
+from server.store.open import open_store
+from server.store.verify import verify
 from tests.end_to_end.test_durability import start_server
 from tests.postgres import PostgresCluster
 from tests.postgres_standby import PostgresStandby

@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 import pytest
 
-from server.serving import free_port
-from server.store.opened import open_store
-from server.store.verifying import verify
+from server.serve import free_port
+from server.store.open import open_store
+from server.store.verify import verify
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills a process group, which Windows does not have")
 

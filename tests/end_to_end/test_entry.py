@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 from playwright.sync_api import expect
 
-from equipoise.cli import main
-from equipoise.processes import running_server
+from equipoise.cli.main import main
+from equipoise.commands.server_process import running_server
 from tests.end_to_end.visitor import NOTHING_WAITS, Visitor, simulated
 from tests.server.prolific_keys import STUDY_URL, token, write_keys
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from equipoise.processes import running_server
-from server.serving import free_port
-from server.store.opened import open_store
-from server.store.verifying import verify
+from equipoise.commands.server_process import running_server
+from server.serve import free_port
+from server.store.open import open_store
+from server.store.verify import verify
 from tests.end_to_end.test_durability import start_server
 from tests.end_to_end.visitor import PHONE, Visitor
 from tests.end_to_end.walk import Walker

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from playwright.sync_api import expect
 
 from analysis.data.tidy_table import read_trials
-from equipoise.cli import main
-from equipoise.processes import running_server
+from equipoise.cli.main import main
+from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
 from experiment.web import __file__ as web
 from tests.end_to_end.visitor import Visitor, simulated

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from equipoise.processes import running_server
+from equipoise.commands.server_process import running_server
 from experiment.texts import catalogue
 from tests.end_to_end.visitor import Visitor
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from equipoise.processes import running_server
+from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
 from tests.end_to_end.visitor import NOTHING_WAITS
 

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from equipoise.lab_files import LabFiles
-from equipoise.laboratory import local_desk
-from experiment.lab.pictures.sheet import Sheet
+from equipoise.commands.lab import local_desk
+from equipoise.commands.lab_files import LabFiles
+from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.session import LabSession, Visitor
 from experiment.records import Kind
 from tests.equipoise.lab_visits import DEVICE, SIZE_PX, FakeStage, careful

@@ -13,12 +13,12 @@ import httpx
 
 from batteries.blackbox import all_ports
 from batteries.tasks.multiple_choice import MultipleChoice
-from equipoise.handing_on import Relay
-from equipoise.laboratory import local_desk, send_sessions
-from experiment.lab.pictures.picture import ESCAPE
+from equipoise.commands.lab import local_desk, send_sessions
+from equipoise.commands.lab_sync import Relay
 from experiment.lab.presentation import Onset
+from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.records import LabDevice
-from server.store.taken import trials_of
+from server.store.sql.lab_sessions import trials_of
 
 SIZE_PX = (1024, 768)
 DEVICE = LabDevice(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from equipoise.cli import main
+from equipoise.cli.main import main
 
 Edit = Callable[[Path, str, str], None]
 
@@ -74,7 +74,7 @@ def test_a_store_that_is_something_else(study_folder: Path) -> None:
 
 def test_a_store_that_another_program_holds(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tracer(study_folder)
-    monkeypatch.setattr("server.store.opening.BUSY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("server.store.sqlite.file.BUSY_TIMEOUT_S", 0.2)
     holder = sqlite3.connect(study_folder / "data" / "equipoise.db", isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     result = run("models", "run", study_folder, "--model", "baseline/nearest-atom")

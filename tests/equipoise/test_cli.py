@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click import Command, Group
 
-from equipoise.cli import main
+from equipoise.cli.main import main
 
 Edit = Callable[[Path, str, str], None]
 EDITED_BOARD = '"atoms":[[2,3],[3,6],[6,2],[7,8]],"entry":"north-1"'  # the outcome is the same
@@ -269,7 +269,7 @@ def test_the_demo_does_the_whole_main_job(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no file modes")
 def test_the_secrets_are_readable_by_their_owner_only(study_folder: Path) -> None:
-    from server.secret_files import read_secrets
+    from server.security.secret_files import read_secrets
 
     secrets = read_secrets(study_folder / "data")
     assert secrets == read_secrets(study_folder / "data")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from equipoise.cli import main
+from equipoise.cli.main import main
 
 Edit = Callable[[Path, str, str], None]
 

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from analysis.audit.table import VERDICTS
 from analysis.audit.words import ROLES
-from equipoise.auditing import finding_lines, read_printed
-from equipoise.cli import main
+from equipoise.cli.main import main
+from equipoise.commands.audit import finding_lines, read_printed
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "audit-published-numbers.md"
 EXAMPLE = re.compile(r"```csv\n(.*?)```\n\n```console\n\$ equipoise (.*?)\n```\n\n```text\n(.*?)```", re.DOTALL)

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from equipoise.processes import running_server
-from experiment.loading import load_study
+from equipoise.commands.server_process import running_server
+from experiment.load_study import load_study
 from server.store import Access
-from server.store.opened import opened_store
+from server.store.open import opened_store
 from tests.equipoise.test_cli_stores import Kept, answer, done, make_small_study, on_a_file, refused, run
 from tests.server.stores import problems, rows
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from equipoise.cli import main
-from equipoise.power import design_of, parse_effect
+from equipoise.cli.main import main
+from equipoise.commands.power import design_of, parse_effect
 from equipoise.studies import copy_sample_study
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from experiment.plan import Phase, plan_session
 
 ROOT = Path(__file__).parents[2]

@@ -22,15 +22,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from batteries.errors import InputError
-from equipoise.cli import main
+from equipoise.cli.main import main
 from equipoise.studies import copy_sample_study
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from server.app import create_app
-from server.secret_files import read_secrets
+from server.security.secret_files import read_secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store, StoreUnavailable
-from server.store.opened import open_store, opened_store
-from server.store.postgres import BYTES_OF_DELETED_ROWS, PostgresStore
+from server.store.open import open_store, opened_store
+from server.store.postgres.store import BYTES_OF_DELETED_ROWS, PostgresStore
 from tests.server.stores import by_hand, rows
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no file modes")
@@ -1014,8 +1014,8 @@ def test_a_withdrawal_is_the_same_on_a_file_and_on_a_database(both: list[Kept]) 
 def test_a_database_is_served_by_the_command_and_leaves_no_file_beside_its_secrets(
     study_folder: Path, postgres: Any
 ) -> None:
-    from equipoise.processes import researcher_token, running_server
-    from experiment.simulated import simulate
+    from equipoise.commands.server_process import researcher_token, running_server
+    from experiment.simulated_participants import simulate
 
     url = postgres.new_database()
     with running_server(study_folder, url) as address:

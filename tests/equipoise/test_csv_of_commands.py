@@ -15,15 +15,15 @@ from click.testing import CliRunner
 from analysis.data.tidy_csv import read_data_file
 from batteries.files.csv_files import is_formula, unguarded
 from batteries.items import load_battery
-from equipoise.cli import main
-from equipoise.runs import add_runs
+from equipoise.cli.main import main
+from equipoise.commands.models import add_runs
 from equipoise.studies import copy_sample_study
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from experiment.models.baselines import run_baseline
 from server.app import create_app
-from server.secret_files import read_secrets
+from server.security.secret_files import read_secrets
 from server.settings import Settings
-from server.store.opened import opened_store
+from server.store.open import opened_store
 from tests.equipoise.test_cli_stores import make_small_study
 
 HOSTILE = (
@@ -252,7 +252,7 @@ def test_a_battery_as_csv_is_guarded_and_read_back_as_it_was(vignettes: Path, tm
 
 def test_a_battery_that_is_built_as_csv_goes_the_same_way(vignettes: Path, tmp_path: Path) -> None:
     """`battery build` writes with the function that `battery export` writes with: the columns are the same."""
-    from batteries.vignettes.files import write_battery
+    from batteries.vignettes.battery_writer import write_battery
 
     battery = load_battery(vignettes)
     write_battery(battery, battery.items, (), tmp_path / "built.csv")

@@ -8,14 +8,14 @@ from click.testing import CliRunner
 
 from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
-from equipoise.cli import main
-from equipoise.laboratory import local_desk, remote_desk, send_sessions
-from experiment.lab.desk import Desk
+from equipoise.cli.main import main
+from equipoise.commands.lab import local_desk, remote_desk, send_sessions
+from experiment.lab.server_client import Desk
 from experiment.lab.session import Outcome
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from experiment.records import Kind
 from server.store import Release
-from server.store.taken import trials_of
+from server.store.sql.lab_sessions import trials_of
 from tests.equipoise.lab_visits import leaving_at, other_store, relaying, rows, sent, server_elsewhere
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from batteries.errors import InputError
-from equipoise.laboratory import local_desk
+from equipoise.commands.lab import local_desk
 from experiment.lab.session import Outcome
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from tests.equipoise.lab_visits import (
     FakeStage,
     Killed,

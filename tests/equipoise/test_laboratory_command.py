@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from equipoise import laboratory
-from equipoise.cli import main
-from equipoise.laboratory import local_desk
-from experiment.lab.pictures.sheet import Sheet
-from experiment.loading import load_study
+from equipoise.cli.main import main
+from equipoise.commands import lab
+from equipoise.commands.lab import local_desk
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.load_study import load_study
 from tests.equipoise.lab_visits import SIZE_PX, FakeStage, careful, leaving_at, other_store, server_elsewhere, trials_of
 
 SERVER = ["--server", "https://study.example.org"]
@@ -29,8 +29,8 @@ def command(monkeypatch, small):
             stages.append(FakeStage(person))
             yield stages[-1], Sheet.of(study, SIZE_PX)
 
-        monkeypatch.setattr(laboratory, "require_psychopy", lambda: None)
-        monkeypatch.setitem(sys.modules, "experiment.lab.stage", SimpleNamespace(opened_stage=opened_stage))
+        monkeypatch.setattr(lab, "require_psychopy", lambda: None)
+        monkeypatch.setitem(sys.modules, "experiment.lab.psychopy_display", SimpleNamespace(opened_stage=opened_stage))
         result = CliRunner().invoke(main, ["lab", str(small), "--participant", participant, *options])
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
         return SimpleNamespace(
@@ -52,7 +52,7 @@ def server(monkeypatch, small, tmp_path):
             def remote_desk(_address):
                 yield there
 
-            monkeypatch.setattr(laboratory, "remote_desk", remote_desk)
+            monkeypatch.setattr(lab, "remote_desk", remote_desk)
             yield there, store
 
     return lend

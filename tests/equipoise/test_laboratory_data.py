@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.data.tidy_table import read_trials
-from equipoise.cli import main
-from equipoise.lab_files import LabFiles, delete_withdrawn
-from equipoise.laboratory import local_desk
-from equipoise.results import analyze_study
+from equipoise.cli.main import main
+from equipoise.commands.analyze import analyze_study
+from equipoise.commands.lab import local_desk
+from equipoise.commands.lab_files import LabFiles, delete_withdrawn
 from experiment.lab.session import Outcome, Visitor
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from experiment.records import Kind
-from server.store.taken import trials_of
+from server.store.sql.lab_sessions import trials_of
 from tests.equipoise.lab_visits import careful, leaving_at, rows, take_on_the_web
 
 

@@ -6,11 +6,11 @@ import pytest
 from click.testing import CliRunner
 
 from batteries.errors import InputError
-from equipoise.cli import main
-from equipoise.laboratory import local_desk
-from experiment.lab.pictures.picture import ESCAPE
+from equipoise.cli.main import main
+from equipoise.commands.lab import local_desk
+from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.lab.session import Outcome
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from tests.equipoise.lab_visits import FullDisk, careful, leaving_at, names_on, press, rows
 
 

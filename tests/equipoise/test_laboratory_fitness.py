@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from batteries.errors import InputError
-from equipoise.cli import main
-from experiment.lab.fitness import check_device, check_tasks, sheet_for
-from experiment.loading import load_study
+from equipoise.cli.main import main
+from experiment.lab.requirements import check_device, check_tasks, sheet_for
+from experiment.load_study import load_study
 from tests.equipoise.lab_visits import DEVICE, SIZE_PX
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
-from equipoise.laboratory import local_desk
+from equipoise.commands.lab import local_desk
 from equipoise.studies import copy_sample_study
-from experiment.lab import course
+from experiment.lab import progress
 from experiment.lab.session import Outcome
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from experiment.plan import plan_session
 from tests.equipoise.lab_visits import (
     DEVICE,
@@ -161,7 +161,7 @@ def test_no_answer_is_taken_to_another_plan_than_the_one_that_is_stored(lab, sma
         ),
     ):
         with monkeypatch.context() as patched:
-            patched.setattr(course, "plan_session", lambda *of, other=other: other(plan_session(*of)))
+            patched.setattr(progress, "plan_session", lambda *of, other=other: other(plan_session(*of)))
             with pytest.raises(InputError, match="another plan for this session than the one that is stored"):
                 lab(study)
     assert rows(study, first.session) == before

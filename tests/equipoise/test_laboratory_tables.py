@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pytest
 
-from experiment.lab.psychopy_csv import Heading, psychopy_csv
-from experiment.loading import load_study
+from experiment.lab.records.psychopy_csv import Heading, psychopy_csv
+from experiment.load_study import load_study
 from experiment.records import Kind
 from tests.equipoise.lab_visits import DEVICE, leaving_at, rows
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batteries.errors import InputError
-from experiment.demographics import LONGEST_TEXT, Question, Questionnaire
-from experiment.loading import load_study
-from experiment.study import Study
+from experiment.load_study import load_study
+from experiment.study.definition import Study
+from experiment.study.demographics import LONGEST_TEXT, Question, Questionnaire
 
 AGE = "{name: age, ask: How old are you?, answer: number, low: 18, high: 120}"
 GENDER = "{name: gender, ask: What is your gender?, answer: choice, options: [woman, man, another]}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from batteries.errors import InputError
-from experiment.loading import load_study
+from experiment.load_study import load_study
 
 Edit = Callable[[Path, str, str], None]
 

@@ -11,7 +11,7 @@ from batteries.tasks import task_named
 from experiment.models.baselines import BASELINES, nearest_atom, run_baseline, straight_line
 from experiment.models.stored_blackbox import read_stored_runs
 from experiment.records import Run
-from experiment.study import Study
+from experiment.study.definition import Study
 
 
 def accuracy(study: Study, run: Run) -> float:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batteries.canonical import digest
+from batteries.canonical_json import digest
 from experiment.plan import Phase, plan_session
-from experiment.study import Study
+from experiment.study.definition import Study
 
 FIRST_PLANS_DIGEST = "9678655197f1fd6edc721a216bfb93fdd7cfd7b51600874b8dc86c743a9cd06f"
 

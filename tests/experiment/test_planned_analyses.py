@@ -6,10 +6,10 @@ import pytest
 from pydantic import ValidationError
 
 from batteries.errors import InputError
-from batteries.reading import parse_yaml
-from experiment.exclusion_rules import FocusLostRule, MissingRule, TrialRtRule
-from experiment.planned_analyses import PlannedAnalyses, PlannedComparison, PlannedTable, PlannedTest
-from experiment.preregistration import AnalysisPlan
+from batteries.files.file_reading import parse_yaml
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.exclusion_rules import FocusLostRule, MissingRule, TrialRtRule
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedComparison, PlannedTable, PlannedTest
 
 TEST = {"test": "t", "of": "score", "per": "participant", "between": "group"}
 HERE = Path("plan.yaml")

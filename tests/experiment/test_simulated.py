@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from experiment.simulated import (
+from experiment.simulated_participants import (
     CARELESS_SHARE,
     FASTEST_RT_MS,
     INTERRUPTION_MS,
@@ -11,7 +11,7 @@ from experiment.simulated import (
     draw_response,
     draw_rt_ms,
 )
-from experiment.study import Study
+from experiment.study.definition import Study
 
 CAREFUL = Person(ability=1.0, careless=False, mu_ms=5_000, sigma_ms=800, tau_ms=3_000, ms_per_word=250)
 CARELESS = Person(ability=1.0, careless=True, mu_ms=600, sigma_ms=150, tau_ms=350, ms_per_word=0)

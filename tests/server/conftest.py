@@ -10,12 +10,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.secret_files import Secrets
+from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store
-from server.store.postgres import PostgresStore
+from server.store.postgres.store import PostgresStore
 from tests.postgres import PostgresCluster
 from tests.server.laboratories import LabOf, Laboratory
 from tests.server.stores import Clock, empty, make_small, recruiting

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from experiment.records import Kind, LabDevice, Source
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Adopted, Identity, SessionStart, Store, StoredSession
-from server.store.taken import TakenSession
+from server.store.sql.lab_sessions import TakenSession
 from tests.server.stores import response, rows
 
 DEVICE = LabDevice(

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import httpx
 import pytest
 
-from server.serving import free_port
+from server.serve import free_port
 from server.store import SqliteStore, Store
 from tests.server.stores import problems
 

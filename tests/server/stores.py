@@ -16,13 +16,14 @@ from werkzeug.test import TestResponse
 
 from batteries.items import Battery
 from experiment.records import Kind, Response, Source
-from experiment.recruitment import Recruitment
-from experiment.study import Study
-from experiment.timeline import PracticeCriterion
-from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, beginning, sessions, times
-from server.store.postgres import PostgresStore
+from experiment.study.definition import Study
+from experiment.study.recruitment import Recruitment
+from experiment.study.timeline import PracticeCriterion
+from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, timestamps
+from server.store.postgres.store import PostgresStore
+from server.store.sql import session_rows, sessions
 from server.store.tables import TABLES
-from server.store.verifying import Verified, verify
+from server.store.verify import Verified, verify
 
 
 def make_small(study: Study, groups: int = 3) -> Study:
@@ -175,7 +176,7 @@ class Clock:
                 return clock.now(tz)
 
         with pytest.MonkeyPatch.context() as patch:
-            for module in (times, sessions, beginning):  # where the stores ask for the time
+            for module in (timestamps, sessions, session_rows):  # where the stores ask for the time
                 patch.setattr(module, "datetime", Shifted)
             yield self
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from experiment.recruitment import Recruitment
-from experiment.study import Study
-from experiment.timeline import Resume
-from server.address_places import REMEMBERED_S, AddressPlaces
+from experiment.study.definition import Study
+from experiment.study.recruitment import Recruitment
+from experiment.study.timeline import Resume
 from server.app import create_app
+from server.security.starts_per_address import REMEMBERED_S, AddressPlaces
 from server.settings import Settings
 from server.store import Refusal, Release, SqliteStore, Store, StoredSession, StoreUnavailable
 from tests.server.conftest import SECRETS
@@ -251,7 +251,7 @@ def test_what_an_address_has_begun_is_forgotten_after_a_day(
         places.add(f"{HERE}-{number}", Person(away, small_study).session)
     with pytest.raises(Refusal), places.one_more(f"{HERE}-0", "new"):
         pass
-    monkeypatch.setattr("server.address_places.time.monotonic", lambda: float("inf"))
+    monkeypatch.setattr("server.security.starts_per_address.time.monotonic", lambda: float("inf"))
     with places.one_more(f"{HERE}-0", "new"):
         assert not places._sessions
         assert not places._begun

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from werkzeug.test import TestResponse, run_wsgi_app
 
-from batteries import reading
-from experiment.demographics import Question
-from experiment.loading import load_study
-from experiment.study import Study
+from batteries.files import file_reading
+from experiment.load_study import load_study
+from experiment.study.definition import Study
+from experiment.study.demographics import Question
 from server.app import create_app
-from server.secret_files import Secrets
+from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store
 from tests.server.stores import make_small, problems, recruiting, rows, saying
@@ -33,7 +33,7 @@ from tests.server.stores import make_small, problems, recruiting, rows, saying
 SAMPLE = Path(__file__).parents[2] / "equipoise" / "studies" / "blackbox-predict"
 SECRETS = Secrets("a signing key for tests", "researcher-token")
 NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
-sentence_of = reading._sentence
+sentence_of = file_reading._sentence
 POSTS = ("/api/session", "/api/responses", "/api/visit", "/api/demographics", "/api/complete", "/api/withdraw")
 quick = settings(
     deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -123,13 +123,13 @@ def test_no_body_of_64_kb_makes_the_server_fail_or_say_more_than_a_few_sentences
     participant: Any, monkeypatch: pytest.MonkeyPatch, address: str, worst: str
 ) -> None:
     described = []
-    monkeypatch.setattr(reading, "_sentence", lambda *mistake: described.append(1) or sentence_of(*mistake))
+    monkeypatch.setattr(file_reading, "_sentence", lambda *mistake: described.append(1) or sentence_of(*mistake))
     assert len(WORST[worst]) <= 64 * 1024
     reply = participant.http.post(
         address, data=WORST[worst], content_type="application/json",
         headers={"Authorization": f"Bearer {SECRETS.researcher_token}"},
     )  # fmt: skip
-    assert len(described) <= reading.MOST_SENTENCES
+    assert len(described) <= file_reading.MOST_SENTENCES
     assert_no_error_of_ours(reply)
     assert reply.status_code == (415 if address == "/withdraw" else 422), reply.text  # which takes forms only
     assert len(reply.get_data()) < 1_000
@@ -670,6 +670,6 @@ def test_whatever_several_people_do_everybodys_answers_are_their_own(panel_study
 
 
 def test_whatever_several_people_do_it_is_the_same_on_postgresql(panel_study: Study, postgres: Any) -> None:
-    from server.store.postgres import PostgresStore
+    from server.store.postgres.store import PostgresStore
 
     run_machine(panel_study, lambda: PostgresStore(postgres.new_database()), max_examples=6, steps=40)

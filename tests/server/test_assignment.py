@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiment.records import Kind
-from experiment.recruitment import Recruitment
-from experiment.study import Study
+from experiment.study.definition import Study
+from experiment.study.recruitment import Recruitment
 from server.store import Place, Release, Store, StoreUnavailable, StudyFull
-from server.store.assignment import GroupPlaces, choose_group
+from server.store.sql.assignment import GroupPlaces, choose_group
 from tests.server.stores import Clock, Person, another, at_once, make_small, of, problems, recruiting, rows
 
 # The choice of a group.

@@ -10,15 +10,15 @@ from flask import Flask
 
 from batteries.items import Battery
 from batteries.tasks import task_named
-from experiment.exclusion_rules import AttentionCheckRule, MedianRtRule
 from experiment.plan import Phase
 from experiment.records import Kind
-from experiment.study import Study
+from experiment.study.definition import Study
+from experiment.study.exclusion_rules import AttentionCheckRule, MedianRtRule
 from server.app import create_app
-from server.attention import has_passed_checks
+from server.participants.attention_checks import has_passed_checks
 from server.settings import Settings
 from server.store import SqliteStore
-from server.store.values import SessionPlan, StoredTrial
+from server.store.models import SessionPlan, StoredTrial
 from tests.server.conftest import SECRETS, Participant
 from tests.server.stores import recruiting, rows
 

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from equipoise.cli import main
-from experiment.demographics import LONGEST_TEXT, Question
-from experiment.loading import load_study
+from equipoise.cli.main import main
+from experiment.load_study import load_study
 from experiment.records import Kind
-from experiment.study import Study
+from experiment.study.definition import Study
+from experiment.study.demographics import LONGEST_TEXT, Question
 from server.app import create_app
 from server.settings import Settings
 from server.store import Identity, SqliteStore, Store

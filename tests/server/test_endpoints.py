@@ -20,9 +20,9 @@ from flask.testing import FlaskClient
 from itsdangerous import TimestampSigner
 from werkzeug.test import TestResponse
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.secret_files import Secrets
+from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store, StoreUnavailable
 from server.store.tables import TABLES

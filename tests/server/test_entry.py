@@ -11,9 +11,9 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.entry import make_link_token
+from server.participants.participant_auth import make_link_token
 from server.settings import Settings
 from server.store import Release, SqliteStore
 from tests.server.conftest import SECRETS

@@ -4,7 +4,7 @@ import pytest
 
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind, Status
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Conflict, Place, Release, Store, StudyFull, Visit
 from tests.server.stores import Clock, Person, at_once, problems, recruiting, responses_of, rows
 

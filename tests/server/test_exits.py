@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from batteries.items import Battery
-from experiment.exclusion_rules import AttentionCheckRule
-from experiment.recruitment import Exit, Exits
-from experiment.study import Study
-from experiment.timeline import PracticeCriterion, Resume
+from experiment.study.definition import Study
+from experiment.study.exclusion_rules import AttentionCheckRule
+from experiment.study.recruitment import Exit, Exits
+from experiment.study.timeline import PracticeCriterion, Resume
 from server.app import create_app
 from server.settings import Settings
 from server.store import SqliteStore, Store
@@ -313,7 +313,7 @@ def test_the_id_goes_back_though_the_address_was_opened_days_ago(
 ) -> None:
     """The session is remembered for a month; whoever comes back on the third day still belongs to their panel."""
     person = taken(app_of("panel", completed=Exit(code="DONE-1234", link=WITH_ID)), panel_id=PANEL_ID)
-    monkeypatch.setattr("server.entry.MAX_AGE_S", -1)
+    monkeypatch.setattr("server.participants.participant_auth.MAX_AGE_S", -1)
     assert completed(person)["exit"]["url"] == f"{PANEL}/{PANEL_ID}?cc=DONE-1234&pid={PANEL_ID}"
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from batteries.errors import InputError
-from equipoise.stores import verify_store
+from equipoise.commands.stores import verify_store
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Identity, Release, SqliteStore, StoreUnavailable
 from tests.server.stores import Person, response
 

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from equipoise.studies import copy_sample_study
 from server import gateway
 from server.gateway import Gateway
-from server.participants import Answers
+from server.participants.views import Answers
 from tests.server.served import Server, Taker, assert_sound, locked, posix, stored_ids
 from tests.server.test_operations import raw_request, read_reply
 

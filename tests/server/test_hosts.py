@@ -7,9 +7,9 @@ import pytest
 from flask import Flask
 
 from batteries.errors import InputError
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.hosts import Hosts
+from server.security.allowed_hosts import Hosts
 from server.settings import Settings, read_settings
 from server.store import SqliteStore
 from tests.server.conftest import SECRETS

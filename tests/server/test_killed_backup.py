@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from batteries.errors import InputError
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import SqliteStore, Store
 from server.store.copying import back_up, copy_store
-from server.store.verifying import Verified
+from server.store.verify import Verified
 from tests.server.stores import Person, problems
 
 KILLED_WHILE_IT_WRITES = """

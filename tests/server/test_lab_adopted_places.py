@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from experiment.records import Status
-from experiment.study import Study
-from experiment.timeline import Resume
+from experiment.study.definition import Study
+from experiment.study.timeline import Resume
 from server.store import Conflict, Place, Refusal, Release, Visit
 from tests.server.laboratories import BEGAN_AT, DEVICE, LabOf, Laboratory, log_of, n_sessions, new_id
 from tests.server.stores import Clock, Person, problems, saying, verified

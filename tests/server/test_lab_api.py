@@ -16,15 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from experiment.demographics import Question
 from experiment.records import Source
-from experiment.study import Study
-from experiment.timeline import PracticeCriterion
+from experiment.study.definition import Study
+from experiment.study.demographics import Question
+from experiment.study.timeline import PracticeCriterion
 from server.app import create_app
 from server.settings import Settings
 from server.store import Identity, SqliteStore, Store
 from server.store.tables import TABLES
-from server.store.times import as_text
+from server.store.timestamps import as_text
 from tests.server.conftest import SECRETS, Participant
 from tests.server.laboratories import DEVICE
 from tests.server.stores import (

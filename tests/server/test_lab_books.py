@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiment.records import Kind
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Conflict, Identity
 from server.store.copying import copy_store
-from server.store.sqlite import SqliteStore
-from server.store.verifying import verify
+from server.store.sqlite.store import SqliteStore
+from server.store.verify import verify
 from tests.server.laboratories import LabOf, Laboratory, new_id, start_of
 from tests.server.stores import Clock, Person, by_hand, problems, recruiting, reopened, response, rows, verified
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from experiment.records import UUID_PATTERN, Status
-from experiment.study import Study
-from experiment.timeline import Resume
+from experiment.study.definition import Study
+from experiment.study.timeline import Resume
 from server.store import Conflict, Identity, Refusal
-from server.store.sqlite import SqliteStore
-from server.store.taken import TakenSession, n_without_code, taken_sessions
+from server.store.sql.lab_sessions import TakenSession, n_without_code, taken_sessions
+from server.store.sqlite.store import SqliteStore
 from tests.server.laboratories import LabOf, Laboratory, handed_on, n_sessions, new_id
 from tests.server.stores import by_hand, problems, response, rows, saying, verified
 

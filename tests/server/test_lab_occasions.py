@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from experiment.records import Kind, LabDevice, Source
-from experiment.study import Study
-from experiment.timeline import Resume
+from experiment.study.definition import Study
+from experiment.study.timeline import Resume
 from server.store import Conflict, Identity, Refusal, Release, StoredSession
 from tests.server.laboratories import DEVICE, LabOf, Laboratory, n_sessions, new_id, start_of
 from tests.server.stores import (

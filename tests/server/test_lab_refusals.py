@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from experiment.study import Study
+from experiment.study.definition import Study
+from experiment.study.timeline import PracticeCriterion, Resume
 from experiment.texts import catalogue
-from experiment.timeline import PracticeCriterion, Resume
 from server.app import create_app
 from server.laboratory import SENTENCES
 from server.settings import Settings

@@ -12,11 +12,11 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from experiment.study import Study
-from experiment.timeline import Resume
+from experiment.study.definition import Study
+from experiment.study.timeline import Resume
 from server.app import create_app
-from server.limits import address_key
-from server.secret_files import Secrets
+from server.security.rate_limits import address_key
+from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
 from server.store.tables import TABLES

@@ -18,11 +18,13 @@ from batteries.store_format import KNOWN_MIGRATIONS
 from experiment.models.baselines import run_baseline
 from experiment.plan import plan_session
 from experiment.records import Kind, Run
-from experiment.study import Study
-from server.store import Conflict, Place, SqliteStore, opening, schema
-from server.store.registry import as_json
-from server.store.schema import migrations
-from server.store.view import TRIALS
+from experiment.study.definition import Study
+from server.store import Conflict, Place, SqliteStore
+from server.store.sql.studies import as_json
+from server.store.sqlite import file as sqlite_file
+from server.store.sqlite import migrations as migrations_module
+from server.store.sqlite.migrations import migrations
+from server.store.tables import TRIALS
 from tests.server.stores import (
     Clock,
     Person,
@@ -339,14 +341,14 @@ def test_a_migration_that_is_broken_off_leaves_the_store_as_it_was(
         return [sql, *(by_name(old.db, table) for table in sorted(tables))]
 
     before = shape()
-    migrated = getattr(schema, where)
+    migrated = getattr(migrations_module, where)
 
     def break_off(*arguments: Any) -> None:
         migrated(*arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(schema, where, break_off)
+        patch.setattr(migrations_module, where, break_off)
         with pytest.raises(KeyboardInterrupt):
             SqliteStore(old.path)
     assert shape() == before
@@ -383,7 +385,7 @@ def test_a_migration_that_has_no_room_leaves_the_store_as_it_was(
     old, _ = first
     (n_pages,) = old.db.execute("PRAGMA page_count").fetchone()
     before = by_name(old.db, "trials")
-    connect = opening.connect
+    connect = sqlite_file.connect
 
     def on_a_full_disk(path: Path, is_new: bool = False) -> sqlite3.Connection:
         connection = connect(path, is_new)
@@ -391,7 +393,7 @@ def test_a_migration_that_has_no_room_leaves_the_store_as_it_was(
         return connection
 
     with monkeypatch.context() as patch:
-        patch.setattr(opening, "connect", on_a_full_disk)
+        patch.setattr(sqlite_file, "connect", on_a_full_disk)
         with pytest.raises(InputError, match=r"cannot be opened now.*full.*not touched"):
             SqliteStore(old.path)
     assert by_name(old.db, "trials") == before

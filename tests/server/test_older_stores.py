@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from batteries.canonical import digest
+from batteries.canonical_json import digest
 from batteries.store_format import KNOWN_MIGRATIONS
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind, Source
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Identity, SessionStart
-from server.store.beginning import beginning
 from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, TIMING_COLUMNS, link, link_answer
 from server.store.contract import Store
 from server.store.database import Database
-from server.store.opened import open_store
-from server.store.view import TRIALS
+from server.store.open import open_store
+from server.store.sql.session_rows import beginning
+from server.store.tables import TRIALS
 from tests.postgres import PostgresCluster
 from tests.server.stores import Person, make_small, problems, rows, saying, verified
 

@@ -26,10 +26,10 @@ from flask import Flask
 
 from batteries.errors import InputError
 from equipoise.studies import copy_sample_study
-from experiment.loading import load_study
-from experiment.study import Study
+from experiment.load_study import load_study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.secret_files import Secrets, read_secrets
+from server.security.secret_files import Secrets, read_secrets
 from server.settings import Settings
 from server.store import SqliteStore, StoreUnavailable
 from tests.server.served import Server, Taker, assert_sound, locked, parsed, posix, stored_ids
@@ -90,7 +90,7 @@ def test_a_server_whose_file_is_moved_away_is_not_ready_until_it_is_back(
 
 
 def test_a_server_whose_database_is_down_is_not_ready_until_it_is_up(small_study: Study, postgres: Any) -> None:
-    from server.store.postgres import PostgresStore
+    from server.store.postgres.store import PostgresStore
 
     store = PostgresStore(postgres.new_database())
     http = create_app(small_study, store, Secrets("a key", TOKEN), Settings()).test_client()

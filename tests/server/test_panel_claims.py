@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.entry import make_link_token
-from server.limits import UNPROVEN_CLAIMS_PER_MINUTE
+from server.participants.participant_auth import make_link_token
+from server.security.rate_limits import UNPROVEN_CLAIMS_PER_MINUTE
 from server.settings import Settings
 from server.store import BegunElsewhere, Identity, SqliteStore, Store
 from tests.server.conftest import SECRETS
@@ -107,11 +107,11 @@ def test_the_browser_that_began_goes_on_after_it_forgot_the_address(
     first = Visitor(app, "/?pid=p-17")
     first.start()
     with monkeypatch.context() as patch:
-        patch.setattr("server.entry.MAX_AGE_S", -1)
+        patch.setattr("server.participants.participant_auth.MAX_AGE_S", -1)
         first.get("/?pid=p-17")
     assert first.get("/api/session").status_code == 200
     with monkeypatch.context() as patch:
-        patch.setattr("server.entry.MAX_AGE_S", -1)
+        patch.setattr("server.participants.participant_auth.MAX_AGE_S", -1)
         first.get("/?pid=somebody-else")
     refused(first.get("/api/session"), 401)
 

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from batteries.items import Battery
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from experiment.plan import plan_session
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.secret_files import Secrets
+from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
 from tests.server.conftest import SECRETS, Participant
@@ -459,7 +459,7 @@ def test_nothing_that_is_served_depends_on_the_keys(
         return served
 
     # The session's random name is the one thing that differs between any two sessions.
-    monkeypatch.setattr("server.store.sessions.secrets.token_hex", lambda _n: "0" * 16)
+    monkeypatch.setattr("server.store.sql.sessions.secrets.token_hex", lambda _n: "0" * 16)
     one, other = everything_served("one", key=1), everything_served("other", key=2)
     assert len(one) > 30
     assert one == other
@@ -493,7 +493,7 @@ def test_nothing_that_is_served_tells_which_question_is_an_attention_check(
         store.close()
         return served
 
-    monkeypatch.setattr("server.store.sessions.secrets.token_hex", lambda _n: "0" * 16)
+    monkeypatch.setattr("server.store.sql.sessions.secrets.token_hex", lambda _n: "0" * 16)
     one, other = everything_served("one", "attention_check"), everything_served("other", "test")
     assert len(one) > 20
     assert one == other

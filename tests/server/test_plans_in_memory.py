@@ -2,12 +2,13 @@
 
 import pytest
 
-from experiment.study import Study
-from experiment.timeline import Resume
-from server.store import Identity, Store, Visit, plans
-from server.store.plans import Plans
-from server.store.sql_store import SqlStore
-from server.store.values import SessionPlan
+from experiment.study.definition import Study
+from experiment.study.timeline import Resume
+from server.store import Identity, Store, Visit
+from server.store.models import SessionPlan
+from server.store.sql import plan_cache
+from server.store.sql.plan_cache import Plans
+from server.store.sql.store import SqlStore
 from tests.server.laboratories import LabOf, Laboratory, new_id
 from tests.server.stores import Person, saying
 
@@ -67,7 +68,7 @@ def test_a_session_is_found_by_who_took_it_with_the_plan_that_is_in_memory(lab: 
 def test_a_plan_that_is_larger_than_all_the_room_is_kept_alone(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plans, "MAX_TRIALS_IN_MEMORY", 1)
+    monkeypatch.setattr(plan_cache, "MAX_TRIALS_IN_MEMORY", 1)
     for code in ("P01", "P02"):
         begun = lab.start(code)
         assert all_kept(kept_of(lab.store)) == [begun.plan]

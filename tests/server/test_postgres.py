@@ -16,11 +16,13 @@ import pytest
 from batteries.errors import InputError
 from batteries.store_format import KNOWN_MIGRATIONS
 from experiment.models.baselines import run_baseline
-from experiment.study import Study
-from server.store import Identity, Release, SqliteStore, StoreUnavailable, StudyFull, answers, postgres_schema
-from server.store import postgres as postgres_module
-from server.store.postgres import PostgresDatabase, PostgresStore
-from server.store.postgres_connections import Connection
+from experiment.study.definition import Study
+from server.store import Identity, Release, SqliteStore, StoreUnavailable, StudyFull
+from server.store.postgres import schema
+from server.store.postgres import store as postgres_module
+from server.store.postgres.connections import Connection
+from server.store.postgres.store import PostgresDatabase, PostgresStore
+from server.store.sql import responses
 from server.store.tables import TABLES
 from tests import postgres as cluster_module
 from tests.postgres import PostgresCluster
@@ -339,7 +341,7 @@ def test_deadlocks_are_resolved_by_doing_it_again(
     store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = []
-    add = answers.add
+    add = responses.add
 
     def deadlocked_twice(*arguments: object) -> object:
         attempts.append(1)
@@ -348,7 +350,7 @@ def test_deadlocks_are_resolved_by_doing_it_again(
         return add(*arguments)
 
     person = Person(store, small_study)
-    monkeypatch.setattr(answers, "add", deadlocked_twice)
+    monkeypatch.setattr(responses, "add", deadlocked_twice)
     assert person.answer() == [True]
     assert len(attempts) == 3
 
@@ -380,7 +382,7 @@ def test_a_collision_without_end_is_given_up_and_nothing_is_stored(
 
     with monkeypatch.context() as patch:
         patch.setattr(postgres_module, "PATIENCE_S", 0.05)
-        patch.setattr(answers, "add", always)
+        patch.setattr(responses, "add", always)
         with pytest.raises(StoreUnavailable, match="could not serialize"):
             person.answer()
     assert person.answer() == [True]
@@ -436,4 +438,4 @@ def test_both_stores_have_the_same_keys(postgres_store: PostgresStore, tmp_path:
 
 
 def test_the_version_of_the_tables_is_the_newest_there_is() -> None:
-    assert KNOWN_MIGRATIONS[-1] == postgres_schema.VERSION
+    assert KNOWN_MIGRATIONS[-1] == schema.VERSION

@@ -12,11 +12,11 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from batteries.errors import InputError
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import StoreAway, StoreUnavailable
-from server.store.opened import open_store
-from server.store.postgres import PostgresStore
-from server.store.postgres_address import read_address
+from server.store.open import open_store
+from server.store.postgres.address import read_address
+from server.store.postgres.store import PostgresStore
 from tests import postgres as cluster_module
 from tests.postgres import PostgresCluster
 from tests.postgres_standby import PostgresStandby

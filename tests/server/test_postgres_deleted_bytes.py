@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Identity
-from server.store.postgres import PostgresStore
+from server.store.postgres.store import PostgresStore
 from tests.postgres import PostgresCluster
 from tests.server.stores import Person, address
 

@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from experiment.models.baselines import run_baseline
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Identity, SqliteStore, StoreAway, StoreUnavailable
 from server.store.copying import copy_store
-from server.store.postgres import PostgresStore
+from server.store.postgres.store import PostgresStore
 from tests.pgbouncer import PgBouncer
 from tests.postgres import PostgresCluster
 from tests.server.stores import Person, at_once, of, problems, response, responses_of, verified

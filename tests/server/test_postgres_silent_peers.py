@@ -17,13 +17,13 @@ import httpx
 import psycopg
 import pytest
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.secret_files import Secrets
-from server.serving import free_port
+from server.security.secret_files import Secrets
+from server.serve import free_port
 from server.settings import Settings
 from server.store import StoreUnavailable
-from server.store.postgres import PostgresStore
+from server.store.postgres.store import PostgresStore
 from tests.postgres import PostgresCluster
 from tests.server.stores import Person, at_once, of, problems
 from tests.silent_network import SilentNetwork

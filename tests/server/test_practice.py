@@ -12,8 +12,8 @@ from werkzeug.test import TestResponse
 
 from analysis.data.tidy_table import read_trials
 from experiment.records import Kind, Response
-from experiment.study import Study
-from experiment.timeline import PracticeCriterion
+from experiment.study.definition import Study
+from experiment.study.timeline import PracticeCriterion
 from server.app import create_app
 from server.settings import Settings
 from server.store import SqliteStore, Store, StoreUnavailable

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from flask import Flask
 
 from batteries.errors import InputError
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.prolific_token import LEEWAY_S, LIFE_S
+from server.recruitment.prolific_token import LEEWAY_S, LIFE_S
 from server.settings import Settings
 from server.store import SqliteStore
 from tests.server.conftest import SECRETS

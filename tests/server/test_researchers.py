@@ -12,10 +12,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from itsdangerous import TimestampSigner
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.limits import KEYS_TRIED_PER_MINUTE
-from server.secret_files import Secrets
+from server.security.rate_limits import KEYS_TRIED_PER_MINUTE
+from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store, StoreUnavailable
 from tests.server.conftest import SECRETS

@@ -11,13 +11,13 @@ import pytest
 
 from batteries.errors import InputError
 from batteries.items import Battery, Item
-from experiment.exclusion_rules import AttentionCheckRule, MedianRtRule
 from experiment.models.baselines import run_baseline
 from experiment.plan import plan_session
-from experiment.preregistration import AnalysisPlan
 from experiment.records import Kind
-from experiment.study import MaxRun, Order, Study
-from experiment.timeline import Resume
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.definition import MaxRun, Order, Study
+from experiment.study.exclusion_rules import AttentionCheckRule, MedianRtRule
+from experiment.study.timeline import Resume
 from server.store import Identity, Store, Visit
 from tests.server.stores import Person, another, at_once, by_hand, problems, rows, saying, version_of
 

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from batteries.errors import InputError
-from equipoise.cli import main
+from equipoise.cli.main import main
 from server.settings import PREFIX, Settings, read_settings
-from server.store.opened import open_store
+from server.store.open import open_store
 
 PASSWORD = "correct-horse-battery"
 
@@ -75,7 +75,7 @@ def _nothing_is_served_by_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: object, **_options: object) -> None:
         raise AssertionError("it was served")
 
-    monkeypatch.setattr("server.serving._Supervisor", fail)
+    monkeypatch.setattr("server.serve._Supervisor", fail)
 
 
 def serve(study: Path, *options: str) -> Result:
@@ -86,7 +86,7 @@ def serve(study: Path, *options: str) -> Result:
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """What `equipoise serve` would serve with, instead of serving."""
     found: list[Settings] = []
-    monkeypatch.setattr("server.serving.serve", lambda _folder, settings, on_ready: found.append(settings))
+    monkeypatch.setattr("server.serve.serve", lambda _folder, settings, on_ready: found.append(settings))
     return found
 
 
@@ -245,7 +245,7 @@ def test_an_address_that_leads_to_no_database_is_one_sentence_without_the_passwo
     address: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr("server.serving._open_store_when_there", open_store)  # which would wait, and log the sentence
+    monkeypatch.setattr("server.serve._open_store_when_there", open_store)  # which would wait, and log the sentence
     monkeypatch.setenv("EQUIPOISE_STORE", address)
     for command in (["serve", str(study_folder), "--port", "65123"], ["store", "verify", str(study_folder)]):
         result = CliRunner().invoke(main, command)
@@ -273,9 +273,9 @@ def test_a_password_that_is_refused_by_the_database_is_not_told(postgres: Any) -
 def test_a_password_is_in_no_line_of_a_server_that_loses_its_database(
     study_folder: Path, postgres: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from experiment.loading import load_study
+    from experiment.load_study import load_study
     from server.app import create_app
-    from server.secret_files import Secrets
+    from server.security.secret_files import Secrets
 
     caplog.set_level(logging.DEBUG)
     store = open_store(postgres.new_database().replace("postgres@", f"postgres:{PASSWORD}@"))
@@ -333,7 +333,7 @@ def test_a_study_that_asks_for_prolifics_signature_is_not_served_without_keys(
 
 def test_a_damaged_store_is_refused_before_anybody_is_let_in(study_folder: Path) -> None:
     store = open_store(str(study_folder / "data" / "equipoise.db"))
-    from experiment.loading import load_study
+    from experiment.load_study import load_study
 
     store.register_study(load_study(study_folder))
     store.close()
@@ -354,8 +354,8 @@ def test_a_damaged_store_is_refused_before_anybody_is_let_in(study_folder: Path)
 def test_secrets_are_kept_in_the_folder_that_is_named(
     study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from experiment.loading import load_study
-    from server.serving import secrets_folder
+    from experiment.load_study import load_study
+    from server.serve import secrets_folder
 
     study = load_study(study_folder)
     assert secrets_folder(study, read_settings()) == study_folder / "data"

@@ -19,11 +19,11 @@ from analysis.data.columns import SIGNALS
 from analysis.data.tidy_table import read_trials, tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from batteries.items import Battery
-from experiment.exclusion_rules import AttentionCheckRule
-from experiment.preregistration import AnalysisPlan
 from experiment.records import Signals
-from experiment.study import Study
-from experiment.timeline import Resume, Timing
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.definition import Study
+from experiment.study.exclusion_rules import AttentionCheckRule
+from experiment.study.timeline import Resume, Timing
 from server.app import create_app
 from server.settings import Settings
 from server.store import SqliteStore, Store

@@ -12,12 +12,12 @@ from itsdangerous import Signer, TimestampSigner
 from itsdangerous.encoding import base64_encode
 
 from batteries.errors import InputError
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.app import create_app
-from server.entry import make_link_token
-from server.secret_files import Secrets, read_secrets
+from server.participants.participant_auth import make_link_token
+from server.security.secret_files import Secrets, read_secrets
+from server.security.signatures import lately_signed_value, sign, sign_with_time, signed_value
 from server.settings import Settings
-from server.signatures import lately_signed_value, sign, sign_with_time, signed_value
 from server.store import SqliteStore
 from tests.server.stores import recruiting
 

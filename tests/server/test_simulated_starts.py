@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from experiment.recruitment import Exit, Exits
-from experiment.study import Study
-from experiment.timeline import PracticeCriterion, Resume
+from experiment.study.definition import Study
+from experiment.study.recruitment import Exit, Exits
+from experiment.study.timeline import PracticeCriterion, Resume
 from server.app import create_app
 from server.settings import Settings
 from server.store import SqliteStore

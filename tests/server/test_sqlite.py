@@ -22,11 +22,15 @@ from typing import Any
 import pytest
 
 from batteries.errors import InputError
-from experiment.study import Study
-from server.store import Identity, Release, SqliteStore, StoreUnavailable, opening, sqlite, sqlite_log, writer
+from experiment.study.definition import Study
+from server.store import Identity, Release, SqliteStore, StoreUnavailable
 from server.store.copying import back_up
 from server.store.database import Database
-from server.store.opening import connect, refuse_network
+from server.store.sql import group_commit
+from server.store.sqlite import file as sqlite_file
+from server.store.sqlite import store as sqlite_store
+from server.store.sqlite import write_ahead_log
+from server.store.sqlite.file import connect, refuse_network
 from tests.server.stores import (
     Person,
     at_once,
@@ -171,8 +175,8 @@ def test_a_withdrawn_answer_leaves_no_trace_once_those_who_read_it_have_finished
     store: SqliteStore, person: Person, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By itself, although nothing else happens."""
-    monkeypatch.setattr(writer, "IDLE_S", 0.1)
-    monkeypatch.setattr(sqlite, "READERS_PATIENCE_S", 0.2)
+    monkeypatch.setattr(group_commit, "IDLE_S", 0.1)
+    monkeypatch.setattr(sqlite_store, "READERS_PATIENCE_S", 0.2)
     words = "what I said about my illness"
     person.send(response(1, response=words))
     with store.snapshot() as db:
@@ -200,7 +204,7 @@ def until_none_is_left(words: str, store: SqliteStore) -> None:
 def test_a_deleted_panel_id_leaves_no_trace_in_the_files(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch, with_reader: bool
 ) -> None:
-    monkeypatch.setattr(writer, "IDLE_S", 0.1)
+    monkeypatch.setattr(group_commit, "IDLE_S", 0.1)
     store.register_study(small_study)
     panel_id = "5f3a90aa11bb22cc33dd44ee"
     Person(store, small_study, identity=Identity("panel", panel_id, {"SESSION_ID": f"of {panel_id}"})).complete()
@@ -465,7 +469,7 @@ def test_a_log_that_cannot_be_read_makes_the_store_unavailable(
         return really_open(path, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_log.os, "open", opened)
+        patch.setattr(write_ahead_log.os, "open", opened)
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 store.check()
@@ -712,7 +716,7 @@ def test_a_store_that_was_unwritable_for_a_while_goes_on_by_itself(
 def test_nothing_is_acknowledged_while_another_program_holds_the_file(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "BUSY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0.2)
     with closing(reopened(store)) as again:
         again.register_study(small_study)
         people = [Person(again, small_study) for _ in range(5)]
@@ -740,7 +744,7 @@ def test_a_commit_waits_for_another_program_that_is_soon_done(store: SqliteStore
 def test_a_locked_file_is_not_opened_and_the_message_says_why(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "BUSY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0.2)
     store.close()
     with closing(sqlite3.connect(store.path, isolation_level=None)) as blocker:
         blocker.execute("BEGIN EXCLUSIVE")
@@ -854,7 +858,7 @@ def test_a_check_tells_that_the_disk_is_full(small_disk: SmallDisk, small_study:
 def test_a_store_can_neither_be_made_nor_spoiled_on_a_full_disk(
     small_disk: SmallDisk, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "BUSY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0.2)
     store = SqliteStore(small_disk.folder / "equipoise.db")
     store.register_study(small_study)
     person = Person(store, small_study).complete()

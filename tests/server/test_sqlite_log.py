@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from batteries.errors import InputError
-from experiment.study import Study
-from server.store import SqliteStore, StoreUnavailable, sqlite, writer
+from experiment.study.definition import Study
+from server.store import SqliteStore, StoreUnavailable
 from server.store.database import Database
-from server.store.opened import open_store
+from server.store.open import open_store
+from server.store.sql import group_commit
+from server.store.sqlite import store as sqlite_store
 from tests.server.stores import Person, at_once, problems, recruiting, response, responses_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="takes away files that are open, as Windows does not allow")
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="takes away files tha
 @pytest.fixture
 def soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let stores have time for other things soon."""
-    monkeypatch.setattr(writer, "IDLE_S", 0.1)
+    monkeypatch.setattr(group_commit, "IDLE_S", 0.1)
 
 
 def log_of(store: SqliteStore) -> Path:
@@ -85,7 +87,7 @@ def test_a_store_that_is_closed_while_others_read_it_has_everything_in_its_file(
 def test_closing_waits_for_no_reader_for_long(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "READERS_PATIENCE_S", 0.5)
+    monkeypatch.setattr(sqlite_store, "READERS_PATIENCE_S", 0.5)
     store.register_study(small_study)
     person = Person(store, small_study)
     with closing(SqliteStore(store.path)) as other:
@@ -101,7 +103,7 @@ def test_closing_waits_for_no_reader_for_long(
 def test_closing_does_not_wait_for_a_program_that_never_lets_go(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "CLOSE_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(group_commit, "CLOSE_TIMEOUT_S", 0.3)
     store.register_study(small_study)
     person = Person(store, small_study)
     person.answer()
@@ -148,7 +150,7 @@ def test_everything_is_in_the_file_when_nobody_has_answered_for_a_while(
 def test_the_log_does_not_grow_for_ever_while_people_answer_without_a_pause(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "MOVE_LOG_AFTER_ROWS", 100)
+    monkeypatch.setattr(sqlite_store, "MOVE_LOG_AFTER_ROWS", 100)
     study = recruiting(small_study, quota=10_000)
     store.register_study(study)
     largest = []
@@ -371,7 +373,7 @@ def test_nothing_is_lost_when_people_answer_while_somebody_touches_the_log(
 def test_nothing_is_acknowledged_while_the_log_is_gone_and_a_backup_reads(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "READERS_PATIENCE_S", 0.1)
+    monkeypatch.setattr(sqlite_store, "READERS_PATIENCE_S", 0.1)
     store.register_study(small_study)
     person = Person(store, small_study)
     person.answer()

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from batteries.errors import InputError
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from experiment.models.baselines import run_baseline
 from experiment.models.stored_blackbox import read_stored_runs
 from experiment.plan import plan_session
 from experiment.records import Kind, Response, Run, Source, Status
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import (
     Conflict,
     Identity,
@@ -32,9 +32,8 @@ from server.store import (
     StoredSession,
     StoreUnavailable,
     StudyFull,
-    answers,
-    plans,
 )
+from server.store.sql import plan_cache, responses
 from tests.server.stores import (
     Clock,
     Person,
@@ -257,11 +256,11 @@ def test_requests_of_one_session_in_one_commit_do_not_disturb_each_other(store: 
     person, other = Person(store, small_study), Person(store, small_study)
     first, second = response(0), response(1)
     requests = [[first, response(2)], [first], [first], [second, response(1)], [second, response(2)], [response(0)]]
-    batch = [answers.Answers(person.session, person.token, sent) for sent in requests]
-    batch.insert(2, answers.Answers(other.session, other.token, [response(0)]))
-    batch.insert(3, answers.Answers(other.session, person.token, [response(1)]))
+    batch = [responses.Answers(person.session, person.token, sent) for sent in requests]
+    batch.insert(2, responses.Answers(other.session, other.token, [response(0)]))
+    batch.insert(3, responses.Answers(other.session, person.token, [response(1)]))
     with store.filling() as db:  # a transaction; its name does not matter here
-        outcomes = answers.add(db, batch)
+        outcomes = responses.add(db, batch)
     is_refused = [isinstance(outcome, Conflict) for outcome in outcomes]
     assert is_refused == [True, False, False, True, False, True, False, True]
     assert [outcome for outcome in outcomes if not isinstance(outcome, Conflict)] == [
@@ -280,8 +279,8 @@ def test_a_commit_can_hold_more_answers_than_a_statement(any_store: Store, sampl
     people = at_once(*[partial(Person, any_store, sample_study)] * 45)
     sent = {person.session: [response(index) for index in range(person.n_trials)] for person in people}
     with any_store.filling() as db:
-        outcomes = answers.add(
-            db, [answers.Answers(person.session, person.token, sent[person.session]) for person in people]
+        outcomes = responses.add(
+            db, [responses.Answers(person.session, person.token, sent[person.session]) for person in people]
         )
     assert outcomes == [[True] * person.n_trials for person in people]
     assert sum(map(len, outcomes)) > 1_100
@@ -308,13 +307,13 @@ def test_an_error_in_the_program_undoes_the_one_request_it_met(
     store: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unlucky, *others = (Person(store, small_study) for _ in range(10))
-    row = answers.row
+    row = responses.row
 
     def fail(session: str, sent: Response, *rest: Any) -> Any:
         return 1 // 0 if (session, sent.trial_index) == (unlucky.session, 1) else row(session, sent, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(answers, "row", fail)
+        patch.setattr(responses, "row", fail)
         outcomes = at_once(unlucky.answer_all, *(person.answer_all for person in others))
     assert isinstance(outcomes[0], ZeroDivisionError)
     assert outcomes[1:] == others
@@ -422,7 +421,7 @@ def test_nobody_is_turned_away_for_the_place_that_they_have_just_got(
 def test_the_plans_in_memory_have_a_bound_and_every_session_is_found_all_the_same(
     store: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plans, "MAX_TRIALS_IN_MEMORY", 11)
+    monkeypatch.setattr(plan_cache, "MAX_TRIALS_IN_MEMORY", 11)
     people = at_once(*[partial(Person, store, small_study)] * 10)
     assert at_once(*(partial(store.find_plan, person.token) for person in people)) == [
         person.stored.plan for person in people

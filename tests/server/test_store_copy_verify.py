@@ -15,15 +15,15 @@ import pytest
 from batteries.errors import InputError
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Identity, Release, SqliteStore, Store
 from server.store.checksums import RESPONSE_COLUMNS, link_answer
 from server.store.copying import back_up, copy_store
 from server.store.database import Database, SqliteDatabase
-from server.store.postgres import PostgresDatabase, PostgresStore
+from server.store.postgres.store import PostgresDatabase, PostgresStore
+from server.store.sql.response_totals import number_of
 from server.store.tables import TABLES
-from server.store.totals import number_of
-from server.store.verifying import Verified, verify
+from server.store.verify import Verified, verify
 from tests.server.stores import (
     Clock,
     Person,

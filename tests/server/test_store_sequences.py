@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from experiment.records import Kind, Response, Status
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Conflict, Identity, NotYourSession, Place, Release, SqliteStore, Store, StudyFull
-from server.store.verifying import verify
+from server.store.verify import verify
 from tests.server.stores import Clock, Person, address, another, empty, make_small, recruiting, response
 
 N_TRIALS = 3

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiment.records import FoundDevice, Kind, Status
-from experiment.study import Study
-from experiment.timeline import Resume
+from experiment.study.definition import Study
+from experiment.study.timeline import Resume
 from server.app import create_app
 from server.settings import Settings
 from server.store import (
@@ -32,7 +32,7 @@ from server.store import (
     Visit,
 )
 from server.store.copying import copy_store
-from server.store.sessions import MOST_VISITS
+from server.store.sql.sessions import MOST_VISITS
 from tests.server.conftest import SECRETS, Participant
 from tests.server.stores import (
     Clock,

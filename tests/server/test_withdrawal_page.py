@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from experiment.texts import languages, texts_in
 from server.app import create_app
-from server.limits import CODES_TRIED_PER_MINUTE
+from server.security.rate_limits import CODES_TRIED_PER_MINUTE
 from server.settings import Settings
 from server.store import SqliteStore, Store, StoreUnavailable
 from tests.server.conftest import SECRETS, Participant
@@ -35,7 +35,7 @@ def served(small_study: Study, any_store: Store) -> Flask:
 @pytest.fixture
 def unlimited(served: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
     """The same without the limit on guesses, which has tests of its own."""
-    monkeypatch.setattr("server.limits.RateLimits.count_wrong_code", lambda _self: None)
+    monkeypatch.setattr("server.security.rate_limits.RateLimits.count_wrong_code", lambda _self: None)
     return served
 
 

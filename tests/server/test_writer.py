@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from experiment.study import Study
+from experiment.study.definition import Study
 from server.store import Conflict, SqliteStore, StoreUnavailable
 from server.store.database import Database
-from server.store.writer import MAX_BATCH, GroupCommit
+from server.store.sql.group_commit import MAX_BATCH, GroupCommit
 from tests.server.stores import Person, at_once, of, problems, reopened, rows
 
 

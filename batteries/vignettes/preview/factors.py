@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from batteries.items import Item, Level
-from batteries.vignettes.templates import PREREQUISITES, natural_id
+from batteries.vignettes.templates.models import PREREQUISITES, natural_id
 
 Factor = Level | None
 """A level of a factor; None where an item does not have the factor."""

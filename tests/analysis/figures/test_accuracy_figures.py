@@ -7,7 +7,7 @@ from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.figures import accuracy_figure, accuracy_panels
 from analysis.measures.accuracy import accuracy
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 from tests.analysis.figures.layout import height_of, points, segments, texts
 from tests.analysis.figures.tables import LONG_LEVELS, LONG_NAMES, MODELS, accuracy_table, hard_table
 

@@ -4,7 +4,7 @@ import pytest
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import FLOW_COLUMNS, apply_exclusions
 from analysis.figures import exclusion_flow
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 from tests.analysis.figures.layout import texts
 
 STEPS = [

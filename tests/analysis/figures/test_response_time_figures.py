@@ -5,7 +5,7 @@ import pytest
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.figures import response_times_figure, rt_distributions
-from experiment.preregistration import AnalysisPlan
+from experiment.study.analysis_plan import AnalysisPlan
 from tests.analysis.figures.layout import height_of, points, segments, texts
 from tests.analysis.figures.tables import LONG_LEVELS
 

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from batteries.items import Battery, Item, load_battery
-from equipoise.cli import main
+from equipoise.cli.main import main
 from tests.batteries.vignettes import published_format as published
 
 ROOT = Path(__file__).parents[3]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from equipoise.cli import main
+from equipoise.cli.main import main
 from tests.batteries.vignettes import published_format as published
 
 Plant = Callable[[Path], None]

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from experiment.lab.keyboard_backends import has_real_time_privileges
+from experiment.lab.hardware.keyboard_backends import has_real_time_privileges
 from tests.experiment.lab.xvfb import Fingers, missing, virtual_screen
 from tests.missing import skip_but_never_in_ci
 

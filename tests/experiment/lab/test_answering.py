@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from batteries.blackbox import all_ports
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from experiment.lab.answering import Answering, after, check_task, keys_of
+from experiment.lab.input.key_bindings import Answering, after, check_task, keys_of
 
 CHOICE = {"text": "", "prompt": "Which?", "options": ["a", "b", "c", "d"]}
 BOARD = {"size": 8, "atoms": [[2, 3], [6, 6]], "entry": "north-5"}

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiment.lab import keyboard_backends
+from experiment.lab.hardware import keyboard_backends
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-from experiment.lab.notes import Notes
+from experiment.lab.records.attempt_log import Notes
 
 
 def test_attempts_are_counted_over_visits_and_a_torn_line_stops_nobody(tmp_path):

@@ -6,10 +6,10 @@ import pytest
 from PIL import Image, ImageDraw
 
 from batteries.errors import InputError
-from experiment.lab.pictures import fonts, paragraphs, shaping
-from experiment.lab.pictures.fonts import DEJAVU, font_for, missing_glyphs, texts_of
-from experiment.lab.pictures.shaping import base_direction, shaped
-from experiment.lab.pictures.sheet import Sheet
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.text import fonts, paragraphs, shaping
+from experiment.lab.screens.text.fonts import DEJAVU, font_for, missing_glyphs, texts_of
+from experiment.lab.screens.text.shaping import base_direction, shaped
 from experiment.texts import ENGLISH, catalogue, languages
 from tests.missing import skip_but_never_in_ci
 

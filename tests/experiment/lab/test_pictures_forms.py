@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batteries.errors import InputError
-from experiment.demographics import LONGEST_TEXT, Question
-from experiment.lab.filling import Filling, after_press, answer_of
-from experiment.lab.pictures import paragraphs, shaping
-from experiment.lab.pictures.buttons import Action
-from experiment.lab.pictures.fonts import DEJAVU
-from experiment.lab.pictures.form import form
-from experiment.lab.pictures.sheet import Sheet
+from experiment.lab.input.form_input import Filling, after_press, answer_of
+from experiment.lab.screens.form import form
+from experiment.lab.screens.layout.buttons import Action
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.text import paragraphs, shaping
+from experiment.lab.screens.text.fonts import DEJAVU
+from experiment.study.demographics import LONGEST_TEXT, Question
 from experiment.texts import texts_in
 
 AGE = Question(name="age", ask="How old are you?", answer="number", low=18, high=99)

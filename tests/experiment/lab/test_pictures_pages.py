@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from batteries.errors import InputError
-from experiment.lab.pictures import colours
-from experiment.lab.pictures.buttons import Action
-from experiment.lab.pictures.fonts import DEJAVU
-from experiment.lab.pictures.markdown import Block, blocks_of
-from experiment.lab.pictures.message import message
-from experiment.lab.pictures.pages import pages
-from experiment.lab.pictures.paragraphs import Span
-from experiment.lab.pictures.sheet import Sheet
-from experiment.loading import load_study
+from experiment.lab.screens.layout import sheet as sheet_module
+from experiment.lab.screens.layout.buttons import Action
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.message import message
+from experiment.lab.screens.pages import pages
+from experiment.lab.screens.text.fonts import DEJAVU
+from experiment.lab.screens.text.markdown import Block, blocks_of
+from experiment.lab.screens.text.paragraphs import Span
+from experiment.load_study import load_study
 from experiment.texts import texts_in
 
 STUDIES = Path(__file__).parents[3] / "equipoise" / "studies"
@@ -243,7 +243,7 @@ def test_several_things_to_choose_from_stand_below_one_another_on_every_screen()
 def test_only_the_main_action_is_filled():
     picture = message(sheet_of(), "Leave?", [], ESCAPE)
     fills = [picture.image.getpixel((box[0] + 8, box[1] + 8)) for box in (region.box_px for region in picture.regions)]
-    assert fills == [colours.ACCENT, colours.PAPER, colours.PAPER]
+    assert fills == [sheet_module.ACCENT, sheet_module.PAPER, sheet_module.PAPER]
 
 
 def test_a_long_message_is_refused_rather_than_cut_off():

@@ -8,15 +8,15 @@ import pytest
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from experiment.lab.answering import Answering, after
-from experiment.lab.pictures import colours
-from experiment.lab.pictures.buttons import Action
-from experiment.lab.pictures.fixation import fixation
-from experiment.lab.pictures.fonts import DEJAVU, font_for
-from experiment.lab.pictures.sheet import Sheet
-from experiment.lab.pictures.showing import Feedback, Showing
-from experiment.lab.pictures.trial import trial, with_even_letters
-from experiment.loading import load_study
+from experiment.lab.input.key_bindings import Answering, after
+from experiment.lab.screens.fixation import fixation
+from experiment.lab.screens.layout import sheet as sheet_module
+from experiment.lab.screens.layout.buttons import Action
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.text.fonts import DEJAVU, font_for
+from experiment.lab.screens.trial import trial, with_even_letters
+from experiment.lab.screens.trial_header import Feedback, Showing
+from experiment.load_study import load_study
 from experiment.texts import ENGLISH, texts_in
 
 ROOT = Path(__file__).parents[3]
@@ -238,11 +238,11 @@ def test_a_click_chooses_what_the_picture_then_shows_in_place_and_in_words(board
     assert "Choose a place on the edge" in " ".join(words(before))
     state = after(board.task, board.content, state, "west-5")
     chosen = draw(sheet, board, replace(ASKING, answering=state))
-    assert colour_of(before, "west-5") == colours.PANEL
-    assert colour_of(chosen, "west-5") == colours.CHOICE
+    assert colour_of(before, "west-5") == sheet_module.PANEL
+    assert colour_of(chosen, "west-5") == sheet_module.CHOICE
     assert "Your answer: WEST 5" in " ".join(words(chosen)) and "OUT" in words(chosen)
-    assert colour_of(chosen, board.content["entry"]) == colours.ACCENT
-    assert colour_of(before, "submit") == colours.PANEL and colour_of(chosen, "submit") == colours.ACCENT
+    assert colour_of(chosen, board.content["entry"]) == sheet_module.ACCENT
+    assert colour_of(before, "submit") == sheet_module.PANEL and colour_of(chosen, "submit") == sheet_module.ACCENT
     assert chosen.regions == before.regions
 
 
@@ -267,19 +267,19 @@ def test_feedback_on_a_board_marks_where_the_ray_leaves(sample_study):
     assert {"RAY", "IN", "YOU"} <= set(words(elsewhere))
     right = draw(sheet, item, judged(item, item.key, ENGLISH))
     assert "RAY" not in words(right) and "YOU" not in words(right)
-    assert colours.RIGHT in {colour for _, colour in right.image.getcolors(1 << 20)}
+    assert sheet_module.RIGHT in {colour for _, colour in right.image.getcolors(1 << 20)}
 
 
 def test_the_fixation_is_a_sharp_cross_in_the_very_middle():
     for size_px in (SMALL, USUAL, LARGE, (1366, 768), (1365, 767)):
         image = fixation(sheet_of(size_px)).image
         assert image.size == size_px
-        assert {colour for _, colour in image.getcolors()} == {colours.PAPER, colours.INK}
+        assert {colour for _, colour in image.getcolors()} == {sheet_module.PAPER, sheet_module.INK}
         left, top, right, bottom = image.convert("L").point(lambda value: 255 - value).getbbox()
         assert (left, top) == (size_px[0] - right, size_px[1] - bottom)
     image = fixation(sheet_of(SMALL)).image
     column = [image.getpixel((512 - 10, y)) for y in range(768)]
-    assert column.count(colours.INK) == 2
+    assert column.count(sheet_module.INK) == 2
 
 
 def luminance(colour):
@@ -309,5 +309,6 @@ def luminance(colour):
     ],
 )
 def test_every_text_stands_out_from_what_lies_behind_it(ink, behind):
-    light, dark = sorted((luminance(getattr(colours, ink)), luminance(getattr(colours, behind))), reverse=True)
+    luminances = (luminance(getattr(sheet_module, colour)) for colour in (ink, behind))
+    light, dark = sorted(luminances, reverse=True)
     assert (light + 0.05) / (dark + 0.05) >= 4.5

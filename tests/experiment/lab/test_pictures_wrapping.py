@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiment.lab.pictures.fonts import DEJAVU
-from experiment.lab.pictures.paragraphs import Span, paragraph
-from experiment.lab.pictures.sheet import Sheet
-from experiment.lab.pictures.wrapping import wrapped
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.text.fonts import DEJAVU
+from experiment.lab.screens.text.line_breaks import wrapped
+from experiment.lab.screens.text.paragraphs import Span, paragraph
 from experiment.texts import ENGLISH, texts_in
 
 SHEET = Sheet((1024, 768), DEJAVU, ENGLISH)

@@ -15,7 +15,7 @@ from itertools import cycle
 import pytest
 
 from equipoise.studies import copy_sample_study
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from experiment.plan import plan_session
 from tests.experiment.lab.xvfb import ROOT
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from batteries.errors import InputError
-from experiment.lab.triggers import Event, LevelTrigger, TriggerText, code_of, open_trigger, read_trigger
+from experiment.lab.hardware.triggers import Event, LevelTrigger, TriggerText, code_of, open_trigger, read_trigger
 from experiment.plan import Phase
 
 ROOT = Path(__file__).parents[3]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiment.lab import machine_check
-from experiment.lab.machine_check import (
+from experiment.lab.hardware import machine_check
+from experiment.lab.hardware.machine_check import (
     Finding,
     clock_finding,
     frames_finding,
@@ -16,7 +16,7 @@ from experiment.lab.machine_check import (
     synchronisation_finding,
     verdict_of,
 )
-from experiment.lab.refresh import Refresh
+from experiment.lab.hardware.refresh_rate import Refresh
 
 SYNCHRONISED = Refresh(60.0, 59.95, 0.1, is_synchronised=True, reason="flips come at regular intervals")
 AT_ONCE = Refresh(None, 1700.0, 0.1, is_synchronised=False, reason="flips come every 0.59 ms, as no screen does")

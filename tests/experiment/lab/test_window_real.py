@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager
 import pytest
 
 from batteries.errors import InputError
-from experiment.lab import prerequisites
-from experiment.lab.prerequisites import require_psychopy
+from experiment.lab.hardware import psychopy_import
+from experiment.lab.hardware.psychopy_import import require_psychopy
 from tests.experiment.lab.xvfb import Fingers
 
 
@@ -72,17 +72,17 @@ def test_without_a_display_there_is_a_sentence(monkeypatch, display):
     ],
 )
 def test_without_psychopy_there_is_a_sentence(monkeypatch, system, python, advice):
-    monkeypatch.setattr(prerequisites, "find_spec", lambda name: None)
-    monkeypatch.setattr(prerequisites.sys, "platform", system)
-    monkeypatch.setattr(prerequisites.sys, "version_info", python)
+    monkeypatch.setattr(psychopy_import, "find_spec", lambda name: None)
+    monkeypatch.setattr(psychopy_import.sys, "platform", system)
+    monkeypatch.setattr(psychopy_import.sys, "version_info", python)
     with pytest.raises(InputError, match=advice):
         require_psychopy()
 
 
 def test_an_old_macos_is_refused_where_the_window_would_stand_still(monkeypatch):
-    monkeypatch.setattr(prerequisites.sys, "platform", "darwin")
-    monkeypatch.setattr(prerequisites.platform, "mac_ver", lambda: ("13.6.1", ("", "", ""), "arm64"))
-    monkeypatch.setattr(prerequisites, "find_spec", lambda name: name)
+    monkeypatch.setattr(psychopy_import.sys, "platform", "darwin")
+    monkeypatch.setattr(psychopy_import.platform, "mac_ver", lambda: ("13.6.1", ("", "", ""), "arm64"))
+    monkeypatch.setattr(psychopy_import, "find_spec", lambda name: name)
     with pytest.raises(InputError, match=r"This is macOS 13\.6\.1.*update macOS"):
         require_psychopy()
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from experiment.lab.refresh import BUSY_SHARES, judge_refresh, n_dropped
+from experiment.lab.hardware.refresh_rate import BUSY_SHARES, judge_refresh, n_dropped
 
 FRAME_MS = 1000 / 60
 

@@ -15,12 +15,12 @@ from PIL import Image
 from psychopy.visual.backends.pygletbackend import PygletBackend
 
 from batteries.errors import InputError
-from experiment.lab.inputs import Inputs
-from experiment.lab.machine_check import check_machine
-from experiment.lab.pictures.picture import Region
+from experiment.lab.hardware.clock import wait_until
+from experiment.lab.hardware.keys_and_clicks import Inputs
+from experiment.lab.hardware.machine_check import check_machine
+from experiment.lab.hardware.window import LabWindow
 from experiment.lab.presentation import present
-from experiment.lab.stamps import wait_until
-from experiment.lab.window import LabWindow
+from experiment.lab.screens.layout.screen_image import Region
 
 FIXATION_MS = 200.0
 KEY = "2"

@@ -1,0 +1,314 @@
+"""Reading files that people write (YAML, JSON Lines) into checked models, with errors that name file, line and mend."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from reprlib import Repr
+from typing import Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from batteries.errors import InputError
+from batteries.files.bounded_yaml import UnreadableYAMLError, load_yaml
+
+Model = TypeVar("Model", bound=BaseModel)
+
+MOST_SENTENCES = 5
+"""Mistakes that are named of one line, export or request: with more of them it is of another kind altogether."""
+MOST_SENTENCES_OF_A_FILE = 50
+"""Mistakes that are named of one file, which its author corrects together."""
+LONGEST_SHOWN = 60
+"""Characters of a name or value that a sentence quotes; a longer name is compared with no known one."""
+DEEPEST_JSON = 100
+"""Lists and objects inside each other in a JSON text; more could exhaust Python's stack where it is used."""
+
+
+def read_text(path: Path, newline: str | None = None) -> str:
+    """Return the text of a UTF-8 file; with `newline=""` its line ends are kept, as the cells of CSV need.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, unreadable or not UTF-8.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline=newline) as file:
+            return file.read()
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file; check the name, or where you started from.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: byte {error.start} is not UTF-8 text; save the file with the encoding UTF-8."
+        ) from None
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: cannot be read ({reason}); check its name and permissions.") from None
+
+
+def read_yaml(path: Path, model: type[Model]) -> Model:
+    """Read a YAML 1.2 file into `model`.
+
+    Raises
+    ------
+    InputError
+        One sentence for each mistake, each with the file, its line and how to mend it.
+    """
+    return parse_yaml(read_text(path), path, model)
+
+
+def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
+    """Return a YAML 1.2 text, which was read from `path`, as `model`; errors are those of `read_yaml`."""
+    try:
+        document = load_yaml(text)
+    except UnreadableYAMLError as error:
+        raise InputError(f"{path}, line {error.line}: {error}") from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = str(error.problem or "it is not well-formed").splitlines()[0]
+        raise InputError(f"{path}{line}: this is not valid YAML ({problem}); mend the indentation or quotes.") from None
+    except YAMLError as error:
+        raise InputError(f"{path}: this is not valid YAML ({error}); mend it or save it anew.") from None
+    if not isinstance(document, CommentedMap):
+        raise InputError(f"{path}, line 1: the file must hold `name: value` lines; see `equipoise new` for an example.")
+    try:
+        return model.model_validate(_plain(document))
+    except ValidationError as error:
+        said = []
+        found = _mistakes(error)
+        for details in found[:MOST_SENTENCES_OF_A_FILE]:
+            line_number, details["loc"] = _find(document, details["loc"])
+            said.append(f"{path}, line {line_number}: {_sentence(details, model)}")
+        if len(found) > len(said):
+            said.append(f"{path}: {_more(len(found) - len(said))}")
+        raise InputError("\n".join(said)) from None
+
+
+def line_of(path: Path, location: tuple[int | str, ...]) -> int:
+    """Return the line (from 1) of a place, such as `("timeline", "consent")`, in a YAML file that can be read."""
+    return _find(load_yaml(read_text(path)), location)[0]
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the line number (from 1) and the value of each line of a JSON Lines file; empty lines are passed over.
+
+    Raises
+    ------
+    InputError
+        If a line is not JSON.
+    """
+    # Split at line feeds only: str.splitlines would also split at U+2028, which JSON allows inside a string.
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            yield number, parse_json(line, f"{path}, line {number}")
+
+
+def parse_json(text: str, place: str) -> Any:
+    """Return the value of a JSON text; an InputError begins with `place`."""
+    try:
+        value = json.loads(text, object_pairs_hook=_each_name_once)
+        _refuse_deep(value)
+    except json.JSONDecodeError as error:
+        # In a text of many lines the parser's line is more use than the place alone.
+        line = f", line {error.lineno}" if "\n" in text else ""
+        raise InputError(f"{place}{line}: this is not JSON ({error.msg} at column {error.colno}); mend it.") from None
+    except _NameTwiceError as error:
+        raise InputError(f"{place}: the name `{error}` stands twice in one object; keep one.") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{place}: this JSON cannot be read ({error}); its numbers or nesting are too large."
+        ) from None
+    return value
+
+
+def _refuse_deep(value: Any) -> None:
+    """Raise RecursionError where a value holds too many lists and objects inside each other."""
+    level = [value]
+    for _ in range(DEEPEST_JSON):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return
+    raise RecursionError(f"more than {DEEPEST_JSON} levels")
+
+
+class _NameTwiceError(Exception):
+    """A JSON object has two fields of one name, of which json.loads would silently keep the last."""
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise _NameTwiceError(_shorter(next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)))
+    return fields
+
+
+def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Model:
+    """Return one line of a JSON Lines file as `model`; an InputError names file and line."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise InputError(f"{path}, line {number}: {describe(error, model)}") from None
+
+
+def describe(error: ValidationError, model: type[BaseModel]) -> str:
+    """Return what is wrong in one sentence for each mistake that pydantic found, the first few of many."""
+    return " ".join(sentences(error, model, MOST_SENTENCES))
+
+
+def sentences(error: ValidationError, model: type[BaseModel], most: int = MOST_SENTENCES_OF_A_FILE) -> list[str]:
+    """Return a sentence for each of the first mistakes that pydantic found, and one that counts the others."""
+    found = _mistakes(error)
+    said = [_sentence(details, model) for details in found[:most]]
+    return said if len(found) <= most else [*said, _more(len(found) - most)]
+
+
+def _more(n: int) -> str:
+    return f"And {n} more of this kind."
+
+
+def _plain(node: Any) -> Any:
+    """Return a YAML node without ruamel's own types."""
+    if isinstance(node, Mapping):
+        return {str(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, Sequence) and not isinstance(node, str):
+        return [_plain(value) for value in node]
+    if isinstance(node, bool) or node is None:
+        return node
+    for kind in (int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int, tuple[int | str, ...]]:
+    """Return the line (from 1) of a place in the document, and the place without the names of alternatives.
+
+    Where the place itself is missing, the line is that of the nearest thing around it.
+    """
+    node: Any = document
+    line: int = document.lc.line
+    place: list[int | str] = []
+    for step in location:
+        if isinstance(node, CommentedMap) and step in node:
+            line = node.lc.key(step)[0]
+        elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
+            line = node.lc.item(step)[0]
+        elif step is location[-1]:
+            place.append(step)  # a missing field
+            break
+        else:
+            continue  # pydantic names the alternative it tried, such as `deal`; the document does not
+        place.append(step)
+        node = node[step]
+    return line + 1, tuple(place)
+
+
+def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
+    location = details["loc"]
+    place = ".".join(_shorter(str(step)) for step in location) or "the whole"
+    given = _given(details["input"])
+    match details["type"]:
+        case "extra_forbidden":
+            known = _siblings(model, location)
+            name = str(location[-1])
+            near = get_close_matches(name, known, n=1) if len(name) <= LONGEST_SHOWN else []
+            listed = f"; the fields here are {', '.join(known)}." if known else "."
+            hint = f"; did you mean `{near[0]}`?" if near else listed
+            return f"`{place}` is not a field Equipoise knows{hint} Mend the spelling or take it out."
+        case "missing":
+            return f"`{place}` is missing; add it."
+        case "string_type":
+            is_number = isinstance(details["input"], int | float)
+            quoted = f'put it in quotes: "{given}".' if is_number else f"it is {given}; mend it."
+            return f"`{place}` must be a text; {quoted}"
+        case "tuple_type" | "list_type":
+            return f"`{place}` must be a list, such as [{_shown_in_list(details['input'])}]."
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return f"`{place}` must hold `name: value` fields (it is {given})."
+        case "int_type" | "int_parsing" | "int_from_float":
+            return f"`{place}` must be a whole number (it is {given}); mend it."
+        case "string_too_short" if details["ctx"]["min_length"] == 1:
+            return f"`{place}` is empty; write it."
+        case "too_short":
+            return f"`{place}` needs at least {details['ctx']['min_length']} entries."
+        case "value_error":
+            return f"`{place}`: {details['ctx']['error']}" if location else str(details["ctx"]["error"])
+        case "union_tag_invalid":
+            expected = details["ctx"]["expected_tags"].replace("'", "`")
+            return f"`{place}`: {_given(details['ctx']['tag'])} is not known; it must be one of {expected}."
+        case "union_tag_not_found":
+            return f"`{place}` lacks the field {details['ctx']['discriminator']}, which says what kind it is; add it."
+        case _:
+            message = details["msg"][0].lower() + details["msg"][1:]
+            return f"`{place}`: {message} (it is {given})."
+
+
+class _Bounded(Repr):
+    """A `repr` whose work does not grow with the value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxstring = self.maxother = LONGEST_SHOWN
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python itself refuses to write the digits of a number with thousands of them.
+        return repr(x) if x.bit_length() <= 128 else f"a number of {x.bit_length()} bits"
+
+
+_REPR = _Bounded()
+
+
+def _given(value: object) -> str:
+    """Return a value as Python writes it, its beginning if it is long."""
+    return _shorter(_REPR.repr(value))
+
+
+def _shorter(text: str) -> str:
+    """Return a text, its beginning if it is long."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+
+
+def _shown_in_list(value: object) -> str:
+    """Return a value as one would write it in a YAML list."""
+    if isinstance(value, Mapping):
+        first = islice(value.items(), _REPR.maxdict)
+        return _shorter(f"{{{', '.join(f'{name}: {_given(inner)}' for name, inner in first)}}}")
+    return _shorter(value) if isinstance(value, str) else _given(value)
+
+
+def _mistakes(error: ValidationError) -> list[ErrorDetails]:
+    """Return what pydantic found, without its claim that a list is too short only because its entries are wrong."""
+    found = error.errors(include_url=False)
+    # Of a list that is called too short, whether anything else lies within its place; counted once for all lists.
+    depths = {len(details["loc"]) for details in found if details["type"] == "too_short"}
+    n_inside = Counter(details["loc"][:depth] for depth in depths for details in found)
+    return [details for details in found if details["type"] != "too_short" or n_inside[details["loc"]] == 1]
+
+
+def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Return the known fields beside an unknown one, where the way to them leads through models and lists of them."""
+    is_name = False  # of an entry in a mapping of names to models, which is no field
+    for step in location[:-1]:
+        if isinstance(step, int) or is_name:
+            is_name = False
+            continue
+        field = model.model_fields.get(step)
+        annotation = field.annotation if field else None
+        inner = [one for one in (annotation, *get_args(annotation)) if isinstance(one, type)]
+        models = [one for one in inner if issubclass(one, BaseModel)]
+        if not models:
+            return []
+        model, is_name = models[0], get_origin(annotation) is dict
+    return list(model.model_fields)

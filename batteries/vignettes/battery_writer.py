@@ -1,0 +1,82 @@
+"""A battery's file, written item by item, so that a million instances need no more memory than one."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from batteries.canonical_json import canonical_json
+from batteries.errors import InputError
+from batteries.files.private_files import whole_or_not_at_all
+from batteries.items import BatteryHeader, Item
+from batteries.vignettes.published_csv import write_published_csv
+
+SUFFIXES = (".jsonl", ".csv")
+
+
+def write_battery(
+    header: BatteryHeader,
+    items: Iterable[Item],
+    dimensions: Iterable[str],
+    path: Path,
+    on_item: Callable[[], None] = lambda: None,
+) -> None:
+    """Write a battery as JSON Lines, or as CSV with the published columns, whichever the file's name asks for.
+
+    The file is there whole or not at all; a file of that name is replaced.
+
+    Parameters
+    ----------
+    header
+        What is said of the battery as a whole; CSV has no place for it.
+    items
+        The items.
+    dimensions
+        Dimensions of the demand table, columns of the CSV.
+    path
+        The file, `.jsonl` or `.csv`.
+    on_item
+        Called after each item, for a progress bar.
+
+    Raises
+    ------
+    InputError
+        If the file's name ends otherwise, or the file cannot be written.
+    """
+    check_output(path)
+
+    def counted() -> Iterator[Item]:
+        for item in items:
+            yield item
+            on_item()
+
+    with whole_or_not_at_all(path) as file:
+        if path.suffix == ".csv":
+            write_published_csv(counted(), dimensions, file)
+        else:
+            fields = header.model_dump(mode="json", include=set(BatteryHeader.model_fields))
+            file.write(canonical_json(fields).decode() + "\n")
+            file.writelines(_line(item) for item in counted())
+
+
+def check_output(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+    """Raise InputError if no such file can be written there, before the work is done."""
+    if path.suffix not in suffixes:
+        raise InputError(f"{path}: this is written as {' or '.join(suffixes)}; name the file so.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it, or name another.")
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder; name a file.")
+
+
+def _line(item: Item) -> str:
+    """Return the canonical JSON of an item, which json.dumps writes too where numbers are such as ours, and faster."""
+    fields = {
+        "content": item.content,
+        "factors": item.factors,
+        "item_id": item.item_id,
+        "key": item.key,
+        "task": item.task,
+    }
+    if item.clean is not None:
+        fields["clean"] = item.clean
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n"

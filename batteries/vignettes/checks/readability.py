@@ -1,0 +1,63 @@
+"""What is worth a look in sound templates: no battery built from them fails, but a reader might stumble."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from batteries.vignettes.checks.template_checks import says_you
+from batteries.vignettes.spec import BuildSpec, selected
+from batteries.vignettes.templates.markup import Slot, parse_markup
+from batteries.vignettes.templates.models import LEVELS, ContextVersion
+from batteries.vignettes.templates.problems import Problems
+from batteries.vignettes.templates.template_set import Question, TemplateSet
+
+_CLOSED_UP = re.compile(r"[.!?][”\"']?$")
+
+
+def remarks(template_set: TemplateSet, spec: BuildSpec) -> Problems:
+    """Return what is worth a look in the templates that a spec selects; the templates have been checked."""
+    found = Problems()
+    for question in selected(template_set, spec):
+        assert question.story is not None
+        inside = f"{question.qa.base_context_version}."
+        found.add_all(question.scenario.path, _of_story(question.story, spec), inside)
+        found.add_all(question.path, _of_question(question, spec))
+    return found
+
+
+def _of_story(story: ContextVersion, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+    if "third" in spec.pov and says_you(story.context):
+        yield "context", "told in the third person, the story still says “you”; if it is the reader, write {vs[pov_1]}."
+    for level in map(str, spec.inference_levels):
+        same = next((one for one in LEVELS if one < level and story.filler.get(one) == story.filler[level]), None)
+        if same is not None and len(set(story.filler.values())) > 1:
+            yield f"filler.{level}", f"the inference levels {same} and {level} read the same."
+    for key, texts in {"filler": list(story.filler.values()), **story.switches}.items():
+        for text in texts:
+            if text[:1].isalpha() and _follows_a_sentence(story.context, key):
+                yield key, f"there is no space between a sentence and “{text[:20]}…”."
+
+
+def _of_question(question: Question, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+    qa = question.qa
+    if qa.capability_type == "single" and len({qa.right_option(condition) for condition in qa.conditions}) == 1:
+        yield "answers", "all conditions have the same right option, so that control and test do not differ in it."
+    if not qa.is_prerequisite and not qa.demands.c1:
+        yield "demands.c1", "the question names no inference; no demand profile will find it."
+    if "third" in spec.pov:
+        texts = {"question.prompt": qa.question.prompt}
+        texts |= {f"question.options.{place}": text for place, text in enumerate(qa.question.options)}
+        for key, text in texts.items():
+            if says_you(text):
+                yield (
+                    key,
+                    "told in the third person, the text still says “you”; if it is the reader, write {vs[pov_1]}.",
+                )
+
+
+def _follows_a_sentence(context: str, key: str) -> bool:
+    pieces = parse_markup(context)
+    return any(
+        isinstance(slot, Slot) and slot.key == key and isinstance(before, str) and _CLOSED_UP.search(before)
+        for before, slot in pairwise(pieces)
+    )

@@ -1,0 +1,401 @@
+"""Finding the mistakes of a template set before participants do.
+
+What has no problem here can be built: no key, label, option or link can be missing when the instances are made.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from itertools import combinations
+from pathlib import Path
+
+from batteries.store_format import RESERVED_FACTOR_NAMES
+from batteries.vignettes.checks.identical_options import same_options
+from batteries.vignettes.published_csv import FACTORS, OUR_COLUMNS, PUBLISHED_COLUMNS
+from batteries.vignettes.spec import BuildSpec, conditions_of, selected, spec_problems
+from batteries.vignettes.templates.labels import N_POV_SLOTS, NOT_DRAWN, label_slots, prefix_of, shortages
+from batteries.vignettes.templates.markup import Compiler, Piece, is_well_formed, keys_in, parse_markup
+from batteries.vignettes.templates.models import (
+    CAPABILITY_OF_ID,
+    LEVELS,
+    N_OPTIONS,
+    PREREQUISITES,
+    ContextVersion,
+    QATemplate,
+    condition_letter,
+    is_condition,
+)
+from batteries.vignettes.templates.problems import Problems
+from batteries.vignettes.templates.tables import (
+    ACTIVITIES,
+    DEMANDS,
+    ITEMS,
+    VARIABLES,
+    AttributeTable,
+    Tables,
+    attribute_value,
+)
+from batteries.vignettes.templates.template_set import Question, Scenario, TemplateSet
+
+EVERYTHING = BuildSpec(pov=("first", "third"))
+"""What `check` tries by default: every template, all levels, both points of view, five variants."""
+_TAKEN = RESERVED_FACTOR_NAMES | {*PUBLISHED_COLUMNS, *OUR_COLUMNS, *FACTORS}
+"""Names that no dimension of the demand table can have: of columns of the data, of batteries, and of other factors."""
+_QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|‘[^’]*’(?!\w)|(?<!\w)'[^']*'(?!\w)")
+_YOU = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
+
+
+def check_template_set(
+    template_set: TemplateSet, spec: BuildSpec, problems: Problems, spec_path: Path | None = None
+) -> None:
+    """Note in `problems` every mistake that would spoil a battery built to `spec`, which came from `spec_path`."""
+    tables = template_set.tables
+    problems.add_all(tables.folder / DEMANDS, _dimension_problems(tables))
+    problems.add_all(spec_path or template_set.folder, spec_problems(template_set, spec))
+    for scenario in template_set.scenarios:
+        for letter, story in scenario.versions.items():
+            problems.add_all(scenario.path, _story_problems(story, tables, spec), f"{letter}.")
+        problems.add_all(scenario.path, _metadata_problems(scenario, tables))
+    _check_numbers(template_set, problems)
+    seen: dict[str, Path] = {}
+    for question in template_set.questions:
+        first = seen.setdefault(question.qa.id, question.path)
+        if first != question.path:
+            problems.add(question.path, "id", f"the id `{question.qa.id}` is that of {first} too; give each its own.")
+        problems.add_all(question.path, _question_problems(question, tables))
+    asked = selected(template_set, spec)
+    for question in {
+        (question.scenario.name, question.qa.base_context_version): question for question in asked
+    }.values():
+        story_key = f"{question.qa.base_context_version}."
+        problems.add_all(question.scenario.path, _shortage_problems(question, tables, spec), story_key)
+    for question in asked:
+        if _is_renderable(question, tables, spec):
+            problems.add_all(question.path, _sameness_problems(question, tables, spec))
+
+
+def _dimension_problems(tables: Tables) -> Iterator[tuple[str, str]]:
+    for name in tables.dimensions:
+        if name in _TAKEN:
+            yield "line 1", f"the column `{name}` is called like a column of batteries or results; rename it."
+
+
+def _story_problems(story: ContextVersion, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+    texts = dict(_texts(story))
+    known = _known_keys(story)
+    for key, text in texts.items():
+        yield from _text_problems(key, text, known, tables)
+    yield from _variable_problems(story, tables)
+    yield from _attribute_problems("items", story.items, tables.items, tables, ITEMS)
+    yield from _attribute_problems("activities", story.activities, tables.activities, tables, ACTIVITIES)
+    yield from _switch_problems(story)
+    yield from _filler_problems(story, spec)
+    yield from _pov_problems(story, texts.values(), spec)
+
+
+def _shortage_problems(question: Question, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+    story = question.story
+    if story is None or not all(is_well_formed(text) for _, text in _texts(story)):
+        return
+    slots = label_slots(story, tables, "third" in spec.pov)
+    for key, sentence in shortages(story, slots, spec.variants, spec.inference_levels).items():
+        section = "items." if key in story.items else "activities." if key in story.activities else ""
+        yield f"{section}{key}" if section else "variables", sentence
+
+
+def _texts(story: ContextVersion) -> Iterator[tuple[str, str]]:
+    yield "context", story.context
+    yield from ((f"filler.{level}", text) for level, text in story.filler.items())
+    yield from ((f"switches.{key}.{n}", text) for key, texts in story.switches.items() for n, text in enumerate(texts))
+    yield from (
+        (f"coinflips.{key}.{n}", text) for key, texts in story.coinflips.items() for n, text in enumerate(texts)
+    )
+
+
+def _text_problems(key: str, text: str, known: set[str], tables: Tables) -> Iterator[tuple[str, str]]:
+    try:
+        parse_markup(text)
+    except ValueError as error:
+        yield key, str(error)
+    for unknown in sorted(keys_in(text) - known):
+        yield key, f"the placeholder `{{vs[{unknown}]}}` is not known; {_advice(unknown, tables, known)}"
+    if key.startswith("coinflips."):
+        for inner in sorted(keys_in(text)):
+            if prefix_of(inner) in {"switch", "filler", "coinflip", "otherside"}:
+                yield key, f"a coinflip may hold variables only, not `{inner}`; write its text out."
+
+
+def _known_keys(story: ContextVersion) -> set[str]:
+    listed = {key for key in story.variables if prefix_of(key) not in {"coinflip", "otherside", "switch", "pov"}}
+    othersides = {f"otherside_{key.split('_')[-1]}" for key in story.coinflips}
+    pov = {f"pov_{number}" for number in range(1, N_POV_SLOTS + 1)}
+    own = {*story.items, *story.activities, *story.switches, *story.coinflips, "filler"}
+    return listed | othersides | pov | own
+
+
+def _advice(unknown: str, tables: Tables, known: set[str]) -> str:
+    prefix = prefix_of(unknown)
+    match prefix:
+        case "pov":
+            return f"mend its name: there are pov_1 to pov_{N_POV_SLOTS}."
+        case "switch" | "coinflip" | "item" | "activity":
+            where = {"switch": "switches", "coinflip": "coinflips", "item": "items", "activity": "activities"}[prefix]
+            return f"define it under `{where}`, or mend its name."
+        case "otherside":
+            return "define its coinflip under `coinflips`, or mend its name."
+        case _ if prefix in tables.pools or prefix in {"smallnumber", "bignumber", "pseudo"}:
+            return "list it under `variables`, or mend its name."
+        case _:
+            near = get_close_matches(unknown, known, n=1)
+            return f"did you mean `{near[0]}`? Mend its name." if near else "list it under `variables`, or mend it."
+
+
+def _variable_problems(story: ContextVersion, tables: Tables) -> Iterator[tuple[str, str]]:
+    for key in story.variables:
+        prefix = prefix_of(key)
+        if story.variables.count(key) > 1:
+            yield "variables", f"`{key}` is listed {story.variables.count(key)} times; list it once."
+        if key in story.items or key in story.activities or prefix in {"smallnumber", "bignumber"}:
+            continue
+        if prefix in {"item", "activity"}:
+            where = "items" if prefix == "item" else "activities"
+            yield "variables", f"`{key}` is listed but not defined under `{where}`; define its attributes there."
+        elif prefix == "coinflip" and key not in story.coinflips:
+            yield "variables", f"`{key}` is listed but not defined under `coinflips`; define its two texts there."
+        elif prefix in NOT_DRAWN or VARIABLES in tables.missing:
+            continue
+        elif prefix not in tables.pools:
+            pools = ", ".join(sorted(tables.pools))
+            yield "variables", f"`{key}` has no column `{prefix}` in {VARIABLES}; the columns are {pools}."
+        elif not tables.pools[prefix]:
+            yield "variables", f"the column `{prefix}` of {VARIABLES} is empty, so that `{key}` has no label; fill it."
+    for key, texts in story.coinflips.items():
+        if len(texts) != 2 or len(set(texts)) != 2:
+            yield f"coinflips.{key}", f"a coinflip needs two different texts, not {len(set(texts))}; mend them."
+
+
+def _attribute_problems(
+    section: str, labels: Mapping[str, Mapping[str, object]], table: AttributeTable, tables: Tables, file: str
+) -> Iterator[tuple[str, str]]:
+    if file in tables.missing:
+        return
+    for key, wanted in labels.items():
+        unknown = [name for name in wanted if name not in table.attributes]
+        for name in unknown:
+            known = ", ".join(sorted(table.attributes)) or "none"
+            yield f"{section}.{key}", f"the attribute `{name}` is no column of {file}; the columns are {known}."
+        if not unknown and not table.matching({name: attribute_value(value) for name, value in wanted.items()}):
+            said = " and ".join(f"{name} {value}" for name, value in wanted.items())
+            yield f"{section}.{key}", f"no label of {file} has {said}; add one, or loosen the attributes."
+
+
+def _switch_problems(story: ContextVersion) -> Iterator[tuple[str, str]]:
+    for key, texts in story.switches.items():
+        if not texts:
+            yield f"switches.{key}", "the switch has no texts; add one for each of its positions."
+    for cycle in _cycles(story):
+        yield cycle[0], f"the placeholders lead in a circle ({' -> '.join(cycle)}); write one of the texts out."
+
+
+def _cycles(story: ContextVersion) -> Iterator[list[str]]:
+    """Yield each circle of switches and fillers that stand in one another, once."""
+    inner = {f"switches.{key}": set().union(*map(keys_in, texts)) for key, texts in story.switches.items()}
+    inner["filler"] = set().union(*map(keys_in, story.filler.values()))
+    names = {key: f"switches.{key}" for key in story.switches} | {"filler": "filler"}
+    graph = {node: sorted(names[key] for key in keys if key in names) for node, keys in inner.items()}
+    found: set[frozenset[str]] = set()
+
+    def walk(node: str, path: list[str]) -> Iterator[list[str]]:
+        if node in path:
+            cycle = path[path.index(node) :]
+            if frozenset(cycle) not in found:
+                found.add(frozenset(cycle))
+                yield [*cycle, node]
+            return
+        for following in graph[node]:
+            yield from walk(following, [*path, node])
+
+    for node in sorted(graph):
+        yield from walk(node, [])
+
+
+def _filler_problems(story: ContextVersion, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+    for level in map(str, spec.inference_levels):
+        if level not in story.filler:
+            yield f"filler.{level}", f"the text of inference level {level} is missing; add it (it may be empty)."
+    for level in story.filler:
+        if level not in LEVELS:
+            yield f"filler.{level}", "there is no such inference level; the levels are 0, 1, 2 and 3."
+    if not all(is_well_formed(text) for _, text in _texts(story)):
+        return  # what is placed cannot be told
+    placed = keys_in(story.context).union(*(keys_in(text) for texts in story.switches.values() for text in texts))
+    if "filler" not in placed and len(set(story.filler.values())) > 1:
+        yield "context", "the filler has no place, so that all inference levels read the same; put {vs[filler]} in."
+
+
+def says_you(text: str) -> bool:
+    """Return whether a text speaks to its reader, outside what somebody says in it."""
+    return _YOU.search(_QUOTED.sub("", text)) is not None
+
+
+def _pov_problems(story: ContextVersion, texts: Iterable[str], spec: BuildSpec) -> Iterator[tuple[str, str]]:
+    if "third" not in spec.pov:
+        return
+    whole = list(texts)
+    has_slots = any(prefix_of(key) == "pov" for text in whole for key in keys_in(text))
+    if has_slots and not any(prefix_of(key) == "name" for key in story.variables):
+        yield "variables", "the third person has no name slot; list `name_1` (or the next free name) here."
+    if not has_slots and any(says_you(text) for text in whole):
+        yield (
+            "context",
+            "the third person has no name slot, and the story would still say “you”; write {vs[pov_1]} etc.",
+        )
+
+
+def _metadata_problems(scenario: Scenario, tables: Tables) -> Iterator[tuple[str, str]]:
+    if scenario.metadata is not None and DEMANDS not in tables.missing:
+        for key in ("provided", "required"):
+            for name in getattr(scenario.metadata, key):
+                if name not in tables.demands:
+                    yield f"metadata.{key}", f"the demand `{name}` is not in {DEMANDS}; add a row, or mend its name."
+
+
+def _check_numbers(template_set: TemplateSet, problems: Problems) -> None:
+    """Note scenarios with two numbers, and numbers with two scenarios: designs count by them."""
+    names: dict[int, Question] = {}
+    numbers: dict[str, Question] = {}
+    for question in template_set.questions:
+        number, name = question.qa.base_context_number, question.scenario.name
+        other = names.setdefault(number, question)
+        if other.scenario.name != name:
+            sentence = f"the number {number} is that of the scenario {other.scenario.name} too; give each its own."
+            problems.add(question.path, "base_context_number", sentence)
+        other = numbers.setdefault(name, question)
+        if other.qa.base_context_number != number:
+            sentence = (
+                f"the number is {number}, but {other.path.name} of this scenario says {other.qa.base_context_number}."
+            )
+            problems.add(question.path, "base_context_number", f"{sentence[:-1]}; make them equal.")
+
+
+def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str, str]]:
+    qa, scenario = question.qa, question.scenario
+    yield from _id_problems(qa)
+    if qa.base_context != scenario.name:
+        yield "base_context", f"it says `{qa.base_context}`, but its folder is `{scenario.name}`; make them equal."
+    version = qa.base_context_version
+    if scenario.letters and version not in scenario.letters:
+        yield "base_context_version", f"{scenario.path.name} has no version {version}; add it, or mend this."
+    yield from _demand_problems(qa, tables)
+    yield from _link_problems(qa, question.story)
+    yield from _answer_problems(qa)
+    known = _known_keys(question.story) if question.story else None
+    texts = {"question.prompt": qa.question.prompt}
+    texts |= {f"question.options.{n}": text for n, text in enumerate(qa.question.options)}
+    for key, text in texts.items():
+        if not text.strip():
+            yield key, "the text is empty; write it."
+        if "\n" in text:
+            yield key, "the text has a line break; write it in one line."
+        if known is not None:
+            yield from _text_problems(key, text, known, tables)
+    if len(qa.question.options) != N_OPTIONS:
+        yield "question.options", f"there are {len(qa.question.options)} options; a question has {N_OPTIONS}."
+
+
+def _id_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
+    parts = qa.id.split(".")
+    if not re.fullmatch(r"(?:[0-9]+\.){4}[a-z]", qa.id) or parts[1] not in CAPABILITY_OF_ID:
+        yield "id", f"`{qa.id}` is not context.capability.subtype.qaversion.version, such as 1.2.0.0.a; mend it."
+        return
+    expected = CAPABILITY_OF_ID[parts[1]]
+    fits = qa.capability_type == expected or (
+        expected == "prerequisite" and int(parts[2]) < 3 and qa.capability_type == PREREQUISITES[int(parts[2])]
+    )
+    if not fits:
+        yield "id", f"`{qa.id}` is not the id of a {qa.capability_type}; mend the id or `capability_type`."
+    if parts[0] != str(qa.base_context_number):
+        yield "id", f"`{qa.id}` does not begin with the scenario's number {qa.base_context_number}; make them equal."
+    if parts[4].upper() != qa.base_context_version:
+        yield "id", f"`{qa.id}` does not end with its version {qa.base_context_version.lower()}; make them equal."
+
+
+def _demand_problems(qa: QATemplate, tables: Tables) -> Iterator[tuple[str, str]]:
+    if DEMANDS in tables.missing:
+        return
+    for key, names in (("c0", qa.demands.c0), ("c1", qa.demands.c1), ("c2", qa.demands.c2)):
+        for name in names:
+            if name not in tables.demands:
+                yield f"demands.{key}", f"the demand `{name}` is not in {DEMANDS}; add a row, or mend its name."
+
+
+def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tuple[str, str]]:
+    usual = ("00", "10", "01", "11") if qa.capability_type == "double" else ("0", "1")
+    for condition in usual:
+        if condition not in qa.links:
+            yield "links", f"the condition {condition} is missing; add its setting of the switches."
+    for condition, link in qa.links.items():
+        key = f"links.{condition}"
+        if not is_condition(qa.capability_type, condition):
+            yield (
+                key,
+                f"`{condition}` is no condition of a {qa.capability_type} question; there are {', '.join(usual)}.",
+            )
+        if story is None:
+            continue
+        if len(link) != len(story.switches):
+            yield key, f"the link has {len(link)} numbers for {len(story.switches)} switches; give each switch one."
+        for position, (name, texts) in zip(link, story.switches.items(), strict=False):
+            if texts and not 0 <= position < len(texts):
+                yield key, f"{position} is out of range for {name}, which has the texts 0 to {len(texts) - 1}."
+
+
+def _answer_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
+    for condition in qa.links.keys() - qa.answers.keys():
+        yield "answers", f"the condition {condition} has a link but no answers; add them."
+    for condition, answers in qa.answers.items():
+        key = f"answers.{condition}"
+        if condition not in qa.links:
+            yield key, "the condition has answers but no link; add it under `links`."
+        if len(answers) != len(qa.question.options):
+            yield key, f"there are {len(answers)} answers for {len(qa.question.options)} options; give each option one."
+        elif set(answers) - {0, 1}:
+            yield key, "answers are 1 for the right option and 0 for the others; mend them."
+        elif sum(answers) != 1:
+            found = "no option is" if sum(answers) == 0 else f"{sum(answers)} options are"
+            yield key, f"{found} marked as right; mark exactly one with 1."
+
+
+def _is_renderable(question: Question, tables: Tables, spec: BuildSpec) -> bool:
+    """Return whether the texts can be set side by side as participants would see them; if not, it is said why."""
+    qa, story = question.qa, question.story
+    if story is None or any(_cycles(story)) or any(_link_problems(qa, story)):
+        return False
+    texts = [*dict(_texts(story)).values(), qa.question.prompt, *qa.question.options]
+    known = _known_keys(story)
+    has_all = all(story.switches.values()) and any(str(level) in story.filler for level in spec.inference_levels)
+    return has_all and not any(list(_text_problems("", text, known, tables)) for text in texts)
+
+
+def _sameness_problems(question: Question, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+    """Yield where options could read the same, or conditions with different right options do."""
+    qa, story = question.qa, question.story
+    assert story is not None
+    for sentence in same_options(question, spec, tables):
+        yield "question.options", sentence
+    compiler = Compiler(story.switches, story.filler)
+    level = next(str(level) for level in spec.inference_levels if str(level) in story.filler)
+
+    def shown(condition: str) -> list[tuple[Piece, ...]]:
+        links = tuple(qa.links[condition])
+        return [
+            compiler.resolve(text, links, level) for text in (story.context, qa.question.prompt, *qa.question.options)
+        ]
+
+    for one, other in combinations(conditions_of(question, spec), 2):
+        if qa.answers.get(one) != qa.answers.get(other) and shown(one) == shown(other):
+            letters = " and ".join(condition_letter(qa.capability_type, condition) for condition in (one, other))
+            yield (
+                "links",
+                f"the conditions {letters} have different right options but read the same; mend the switches.",
+            )

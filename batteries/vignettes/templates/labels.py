@@ -1,0 +1,238 @@
+"""Labels: which name, place, item or number stands in each slot of a story, in each of its variants.
+
+Each variant draws afresh by the labels' weights; within a variant no two slots have the same label, and no two variants
+of a story show the same labels throughout. Draws use `random.Random.random()` alone, whose numbers Python promises to
+keep.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from math import fsum
+
+from batteries.errors import InputError
+from batteries.vignettes.templates.markup import parse_markup, render, slots_in
+from batteries.vignettes.templates.models import ContextVersion
+from batteries.vignettes.templates.tables import Tables
+
+SMALL_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+BIG_NUMBERS = tuple(str(number) for number in range(50, 101))
+PROTAGONIST = "pov name"
+"""Slot of the name that the reader's character has in the third person."""
+_FIRST = ("you", "your", "are", "you", "you", "", "were", "have", "your", "")
+_THIRD = ("{name}", "their", "is", "they", "them", "s", "was", "has", "{name}'s", "es")
+N_POV_SLOTS = len(_FIRST)
+NOT_DRAWN = ("filler", "coinflip", "otherside", "pov", "switch", "pseudo")
+"""Prefixes of keys that no pool has."""
+_ONSETS = (*"bdfgklmnprstvz", "bl", "dr", "fl", "gr", "pl", "st", "tr")
+_VOWELS = tuple("aeiou")
+_CODAS = ("", "", "", "b", "d", "k", "l", "m", "n", "p", "rn", "sk")
+_TRIES = 1000
+_MOST_LEFT = 100_000
+"""Draws not seen yet that are listed when luck does not find one."""
+
+
+@dataclass(frozen=True)
+class LabelSlot:
+    """A slot that is filled from a pool."""
+
+    key: str
+    pool: Mapping[str, float]
+    """Weight by label."""
+
+
+def prefix_of(key: str) -> str:
+    """Return what stands before the number of a key: `name` for `name_2`."""
+    return key.split("_", maxsplit=1)[0]
+
+
+def label_slots(story: ContextVersion, tables: Tables, third_person: bool) -> list[LabelSlot]:
+    """Return the slots of a story that are drawn from pools, in the order in which they are drawn: small pools first.
+
+    A pool that is not there is left empty; `check` has named it.
+    """
+    slots = []
+    for key in dict.fromkeys([*story.variables, *sorted(story.items), *sorted(story.activities)]):
+        prefix = prefix_of(key)
+        if key in story.items:
+            slots.append(LabelSlot(key, dict.fromkeys(tables.items.matching(story.items[key]), 1.0)))
+        elif key in story.activities:
+            slots.append(LabelSlot(key, dict.fromkeys(tables.activities.matching(story.activities[key]), 1.0)))
+        elif prefix in {"smallnumber", "bignumber"}:
+            slots.append(LabelSlot(key, dict.fromkeys(SMALL_NUMBERS if prefix == "smallnumber" else BIG_NUMBERS, 1.0)))
+        elif prefix not in NOT_DRAWN:
+            slots.append(LabelSlot(key, dict(sorted(tables.pools.get(prefix, {}).items()))))
+    if third_person:
+        slots.append(LabelSlot(PROTAGONIST, dict(sorted(tables.pools.get("name", {}).items()))))
+    return sorted(slots, key=lambda slot: len(slot.pool))
+
+
+def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
+    """Return the keys whose labels every instance of a story shows, whatever the condition and inference level."""
+    fillers = [story.filler[level] for level in map(str, levels) if level in story.filler]
+
+    def shown(text: str, above: frozenset[str]) -> set[str]:
+        found = set()
+        for slot in slots_in(text):
+            alternatives: Sequence[str] = story.switches.get(slot.key, ())
+            if slot.key == "filler":
+                alternatives = fillers
+            elif slot.key.startswith(("coinflip_", "otherside_")):
+                found.add(f"coinflip_{slot.key.split('_')[-1]}")
+                alternatives = story.coinflips.get(f"coinflip_{slot.key.split('_')[-1]}", ())
+            elif not slot.form:  # "they" tells no label from another
+                found.add(slot.key)
+            if alternatives and slot.key not in above:
+                found |= set.intersection(*(shown(inner, above | {slot.key}) for inner in alternatives))
+        return found
+
+    return shown(story.context, frozenset())
+
+
+def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int]) -> dict[str, str]:
+    """Return by key why the pools of a story do not suffice for its variants; empty where no draw can fail.
+
+    A slot needs one label, and one more for every slot drawn before it that may take one of its labels. The labels that
+    every instance shows must give as many different stories as there are variants.
+    """
+    found = {}
+    for place, slot in enumerate(slots):
+        labels = {label.casefold() for label in slot.pool}
+        rivals = [other.key for other in slots[:place] if labels & {label.casefold() for label in other.pool}]
+        if slot.pool and len(slot.pool) <= len(rivals):
+            others = " and ".join(map(_named, rivals))
+            found[slot.key] = (
+                f"the pool of {_named(slot.key)} is too small: it has {len(slot.pool)} labels, which {others} may "
+                "take before it; add labels, or loosen the attributes."
+            )
+    shown = shown_keys(story, levels)
+    if found or any(prefix_of(key) == "pseudo" for key in shown) or not all(slot.pool for slot in slots):
+        return found
+    n_stories = sum(1 for _ in islice(_all_draws(story, slots, shown), n_variants))
+    if n_stories < n_variants:
+        varied = [slot for slot in slots if slot.key in shown]
+        stories = f"{n_stories} different {'story' if n_stories == 1 else 'stories'}"
+        small = f" ({varied[0].key} has {len(varied[0].pool)} labels)" if varied else ""
+        found[varied[0].key if varied else "variables"] = (
+            f"the pools are too small: they give {stories}{small}, but {n_variants} variants are asked for; "
+            "add labels, or a variable that all conditions and levels show, or ask for fewer variants."
+        )
+    return found
+
+
+def draw_variants(
+    story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int], rng: random.Random
+) -> Iterator[dict[str, str]]:
+    """Yield for each variant the label of every key, without those of the point of view.
+
+    Raises
+    ------
+    InputError
+        If the pools do not suffice, which `shortages` tells beforehand.
+    """
+    shown = sorted(shown_keys(story, levels))
+    seen: set[tuple[str | None, ...]] = set()
+
+    def identity(drawn: dict[str, str]) -> tuple[str | None, ...]:
+        return tuple(drawn.get(key) for key in shown)
+
+    for _ in range(n_variants):
+        for _ in range(_TRIES):
+            drawn = _draw(story, slots, {}, rng)
+            if identity(drawn) not in seen:
+                break
+        else:
+            left = (draw for draw in _all_draws(story, slots, set(shown)) if identity(draw) not in seen)
+            rest = list(islice(left, _MOST_LEFT))
+            if not rest:
+                raise InputError("the pools are too small for the variants; ask for fewer.")
+            drawn = _draw(story, slots, rest[int(rng.random() * len(rest))], rng)
+        seen.add(identity(drawn))
+        yield _with_othersides(story, drawn)
+
+
+def pov_labels(pov: str, name: str | None) -> dict[str, str]:
+    """Return the labels of pov_1 to pov_10 in the first person, or in the third with the character's name."""
+    forms = _FIRST if pov == "first" else _THIRD
+    return {f"pov_{number}": form.format(name=name) for number, form in enumerate(forms, start=1)}
+
+
+def _named(key: str) -> str:
+    return "the third person's name" if key == PROTAGONIST else key
+
+
+def _draw(
+    story: ContextVersion, slots: list[LabelSlot], given: Mapping[str, str], rng: random.Random
+) -> dict[str, str]:
+    """Return a label for each slot, a word for each pseudo-word, the chosen text of each coinflip; `given` stays."""
+    drawn = dict(given)
+    taken = {given[slot.key].casefold() for slot in slots if slot.key in given}
+    for slot in slots:
+        if slot.key in given:
+            continue
+        free = [(label, weight) for label, weight in slot.pool.items() if label.casefold() not in taken]
+        if not free:
+            raise InputError(f"the pool of {_named(slot.key)} is too small; add labels.")
+        drawn[slot.key] = _weighted_choice(free, rng)
+        taken.add(drawn[slot.key].casefold())
+    for key in story.variables:
+        if prefix_of(key) == "pseudo":
+            while (word := _pseudo_word(rng)) in taken:
+                pass
+            taken.add(word)
+            drawn[key] = word
+    for key, texts in sorted(story.coinflips.items()):
+        drawn.setdefault(key, texts[rng.random() < 0.5])
+    return drawn
+
+
+def _all_draws(story: ContextVersion, slots: list[LabelSlot], keys: set[str]) -> Iterator[dict[str, str]]:
+    """Yield all draws of the labels and coinflips with these keys (pseudo-words have no end)."""
+
+    def assignments(remaining: list[LabelSlot], drawn: dict[str, str]) -> Iterator[dict[str, str]]:
+        if not remaining:
+            yield drawn
+            return
+        taken = {label.casefold() for label in drawn.values()}
+        for label in remaining[0].pool:
+            if label.casefold() not in taken:
+                yield from assignments(remaining[1:], {**drawn, remaining[0].key: label})
+
+    coinflips = [(key, texts) for key, texts in sorted(story.coinflips.items()) if key in keys]
+    for labels in assignments([slot for slot in slots if slot.key in keys], {}):
+        for sides in product(*(texts for _, texts in coinflips)):
+            yield labels | dict(zip((key for key, _ in coinflips), sides, strict=True))
+
+
+def _with_othersides(story: ContextVersion, drawn: dict[str, str]) -> dict[str, str]:
+    """Return the labels with the text of each coinflip's other side, and the variables in both put in."""
+    labels = dict(drawn)
+    for key, texts in story.coinflips.items():
+        other = texts[drawn[key] == texts[0]]
+        for name, text in ((key, drawn[key]), (f"otherside_{key.split('_')[-1]}", other)):
+            labels[name] = render(parse_markup(text), drawn)
+    return labels
+
+
+def _weighted_choice(choices: list[tuple[str, float]], rng: random.Random) -> str:
+    # fsum, not sum: its rounding is the same in every version of Python, and so is the battery.
+    remaining = rng.random() * fsum(weight for _, weight in choices)
+    for label, weight in choices:
+        remaining -= weight
+        if remaining < 0:
+            return label
+    return choices[-1][0]  # rounding can leave a crumb
+
+
+def _pseudo_word(rng: random.Random) -> str:
+    """Return a pronounceable word of two or three syllables, 4 to 7 letters."""
+
+    def one(of: tuple[str, ...]) -> str:
+        return of[int(rng.random() * len(of))]
+
+    while True:
+        n_syllables = 2 + (rng.random() < 0.3)
+        word = "".join(one(_ONSETS) + one(_VOWELS) for _ in range(n_syllables)) + one(_CODAS)
+        if 4 <= len(word) <= 7:
+            return word

@@ -1,0 +1,272 @@
+"""The five CSV tables of a template set: pools of labels with weights, items and activities with attributes, demands.
+
+The format is VIGNET's (Prunty et al., 2025): columns and rows may be ragged, truth values are True/False or 0/1. A
+first column may only number the rows (`index`, `Unnamed: 0` or without a name). Columns and rows whose name begins with
+`canary` carry a GUID and nothing else.
+"""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from batteries.errors import InputError
+from batteries.files.file_reading import read_text
+from batteries.vignettes.templates.problems import Problems
+
+VARIABLES, WEIGHTS, ITEMS, ACTIVITIES, DEMANDS = (
+    "variable_df.csv",
+    "variable_weights_df.csv",
+    "item_df.csv",
+    "activity_df.csv",
+    "demand_df.csv",
+)
+INDEX_NAMES = frozenset({"", "unnamed: 0", "index"})
+"""Names, in lower case, of a first column that only numbers the rows."""
+AttributeValue = bool | str
+_TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class AttributeTable:
+    """Labels (items or activities) with their attributes."""
+
+    rows: Mapping[str, Mapping[str, AttributeValue]] = field(default_factory=dict)
+    """Attributes by label, both in the order of the file."""
+    attributes: frozenset[str] = frozenset()
+    """Names of the attributes."""
+
+    def matching(self, wanted: Mapping[str, AttributeValue]) -> list[str]:
+        """Return the labels that have all `wanted` attributes with these very values, in alphabetical order."""
+        return sorted(
+            label
+            for label, has in self.rows.items()
+            if all(name in has and has[name] == value for name, value in wanted.items())
+        )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a template set."""
+
+    folder: Path
+    pools: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Weight by label, by prefix (`name`, `colour`, ...)."""
+    items: AttributeTable = field(default_factory=AttributeTable)
+    activities: AttributeTable = field(default_factory=AttributeTable)
+    demands: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """0 or 1 by dimension (`physical`, `beliefs`, ...), by name of the demand."""
+    dimensions: tuple[str, ...] = ()
+    """Dimensions of the demand table, in its order."""
+    canary: str | None = None
+    missing: frozenset[str] = frozenset()
+    """Tables that could not be read: what they would hold is unknown, not absent."""
+
+
+def attribute_value(value: object) -> AttributeValue:
+    """Return a cell or a template's wish as what is compared: truth values in any spelling, other values as text."""
+    text = str(value).strip()
+    return _TRUTH.get(text.lower(), text)
+
+
+def demand_name(name: str) -> str:
+    """Return a demand's name as it is compared: spaces stand for underscores."""
+    return name.strip().replace(" ", "_")
+
+
+def read_tables(folder: Path, problems: Problems, used: Set[str]) -> Tables:
+    """Read the five tables.
+
+    Parameters
+    ----------
+    folder
+        The folder with the tables.
+    problems
+        Gets the errors.
+    used
+        Prefixes of the variables that templates draw. Other columns of labels are not checked, and need no weights.
+    """
+    columns: dict[str, dict[str, list[tuple[int, str]]]] = {}
+    canaries: set[str] = set()
+    for name in (VARIABLES, WEIGHTS, ITEMS, ACTIVITIES, DEMANDS):
+        path = folder / name
+        try:
+            text = read_text(path)
+        except InputError as error:
+            problems.add(path, "", str(error).removeprefix(f"{path}: "))
+            continue
+        found = _columns(path, text, problems)
+        label_column = {ITEMS: "items", ACTIVITIES: "activities", DEMANDS: "inference_component"}.get(name)
+        if label_column and found and label_column not in found:
+            problems.add(path, "line 1", f"the column `{label_column}` with the labels is missing; name it so.")
+        elif found:
+            columns[name] = found
+        canaries |= {guid.lower() for line in text.splitlines() if "canary" in line for guid in GUID.findall(line)}
+    pools = _pools(folder, columns.get(VARIABLES, {}), columns.get(WEIGHTS), problems, used)
+    demands, dimensions = _demands(folder / DEMANDS, columns.get(DEMANDS), problems)
+    return Tables(
+        folder=folder,
+        pools=pools,
+        items=_attribute_table(folder / ITEMS, "items", columns.get(ITEMS), problems),
+        activities=_attribute_table(folder / ACTIVITIES, "activities", columns.get(ACTIVITIES), problems),
+        demands=demands,
+        dimensions=dimensions,
+        canary=min(canaries, default=None),
+        missing=frozenset({VARIABLES, WEIGHTS, ITEMS, ACTIVITIES, DEMANDS} - columns.keys()),
+    )
+
+
+def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[int, str]]]:
+    """Return the filled cells of each column with their line numbers, without index and canary columns."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    header = [name.strip() for name in next(reader, [])]
+    if not any(header):
+        problems.add(path, "", "the table is empty; its first line must name the columns.")
+        return {}
+    if len(header) == 1 and ";" in header[0]:
+        problems.add(path, "line 1", "the columns are separated by semicolons; save the table with commas.")
+        return {}
+    # Counted by rows, not by the file's lines: a label may have a line break, and two tables go side by side.
+    rows = [(line, row) for line, row in enumerate(reader, start=2) if any(cell.strip() for cell in row)]
+    if _is_index(header[0], [row[0].strip() for _, row in rows]):
+        header, rows = header[1:], [(line, row[1:]) for line, row in rows]
+    columns: dict[str, list[tuple[int, str]]] = {}
+    for position, name in enumerate(header):
+        cells = [(line, row[position].strip()) for line, row in rows if position < len(row) and row[position].strip()]
+        if name.startswith("canary") or (not name and not cells):
+            continue
+        if not name:
+            problems.add(path, "line 1", f"column {position + 1} has no name; name it or take it out.")
+        elif name in columns:
+            problems.add(path, "line 1", f"the column `{name}` stands twice; rename or remove one.")
+        else:
+            columns[name] = cells
+    for line, row in rows:
+        if any(cell.strip() for cell in row[len(header) :]):
+            problems.add(
+                path,
+                f"line {line}",
+                "the line has more cells than columns are named; put a label with a comma in quotes.",
+            )
+    return columns
+
+
+def _is_index(name: str, cells: Iterable[str]) -> bool:
+    """Return whether a first column only numbers the rows."""
+    return name.lower() in INDEX_NAMES and all(
+        not cell or cell.isdecimal() or cell.startswith("canary") for cell in cells
+    )
+
+
+def _pools(
+    folder: Path,
+    labels: Mapping[str, list[tuple[int, str]]],
+    weights: Mapping[str, list[tuple[int, str]]] | None,
+    problems: Problems,
+    used: Set[str],
+) -> dict[str, dict[str, float]]:
+    pools: dict[str, dict[str, float]] = {}
+    for prefix, cells in labels.items():
+        if prefix not in used:
+            pools[prefix] = {label: 1.0 for _, label in cells}
+            continue
+        _check_labels(folder / VARIABLES, prefix, cells, problems)
+        if weights is None:  # the missing file is named already
+            pools[prefix] = {label: 1.0 for _, label in cells}
+        elif prefix not in weights:
+            problems.add(
+                folder / WEIGHTS, prefix, f"the column is missing, though {VARIABLES} has it; add its weights."
+            )
+            pools[prefix] = {label: 1.0 for _, label in cells}
+        else:
+            weight_on = dict(weights[prefix])
+            path = folder / WEIGHTS
+            for line, label in cells:
+                if line not in weight_on:
+                    problems.add(path, f"{prefix}, line {line}", f"`{label}` has no weight; give it one in this line.")
+            for line in weight_on.keys() - dict(cells).keys():
+                problems.add(path, f"{prefix}, line {line}", f"{VARIABLES} has no label in this line; take it out.")
+            pools[prefix] = {
+                label: _weight(path, prefix, line, weight_on.get(line, "1"), problems) for line, label in cells
+            }
+    for prefix in used & ((weights or {}).keys() - labels.keys()) if labels else ():
+        problems.add(folder / WEIGHTS, prefix, f"{VARIABLES} has no such column; take it out or mend its name.")
+    return pools
+
+
+def _weight(path: Path, prefix: str, line: int, text: str, problems: Problems) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not (0 < weight < math.inf):
+        mend = f"write {text.replace(',', '.')}" if "," in text else "mend it"
+        problems.add(path, f"{prefix}, line {line}", f"the weight `{text}` is not a number over 0; {mend}.")
+        return 1.0
+    return weight
+
+
+def _check_labels(path: Path, column: str, cells: list[tuple[int, str]], problems: Problems) -> None:
+    seen: dict[str, int] = {}
+    for line, label in cells:
+        if label.casefold() in seen:
+            sentence = f"`{label}` stands in line {seen[label.casefold()]} already; give a label one line."
+            problems.add(path, f"{column}, line {line}", sentence)
+        seen.setdefault(label.casefold(), line)
+        if "{" in label or "}" in label:
+            problems.add(path, f"{column}, line {line}", f"the label `{label}` has a brace; labels are plain text.")
+
+
+def _attribute_table(
+    path: Path, first: str, columns: Mapping[str, list[tuple[int, str]]] | None, problems: Problems
+) -> AttributeTable:
+    if columns is None:  # and it is said why
+        return AttributeTable()
+    _check_labels(path, first, columns[first], problems)
+    label_on = dict(columns[first])
+    rows: dict[str, dict[str, AttributeValue]] = {label: {} for label in label_on.values()}
+    for attribute, cells in columns.items():
+        if attribute == first:
+            continue
+        has_truth = any(text.lower() in {"true", "false"} for _, text in cells)
+        has_truth |= any(isinstance(attribute_value(text), bool) for _, text in cells) and not all(
+            text.replace(".", "", 1).isdigit() for _, text in cells
+        )
+        for line, text in cells:
+            if has_truth and not isinstance(attribute_value(text), bool):
+                problems.add(path, f"{attribute}, line {line}", f"`{text}` is not True or False, 0 or 1; mend it.")
+            if line in label_on:
+                rows[label_on[line]][attribute] = attribute_value(text)
+            else:
+                problems.add(path, f"{attribute}, line {line}", "the line has no label; add it, or empty the line.")
+    return AttributeTable(rows, frozenset(columns.keys() - {first}))
+
+
+def _demands(
+    path: Path, columns: Mapping[str, list[tuple[int, str]]] | None, problems: Problems
+) -> tuple[dict[str, dict[str, int]], tuple[str, ...]]:
+    if columns is None:  # and it is said why
+        return {}, ()
+    name_on = {
+        line: demand_name(name) for line, name in columns["inference_component"] if not name.startswith("canary")
+    }
+    for line, name in name_on.items():
+        if list(name_on.values()).index(name) != list(name_on).index(line):
+            problems.add(path, f"line {line}", f"the demand `{name}` stands twice; keep one.")
+    dimensions = tuple(name for name in columns if name != "inference_component")
+    demands = {name: dict.fromkeys(dimensions, 0) for name in name_on.values()}
+    for line, dimension, text in _cells(columns, dimensions):
+        value = attribute_value(text)
+        if line in name_on and isinstance(value, bool):
+            demands[name_on[line]][dimension] = int(value)
+        elif line in name_on:
+            problems.add(path, f"{dimension}, line {line}", f"`{text}` is not 0 or 1; mend it.")
+    return demands, dimensions
+
+
+def _cells(columns: Mapping[str, list[tuple[int, str]]], names: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
+    return ((line, name, text) for name in names for line, text in columns[name])

@@ -1,0 +1,168 @@
+"""The commands about what the answers say: analyze them, audit published numbers, find the number of participants."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from batteries.errors import InputError
+from equipoise.cli.stores import STORE, STUDY, warn_of_open_folder
+
+if TYPE_CHECKING:
+    from analysis.preregistration.lock import Lock
+
+
+@click.command(epilog="Example: equipoise analyze my-study -o my-study/results")
+@click.argument("study", type=click.Path(path_type=Path), required=False)
+@STORE
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the results.")
+@click.option("--data", type=click.Path(path_type=Path), help="Analyze this CSV file in place of a study.")
+@click.option("--plan", type=click.Path(path_type=Path), help="The plan for --data, a YAML file.")
+@click.option("--lock", is_flag=True, help="Stamp the plan with digest and time before data are seen; analyze nothing.")
+@click.option("--study-version", help="Take only sessions of this version of the study.  [default: all]")
+@click.option("--without-simulated", is_flag=True, help="Leave simulated participants out, as after a pilot.")
+def analyze(
+    study: Path | None,
+    store: str | None,
+    output: Path | None,
+    data: Path | None,
+    plan: Path | None,
+    lock: bool,
+    study_version: str | None,
+    without_simulated: bool,
+) -> None:
+    """Apply the preregistered exclusions and compare people with models: tables, models, figures, report.html.
+
+    STUDY is a study's folder, whose plan is `analysis:` in its study.yaml. Any other table is analyzed with --data and
+    --plan in its place.
+    """
+    from equipoise.commands.analyze import analyze_file, analyze_study, lock_file, lock_study
+    from experiment.load_study import load_study
+
+    if (study is None) == (plan is None) or (study is not None and data is not None):
+        raise InputError("name either a study's folder, or a table and its plan with --data and --plan.")
+    if study is None and (store or study_version or without_simulated):
+        raise InputError("--store, --study-version and --without-simulated go with a study; leave them out.")
+    if output is None and not lock:
+        raise InputError("name a folder for the results with -o.")
+    if study is not None:
+        loaded = load_study(study)
+        if lock:
+            _tell_of_lock(lock_study(loaded, store))
+        elif output is not None:
+            analyze_study(loaded, output, study_version, without_simulated, store)
+    elif plan is not None:
+        if lock:
+            _tell_of_lock(lock_file(plan))
+        elif data is None:
+            raise InputError("name the table with --data.")
+        elif output is not None:
+            analyze_file(data, plan, output)
+    if not lock and output is not None:
+        click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
+        warn_of_open_folder(output)
+
+
+def _tell_of_lock(stamp: "Lock") -> None:
+    click.echo(f"The plan is locked since {stamp.locked_at}; its digest is {stamp.digest}.")
+    if stamp.n_sessions:
+        click.echo(f"{stamp.n_sessions:,} sessions had begun by then, and the report will say so.")
+
+
+@click.command(epilog="Example: equipoise audit table-2.csv --participants 169 --trials 24")
+@click.argument("source", metavar="TABLE", type=click.Path(path_type=Path))
+@click.option("--participants", type=click.IntRange(1), help="Participants recruited, in the whole study.")
+@click.option("--trials", type=click.IntRange(1), help="Trials of one participant, in one row of the table.")
+@click.option("--items", type=click.IntRange(1), help="Answers that each participant's value is the mean of.")
+@click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest answer, as whole numbers.")
+@click.option("--whole-numbers", is_flag=True, help="Answers are whole numbers: check means and SDs.")
+@click.option("--total", "totals", multiple=True, metavar="LABEL", help="A row that is a total; may be repeated.")
+@click.option("--column", "columns", multiple=True, metavar="WHAT=HEADER", help="What a column is; may be repeated.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the findings, .csv.")
+@click.pass_context
+def audit(
+    context: click.Context, source: Path, participants: int | None, trials: int | None, items: int | None,
+    scale: tuple[int, int] | None, whole_numbers: bool, totals: tuple[str, ...], columns: tuple[str, ...],
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Check whether the numbers of a published table can be true together.
+
+    TABLE is a CSV file of the table as printed, a row a group, condition or test. Ends with exit code 1 if anything is
+    impossible, inconsistent or suspicious.
+    """
+    from equipoise.commands.audit import all_consistent, audit_file, finding_lines
+
+    found = audit_file(
+        source, participants=participants, trials=trials, items=items, scale=scale, whole_numbers=whole_numbers,
+        totals=totals, columns=columns, output=output,
+    )  # fmt: skip
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    click.echo("\n".join(finding_lines(found, width)))
+    if not all_consistent(found):
+        context.exit(1)
+
+
+@click.command(epilog="Example: equipoise power my-study --effect condition=B:-0.10 -n 30 -n 60 -n 90")
+@STUDY
+@click.option(
+    "--effect", "effects", metavar="EFFECT", multiple=True, required=True,
+    help="Levels and their difference in accuracy, such as condition=B,inference_level=3:-0.15; several add up.",
+)  # fmt: skip
+@click.option("--test", metavar="NAME", help="A test of the plan.  [default: a paired t test of the first effect]")
+@click.option("--model", metavar="NAME", help="A mixed model of the plan, instead of a test.")
+@click.option("--term", metavar="TERM", help="The term or coefficient of the model.  [default: the only term]")
+@click.option(
+    "--accuracy", metavar="SHARE", default=0.8, show_default=True, type=click.FloatRange(0, 1, True, True),
+    help="Accuracy of the population where there is no effect.",
+)  # fmt: skip
+@click.option(
+    "--participant-sd", metavar="SD", default=1.0, show_default=True, type=click.FloatRange(0, 5),
+    help="Standard deviation of participants, in log-odds.",
+)  # fmt: skip
+@click.option(
+    "--item-sd", metavar="SD", default=0.5, show_default=True, type=click.FloatRange(0, 5),
+    help="Standard deviation of items, in log-odds.",
+)  # fmt: skip
+@click.option(
+    "--item", "item_columns", metavar="COLUMN", multiple=True,
+    help="What makes an item, such as --item scenario --item version.  [default: item_id]",
+)  # fmt: skip
+@click.option(
+    "-n", "ns", metavar="N", multiple=True, type=click.IntRange(2, 10_000),
+    help="Participants to try; give several.  [default: 30, 60, 90]",
+)  # fmt: skip
+@click.option(
+    "--simulations", metavar="NUMBER", default=1_000, show_default=True, type=click.IntRange(20, 1_000_000),
+    help="Simulated studies for each number of participants.",
+)  # fmt: skip
+@click.option(
+    "--alpha", metavar="SHARE", default=0.05, show_default=True, type=click.FloatRange(0, 1, True, True),
+    help="Level of significance, two-sided.",
+)  # fmt: skip
+@click.option(
+    "--excluded", metavar="SHARE", default=0.0, show_default=True, type=click.FloatRange(0, 1, max_open=True),
+    help="Share of participants lost to exclusion.",
+)  # fmt: skip
+@click.option("--seed", metavar="NUMBER", default=1, show_default=True, type=click.IntRange(0), help="Seed of answers.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for power.csv and power.svg.")
+def power(
+    study: Path, effects: tuple[str, ...], test: str | None, model: str | None, term: str | None, accuracy: float,
+    participant_sd: float, item_sd: float, item_columns: tuple[str, ...], ns: tuple[int, ...], simulations: int,
+    alpha: float, excluded: float, seed: int, output: Path | None,
+) -> None:  # fmt: skip
+    """Find the number of participants: simulate answers to a study's own items, and analyze them again and again.
+
+    With an effect of 0 the shares are false-positive rates. Nothing is stored.
+    """
+    from analysis.power.simulated_responses import Population
+    from equipoise.commands.power import Request, parse_effect, study_power
+    from experiment.load_study import load_study
+
+    population = Population(participant_sd, item_sd, item_columns or ("item_id",), excluded)
+    request = Request(
+        tuple(map(parse_effect, effects)), accuracy, population, tuple(sorted(set(ns or (30, 60, 90)))), simulations,
+        alpha, seed, test, model, term,
+    )  # fmt: skip
+    click.echo(study_power(load_study(study), request, output))

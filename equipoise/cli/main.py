@@ -1,0 +1,310 @@
+"""The command line. Each command is one function of the public API, with files in and files out."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from batteries.errors import InputError
+from batteries.items import Item
+from equipoise.cli.analysis import analyze, audit, power
+from equipoise.cli.lab import lab
+from equipoise.cli.stores import PANEL_ID, PARTICIPANT, SESSION, STORE, STUDY, assignment, identities, links, store
+from equipoise.cli.study_changes import exclude, revise
+from equipoise.studies import copy_sample_study, sample_studies
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.definition import StudyDefinition
+
+
+class _BadInput(click.ClickException):
+    exit_code = 2
+
+
+class _Commands(click.Group):
+    """Commands whose mistakes in the input end as sentences on standard error and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            raise _BadInput(str(error)) from None
+        except UnicodeEncodeError:
+            raise _BadInput(
+                "one of the words of this command holds a letter that the terminal did not pass on whole; "
+                "set its encoding to UTF-8, or write the letter otherwise."
+            ) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="equipoise")
+def main() -> None:
+    """One battery of questions for people and language models, and one analysis that compares them fairly.
+
+    Begin with `equipoise demo`, which runs a whole study on simulated participants.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a title in another script must not end a command on an old console
+
+
+@main.command(epilog="Example: equipoise demo --no-serve")
+@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Folder to make.  [default: equipoise-demo]")
+@click.option("-n", "n_participants", default=40, show_default=True, type=click.IntRange(1), help="Participants.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
+@click.option("--no-serve", is_flag=True, help="End after the report instead of serving the study.")
+def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) -> None:
+    """Run a sample study end to end: serve, simulate, compare with baselines, analyze, report."""
+    from equipoise.commands.demo import run_demo
+
+    run_demo(folder, n_participants, seed, keep_serving=not no_serve)
+
+
+@main.command(epilog="Example: equipoise new my-study --from blackbox-predict")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--from", "sample", default="blackbox-predict", show_default=True, help="Sample study to copy.")
+def new(folder: Path, sample: str) -> None:
+    """Make a new study folder to edit, as a copy of a sample study."""
+    copy_sample_study(sample, folder)
+    click.echo(f"Made {folder}. Edit {folder / 'study.yaml'} and the texts, then: equipoise serve {folder}")
+
+
+@main.group()
+def battery() -> None:
+    """Batteries of vignettes: check and build templates, preview, import and export batteries."""
+
+
+TEMPLATES = click.argument("templates", type=click.Path(path_type=Path))
+TABLES = click.option(
+    "--tables", type=click.Path(path_type=Path), help="Folder of the five CSV tables.  [default: TEMPLATES/tables]"
+)
+
+
+@battery.command("check", epilog="Example: equipoise battery check my-templates")
+@TEMPLATES
+@TABLES
+@click.option(
+    "--spec", type=click.Path(path_type=Path), help="Check only for what this SPEC.yaml asks.  [default: everything]"
+)
+def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> None:
+    """Find the mistakes of story templates and their tables, all at once.
+
+    TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
+    """
+    from equipoise.commands.vignettes import check_templates
+
+    found, remarks = check_templates(templates, tables, spec)
+    click.echo(f"{len(found.scenarios)} scenarios with {len(found.questions)} questions: no mistakes found.")
+    if remarks:
+        click.echo("\n".join(["Worth a look:", *remarks]))
+
+
+@battery.command("build", epilog="Example: equipoise battery build my-templates --spec spec.yaml -o battery.jsonl")
+@TEMPLATES
+@TABLES
+@click.option(
+    "--spec",
+    type=click.Path(path_type=Path),
+    help="SPEC.yaml: what the battery is to hold.  [default: every template, four levels, first person, five variants]",
+)
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of labels and option orders.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl or .csv.")
+def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, output: Path) -> None:
+    """Build a battery from story templates; the same templates, spec and seed always give the same file.
+
+    TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
+    """
+    from equipoise.commands.vignettes import build_battery
+
+    n_items = build_battery(templates, tables, spec, seed, output)
+    click.echo(f"Made {output} with {n_items:,} items.")
+
+
+@battery.command("import", epilog="Example: equipoise battery import battery.csv -o battery.jsonl")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl.")
+def import_battery(source: Path, output: Path) -> None:
+    """Read a battery from a CSV file with the columns of the published vignette batteries."""
+    from equipoise.commands.battery import import_battery as read_and_write
+
+    click.echo(f"Made {output} with {len(read_and_write(source, output).items):,} items.")
+
+
+SOURCE = click.argument("source", metavar="STUDY_OR_BATTERY", type=click.Path(path_type=Path))
+
+
+@battery.command("preview", epilog="Example: equipoise battery preview my-study -o preview.html")
+@SOURCE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write, .html.")
+def preview(source: Path, output: Path) -> None:
+    """Write a page of a whole battery: conditions side by side, what differs, counterbalancing, reading time.
+
+    Of a study's folder the page shows who sees what; of a battery's file, the items alone.
+    """
+    from equipoise.commands.battery import preview_battery
+
+    preview_battery(source, output)
+    click.echo(f"The page is {output}.")
+
+
+@battery.command("export", epilog="Example: equipoise battery export my-study --format jspsych -o my-study-jspsych")
+@SOURCE
+@click.option("--format", "form", required=True, type=click.Choice(["csv", "gorilla", "jspsych"]), help="For whom.")
+@click.option("--answers", is_flag=True, help="Put the right answers into Gorilla's spreadsheets, which it may show.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="File (csv) or new folder to write."
+)
+def export(source: Path, form: str, answers: bool, output: Path) -> None:
+    """Export a study's battery, or a battery's file, for other programs.
+
+    csv has the columns of the published vignette batteries; gorilla is a spreadsheet for each group; jspsych is a page
+    that runs by itself.
+    """
+    from equipoise.commands.battery import export_battery
+
+    n_groups = export_battery(source, form, output, answers)
+    alone = " A battery's file has no groups, so everybody would see all of it; a study's folder has groups."
+    click.echo(f"Made {output}.{'' if n_groups or form == 'csv' else alone}")
+
+
+@main.command(epilog="Example: equipoise serve my-study --port 8000")
+@STUDY
+@STORE
+@click.option("--host", help="Address to listen on.  [default: 127.0.0.1, this machine's own]")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.  [default: 8000]")
+@click.option("--processes", type=click.IntRange(1), help="Server processes, with PostgreSQL.  [default: 1]")
+@click.option("--proxies", type=click.IntRange(0), help="Reverse proxies in front of the server.  [default: 0]")
+@click.option("--quiet", is_flag=True, help="Print nothing but the log.")
+def serve(
+    study: Path, store: str | None, host: str | None, port: int | None, processes: int | None, proxies: int | None,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Serve a study to participants, and its progress to the researcher, until Ctrl-C.
+
+    Every option, and more, can be set by environment variables: see docs/reference/settings.md.
+    """
+    from equipoise.commands.server_process import announce
+    from server.serve import serve as serve_until_stopped
+    from server.settings import read_settings
+
+    settings = read_settings(store=store, host=host, port=port, processes=processes, proxies=proxies)
+    serve_until_stopped(study, settings, on_ready=lambda: None if quiet else announce(study, settings))
+
+
+@main.command(epilog="Example: equipoise simulate my-study -n 54 --seed 7")
+@STUDY
+@STORE
+@click.option("-n", "n_participants", required=True, type=click.IntRange(1, 100_000), help="Simulated participants.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
+def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> None:
+    """Let simulated participants take a study over HTTP; stored as simulated, beside those there are already."""
+    from equipoise.commands.server_process import number_of_simulated, researcher_token, running_server
+    from equipoise.commands.stores import shown_location
+    from equipoise.progress_bar import progress_bar
+    from experiment.load_study import load_study
+    from experiment.simulated_participants import simulate as simulate_participants
+
+    loaded = load_study(study)
+    with running_server(study, store) as url, progress_bar("Simulating participants", n_participants) as on_done:
+        token, first_number = researcher_token(loaded), number_of_simulated(loaded, store)
+        simulate_participants(url, token, loaded, n_participants, seed, on_done, first_number)
+    click.echo(
+        f"{n_participants} simulated participants answered; their answers are in {shown_location(loaded, store)}."
+    )
+
+
+@main.command(epilog="Example: equipoise withdraw my-study --code 3F0A91BC42")
+@STUDY
+@STORE
+@click.option("--code", help="The participant's own code, which they got at the end.")
+@SESSION
+@PANEL_ID
+@PARTICIPANT
+def withdraw(
+    study: Path,
+    store: str | None,
+    code: str | None,
+    session: str | None,
+    panel_id: str | None,
+    participant: str | None,
+) -> None:
+    """Delete the answers of a participant who asks for it, and what a laboratory's files hold of them.
+
+    The participant is named by their own code, the session's name, the panel's id or the laboratory's code.
+    """
+    from equipoise.commands.stores import Named
+    from equipoise.commands.withdraw import withdraw as withdraw_answers
+    from experiment.load_study import load_study
+
+    kept = withdraw_answers(load_study(study), code, Named(session, panel_id, participant), store)
+    click.echo("The answers of this participant are deleted; what they began counts as withdrawn.")
+    for trace in kept:
+        click.echo(trace, err=True)
+
+
+@main.group()
+def models() -> None:
+    """Model runs: read stored ones, or make runs of baselines."""
+
+
+@models.command("import", epilog="Example: equipoise models import my-study runs/*.json")
+@STUDY
+@STORE
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+def import_runs(study: Path, store: str | None, files: tuple[Path, ...]) -> None:
+    """Read stored Black Box runs (JSON), match each prediction to its item, and score it with our grader."""
+    from equipoise.commands.models import add_runs
+    from experiment.load_study import load_study
+    from experiment.models.stored_blackbox import read_stored_runs
+
+    loaded = load_study(study)
+    for sentence in add_runs(loaded, read_stored_runs(loaded, files), store):
+        click.echo(sentence)
+
+
+@models.command("run", epilog="Example: equipoise models run my-study --model baseline/tracer")
+@STUDY
+@STORE
+@click.option("--model", required=True, help="baseline/straight-line, baseline/nearest-atom or baseline/tracer.")
+def run_model(study: Path, store: str | None, model: str) -> None:
+    """Let a computational baseline answer all test items of a study."""
+    from equipoise.commands.models import add_runs
+    from experiment.load_study import load_study
+    from experiment.models.baselines import run_baseline
+
+    loaded = load_study(study)
+    for sentence in add_runs(loaded, [run_baseline(loaded, model)], store):
+        click.echo(sentence)
+
+
+@main.command("jspsych-plugins", epilog="Example: equipoise jspsych-plugins -o my-experiment/equipoise")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to copy them to.")
+def jspsych_plugins(output: Path) -> None:
+    """Copy our trial plugins and their stylesheet, to use them in a jsPsych experiment of your own."""
+    from equipoise.commands.jspsych_plugins import FILES, copy_plugins
+
+    copy_plugins(output)
+    click.echo(f"Copied {' and '.join(FILES)} to {output}.")
+
+
+@main.command(epilog="Example: equipoise schema study > study.schema.json")
+@click.argument("what", type=click.Choice(["study", "plan", "item", "spec"]))
+def schema(what: str) -> None:
+    """Print the JSON Schema of study.yaml, of a plan, of a battery's item or of a vignette battery's SPEC.yaml."""
+    from batteries.vignettes.spec import BuildSpec
+
+    described: dict[str, type[BaseModel]] = {
+        "study": StudyDefinition,
+        "plan": AnalysisPlan,
+        "item": Item,
+        "spec": BuildSpec,
+    }
+    click.echo(json.dumps(described[what].model_json_schema(), indent=2, ensure_ascii=False))
+
+
+for command_elsewhere in (store, assignment, identities, links, revise, exclude, lab, analyze, audit, power):
+    main.add_command(command_elsewhere)
+
+new.help = f"{new.help} There are: {', '.join(sample_studies())}."

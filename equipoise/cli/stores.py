@@ -1,0 +1,240 @@
+"""The commands about what is kept: the store itself, places in groups, panel ids, personal links."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from batteries.files.private_files import open_folder_warning
+
+if TYPE_CHECKING:
+    from server.store.verify import Verified
+
+STUDY = click.argument("study", type=click.Path(path_type=Path))
+"""A study's folder; whether it is one is checked by `load_study`, whose message says more."""
+STORE = click.option(
+    "--store",
+    metavar="STORE",
+    help="Where answers are: a file or postgresql://...  [default: EQUIPOISE_STORE, or data/equipoise.db in STUDY]",
+)
+SESSION = click.option("--session", help="The session's name.")
+PANEL_ID = click.option("--panel-id", help="The person's id at the panel, or a personal link's token.")
+PARTICIPANT = click.option("--participant", help="The laboratory's own code for the person, such as P01.")
+
+
+def warn_of_open_folder(folder: Path) -> None:
+    """Warn on standard error, in one line, if other users can read a folder that holds answers."""
+    warning = open_folder_warning(folder)
+    if warning is not None:
+        click.echo(f"Warning: {warning}", err=True)
+
+
+@click.group()
+def store() -> None:
+    """The store of a study's answers: back it up, verify it, copy it to another."""
+
+
+@store.command("backup", epilog="Example: equipoise store backup my-study -o backups/monday.db")
+@STUDY
+@STORE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New file for the backup.")
+def back_up(study: Path, store: str | None, output: Path) -> None:
+    """Write a backup of all answers to a new file; the server may be running.
+
+    The backup is a store by itself: put it in the place of a damaged one, or name it with --store.
+    """
+    from equipoise.commands.stores import back_up_store
+    from experiment.load_study import load_study
+
+    found = back_up_store(load_study(study), output, store)
+    click.echo(f"Made {output}: {found.n_responses:,} answers in {found.n_sessions:,} sessions.")
+    _tell_problems(found, "the backup holds them too: keep your older ones")
+
+
+@store.command("verify", epilog="Example: equipoise store verify my-study")
+@STUDY
+@STORE
+def verify(study: Path, store: str | None) -> None:
+    """Check that every acknowledged answer is there and unchanged; exit code 1 if not.
+
+    Note the digest down, or publish it: any later change of the answers changes it.
+    """
+    from equipoise.commands.stores import verify_store
+    from experiment.load_study import load_study
+
+    found = verify_store(load_study(study), store)
+    _tell_problems(found, "keep the store as it is, and compare it with a backup")
+    click.echo(f"{found.n_responses:,} answers in {found.n_sessions:,} sessions: all there, and unchanged.")
+    click.echo(f"Digest: {found.digest}")
+
+
+def _tell_problems(found: "Verified", advice: str) -> None:
+    """Print what is not as it was written, and end with exit code 1; return if there is nothing."""
+    for problem in found.problems:
+        click.echo(problem, err=True)
+    if found.problems:
+        raise click.ClickException(f"{len(found.problems):,} problems in {found.n_sessions:,} sessions; {advice}.")
+
+
+@store.command("sessions", epilog="Example: equipoise store sessions my-study -o sessions.csv")
+@STUDY
+@STORE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+def list_sessions(study: Path, store: str | None, output: Path) -> None:
+    """Write a row for each session: how far it came, consent, device, and what people said about themselves."""
+    from equipoise.commands.stores import write_sessions
+    from experiment.load_study import load_study
+
+    click.echo(f"Made {output} with {write_sessions(load_study(study), output, store):,} sessions.")
+
+
+@store.command("copy", epilog="Example: equipoise store copy my-study/data/equipoise.db postgresql://me@db/my-study")
+@click.argument("source")
+@click.argument("target")
+def copy(source: str, target: str) -> None:
+    """Copy all that a store holds, a file or a database, into an empty one. Stop the server first."""
+    from equipoise.commands.stores import move_store
+
+    found = move_store(source, target)
+    click.echo(f"Copied {found.n_responses:,} answers in {found.n_sessions:,} sessions. Digest: {found.digest}")
+
+
+@click.group()
+def assignment() -> None:
+    """Places in the counterbalance groups: see them, close a group, release a place, read the log of decisions."""
+
+
+@assignment.command("show", epilog="Example: equipoise assignment show my-study")
+@STUDY
+@STORE
+def show(study: Path, store: str | None) -> None:
+    """Show what has become of the places in each group."""
+    from equipoise.commands.stores import places_table
+    from experiment.load_study import load_study
+
+    for row in places_table(load_study(study), store):
+        click.echo("".join(f"{cell:>11}" for cell in row).rstrip())
+
+
+def _open_or_close(study: Path, store: str | None, group: int, is_open: bool) -> None:
+    from equipoise.commands.stores import open_group
+    from experiment.load_study import load_study
+
+    open_group(load_study(study), group, is_open, store)
+    click.echo(f"Group {group} is {'open' if is_open else 'closed'} for new participants.")
+
+
+GROUP = click.option("--group", required=True, type=click.IntRange(1), help="Number of the group.")
+
+
+@assignment.command("close", epilog="Example: equipoise assignment close my-study --group 3")
+@STUDY
+@STORE
+@GROUP
+def close(study: Path, store: str | None, group: int) -> None:
+    """Put no new participants into a group; those under way go on."""
+    _open_or_close(study, store, group, is_open=False)
+
+
+@assignment.command("open", epilog="Example: equipoise assignment open my-study --group 3")
+@STUDY
+@STORE
+@GROUP
+def reopen(study: Path, store: str | None, group: int) -> None:
+    """Put new participants into a closed group again."""
+    _open_or_close(study, store, group, is_open=True)
+
+
+@assignment.command("release", epilog="Example: equipoise assignment release my-study --panel-id 5f3a --reason return")
+@STUDY
+@STORE
+@SESSION
+@PANEL_ID
+@PARTICIPANT
+@click.option(
+    "--reason",
+    required=True,
+    type=click.Choice(["return", "exclusion"]),
+    help="return: the panel says that the person gave the submission back; exclusion: use `equipoise exclude`.",
+)
+def release(
+    study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
+) -> None:
+    """Release somebody's place, completed or not, so that another person is recruited for it. Answers stay."""
+    from equipoise.commands.stores import Named, release_place
+    from experiment.load_study import load_study
+    from server.store import Release
+
+    found = release_place(load_study(study), Release(reason), Named(session, panel_id, participant), store)
+    click.echo(f"The place of session {found.session} is released; somebody else will be recruited for it.")
+
+
+@assignment.command("log", epilog="Example: equipoise assignment log my-study -o places.csv")
+@STUDY
+@STORE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+def log(study: Path, store: str | None, output: Path) -> None:
+    """Write the log: every decision about places with its numbers, and what a researcher looked at or changed."""
+    from equipoise.commands.stores import write_log
+    from experiment.load_study import load_study
+
+    click.echo(f"Made {output} with {write_log(load_study(study), output, store):,} entries.")
+
+
+@click.group()
+def identities() -> None:
+    """Panel ids and a laboratory's codes, which are personal data: export or delete them. No other export has them."""
+
+
+@identities.command("export", epilog="Example: equipoise identities export my-study -o panel-ids.csv")
+@STUDY
+@STORE
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+def export(study: Path, store: str | None, output: Path) -> None:
+    """Write panel ids and codes with sessions, pseudonyms and completion codes, as needed to pay people."""
+    from equipoise.commands.stores import write_identities
+    from experiment.load_study import load_study
+
+    click.echo(f"Made {output} with {write_identities(load_study(study), output, store):,} people. Keep it safe.")
+
+
+@identities.command("delete", epilog="Example: equipoise identities delete my-study --everybody")
+@STUDY
+@STORE
+@SESSION
+@PANEL_ID
+@PARTICIPANT
+@click.option("--everybody", is_flag=True, help="Delete all of this study, as when all have been paid.")
+def delete(
+    study: Path,
+    store: str | None,
+    session: str | None,
+    panel_id: str | None,
+    participant: str | None,
+    everybody: bool,
+) -> None:
+    """Delete panel ids and codes; the answers stay, and nobody can tell from the store any more whose they are.
+
+    Somebody whose id is deleted could take part once more. Files in `data/lab` keep the laboratory's codes.
+    """
+    from equipoise.commands.stores import Named, delete_identities
+    from experiment.load_study import load_study
+
+    n, kept = delete_identities(load_study(study), Named(session, panel_id, participant), everybody, store)
+    click.echo(f"Deleted ids and codes: {n:,}.")
+    for trace in kept:
+        click.echo(trace, err=True)
+
+
+@click.command(epilog="Example: equipoise links my-study -n 30 --address https://study.example.org -o links.csv")
+@STUDY
+@click.option("-n", "n_links", required=True, type=click.IntRange(1, 100_000), help="How many.")
+@click.option("--address", required=True, help="Address at which the study is served.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+def links(study: Path, n_links: int, address: str, output: Path) -> None:
+    """Make personal links, each for one person to take part once (`recruitment: {entry: link}`)."""
+    from equipoise.commands.stores import write_links
+    from experiment.load_study import load_study
+
+    write_links(load_study(study), n_links, address, output)
+    click.echo(f"Made {output} with {n_links:,} links.")

@@ -1,0 +1,276 @@
+"""The analysis of a study's own store, and of any tidy file; locking a plan before data are seen."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.any_table import analyze_data
+from analysis.data.tidy_csv import is_export
+from analysis.data.tidy_table import read_trials, tidy_trials
+from analysis.data.trials_reader import give_back_freed_arrays
+from analysis.exclusions.by_researcher import deviations_by_hand
+from analysis.preregistration.deviations import registration_of, with_exploratory_marked
+from analysis.preregistration.lock import Lock, add_lock, read_locks
+from analysis.study import analyze
+from batteries.errors import InputError
+from batteries.files.file_reading import read_yaml
+from equipoise.commands.stores import tell_of_changes
+from equipoise.progress_bar import spinner
+from experiment.records import Kind
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.definition import Study, StudyDefinition
+from experiment.study.planned_analyses import PlannedAnalyses
+from experiment.study.revision import entries, listed
+from server.serve import store_location
+from server.settings import read_settings
+from server.store import StoreUnavailable
+from server.store.open import is_address, opened_store
+from server.store.sqlite.file import refuse_missing
+
+
+def analyze_study(
+    study: Study,
+    output: Path,
+    study_version: str | None = None,
+    without_simulated: bool = False,
+    location: str | None = None,
+) -> None:
+    """Analyze what a study's store holds, by the plan in its `study.yaml`.
+
+    Parameters
+    ----------
+    study
+        The study.
+    output
+        Folder for the results.
+    study_version
+        Take only sessions of this version of the study; all if None.
+    without_simulated
+        Whether simulated participants are left out, as when people follow a pilot on another battery.
+    location
+        The store, a file or the address of a database; by default what the settings say.
+
+    Raises
+    ------
+    InputError
+        If nothing has been answered yet, or the store cannot be read.
+    """
+    store = store_location(study, read_settings(store=location))
+    if not _may_exist(store):
+        raise InputError(
+            f"{store}: nothing has been answered yet; collect answers with "
+            f"`equipoise serve {study.folder}`, or try `equipoise simulate {study.folder} -n 40`."
+        )
+    if not is_address(store) and output.resolve() == Path(store).parent.resolve():
+        raise InputError(f"{output}: this folder holds the answers; name another for the results.")
+    give_back_freed_arrays()
+    with spinner("Analyzing"):
+        trials = _trials(study, store)
+        left_out = []
+        if without_simulated:
+            n_simulated = trials.loc[trials["kind"] == Kind.SIMULATED, "session"].nunique()
+            left_out = [f"{n_simulated:,} sessions of simulated participants were left out (--without-simulated)."]
+            trials = trials[trials["kind"] != Kind.SIMULATED].reset_index(drop=True)
+            if trials.empty:
+                raise InputError(f"{_shown(store)}: there are only simulated participants; collect answers first.")
+        if study_version is not None:
+            versions = sorted(trials["study_version"].unique())
+            if study_version not in versions:
+                raise InputError(f"no session is of version {study_version}; the versions are {', '.join(versions)}.")
+            trials = trials[trials["study_version"] == study_version].reset_index(drop=True)
+        locks, plan = read_locks(lock_path(study.folder)), study.definition.analysis
+        analyze(
+            trials,
+            with_exploratory_marked(plan, locks),
+            output,
+            title=study.definition.title,
+            software_version=version("equipoise"),
+            registration=registration_of(locks, plan, _asked(study), _first_at(trials), deviations_by_hand(trials)),
+            notes=[
+                *left_out,
+                *_deviations_from_plan(study, store, set(trials["study_version"])),
+                *_changed_battery(study, set(trials["battery"])),
+            ],
+        )
+
+
+def _may_exist(store: str) -> bool:
+    """Return whether there may be answers at a store's place; a file that is lost beside its log is refused."""
+    if is_address(store):
+        return True
+    refuse_missing(Path(store), must_exist=False)
+    return Path(store).exists()
+
+
+def lock_path(folder: Path) -> Path:
+    """Return where the locked plans of a study are kept."""
+    return folder / "analysis.lock.json"
+
+
+def lock_study(study: Study, location: str | None = None) -> Lock:
+    """Stamp the analysis plan of a study with a digest and the time, before data are seen.
+
+    Raises
+    ------
+    InputError
+        If this plan is locked already, or the store cannot be read.
+    """
+    store = store_location(study, read_settings(store=location))
+    n_sessions = 0
+    if _may_exist(store):
+        trials = _rows(study, store)
+        n_sessions = trials["session"].nunique() if len(trials) else 0
+    return add_lock(
+        lock_path(study.folder),
+        study.definition.analysis,
+        of=_asked(study),
+        n_sessions=n_sessions,
+        software=f"equipoise {version('equipoise')}",
+    )
+
+
+def _asked(study: Study) -> dict[str, str]:
+    """Return what the plan is the plan of."""
+    return {"battery": study.battery.digest}
+
+
+def _first_at(trials: pd.DataFrame) -> str | None:
+    """Return when the first person began, or the first simulated participant where there are no people."""
+    for kind in (Kind.HUMAN, Kind.SIMULATED):
+        times = pd.to_datetime(
+            trials.loc[trials["kind"] == kind, "started_at"].dropna(), utc=True, format="ISO8601", errors="coerce"
+        )
+        if times.notna().any():
+            return str(times.min().isoformat(timespec="seconds"))
+    return None
+
+
+def analyze_file(data: Path, plan_path: Path, output: Path) -> None:
+    """Analyze a CSV file by a plan in a YAML file: any tidy table, or an export of a store's view `trials`.
+
+    Raises
+    ------
+    InputError
+        If one of the files cannot be read, or the plan asks for what the data have not.
+    """
+    locks, software = read_locks(_lock_beside(plan_path)), version("equipoise")
+    give_back_freed_arrays()
+    with spinner("Analyzing"):
+        if is_export(data):
+            plan, trials = read_yaml(plan_path, AnalysisPlan), read_trials(data)
+            analyze(
+                trials,
+                with_exploratory_marked(plan, locks),
+                output,
+                title=", ".join(sorted(trials["study"].unique())),
+                software_version=software,
+                registration=registration_of(locks, plan, {}, _first_at(trials), deviations_by_hand(trials)),
+            )
+        else:
+            planned = read_yaml(plan_path, PlannedAnalyses)
+            analyze_data(
+                data,
+                with_exploratory_marked(planned, locks),
+                output,
+                software_version=software,
+                registration=registration_of(locks, planned, {}, None),
+            )
+
+
+def lock_file(plan_path: Path) -> Lock:
+    """Stamp the plan in a YAML file with a digest and the time, before data are seen."""
+    return add_lock(
+        _lock_beside(plan_path),
+        read_yaml(plan_path, AnalysisPlan),
+        of={},
+        n_sessions=None,
+        software=f"equipoise {version('equipoise')}",
+    )
+
+
+def _lock_beside(plan_path: Path) -> Path:
+    return plan_path.with_suffix(".lock.json")
+
+
+def _trials(study: Study, store: str) -> pd.DataFrame:
+    """Return the tidy table of this study's sessions."""
+    if is_address(store):
+        return tidy_trials(_rows(study, store), _shown(store))
+    trials = read_trials(Path(store))
+    here = trials["study"] == study.name
+    if not here.any():
+        raise InputError(
+            f"{store}: no session is of the study `{study.name}`; those there are of {', '.join(set(trials['study']))}."
+        )
+    return trials if here.all() else trials[here].reset_index(drop=True)
+
+
+def _rows(study: Study, store: str) -> pd.DataFrame:
+    """Return the rows of this study in a store, as they are kept."""
+    try:
+        with opened_store(store, must_exist=True) as opened:
+            return pd.DataFrame.from_records(opened.trials(study))
+    except StoreUnavailable as error:
+        raise InputError(f"{_shown(store)}: the store cannot be read now ({error}); try again.") from None
+
+
+def _shown(store: str) -> str:
+    return "the database" if is_address(store) else store
+
+
+def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> list[str]:
+    """Return a sentence for each registered definition, of these versions, whose analysis was planned otherwise."""
+    try:
+        with opened_store(location, must_exist=True) as store:
+            tell_of_changes(study, store)
+            registered, revisions = store.registered_definitions(study), store.revisions(study)
+    except (InputError, StoreUnavailable):  # such as a read-only copy, which can still be analyzed
+        return ["The plan that stood when the sessions began could not be read, so it was not compared with this one."]
+    notes = []
+    answered = [one for one in registered if one.definition.version in versions]
+    for earlier in answered:
+        changed = [
+            field
+            for field in AnalysisPlan.model_fields
+            if getattr(earlier.definition.analysis, field) != getattr(study.definition.analysis, field)
+        ]
+        if changed:
+            notes.append(
+                "The analysis plan is not the one that stood when version "
+                f"{earlier.definition.version} of the study was registered ({_minute(earlier.registered_at)}), before "
+                f"its {earlier.n_sessions} sessions began: {', '.join(changed)} changed since."
+            )
+    notes += [
+        f"Version {one.version} was reworded on {_minute(one.at)}: {listed(one.changed)}. Reason: “{one.reason}”."
+        for one in revisions
+        if one.version in versions
+    ]
+    return notes + _differences_of_versions([one.definition for one in answered])
+
+
+def _minute(time: str) -> str:
+    return f"{time[:16].replace('T', ' ')} UTC"
+
+
+def _differences_of_versions(definitions: Sequence[StudyDefinition]) -> list[str]:
+    """Return in which entries of `study.yaml` the versions that were answered differ."""
+    if len(definitions) < 2:
+        return []
+    entries_of = [entries(one.model_dump(mode="json", exclude={"version"})) for one in definitions]
+    names = sorted(set().union(*entries_of))
+    different = [name for name in names if any(one.get(name) != entries_of[0].get(name) for one in entries_of[1:])]
+    versions = " and ".join(one.version for one in definitions)
+    if not different:
+        return [f"The definitions of versions {versions} differ in no entry; the files that they name may."]
+    return [f"The definitions of versions {versions} differ in {', '.join(f'`{name}`' for name in different)}."]
+
+
+def _changed_battery(study: Study, answered: set[str]) -> list[str]:
+    if study.battery.digest in answered:
+        return []
+    return [
+        f"The battery in the study's folder ({study.definition.battery}) is not the one that was answered; answers are "
+        "scored by the keys that stood when their sessions began."
+    ]

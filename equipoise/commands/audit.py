@@ -1,0 +1,141 @@
+"""The audit of a published table: a CSV file as printed in, findings out."""
+
+import csv
+import io
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.audit import audit
+from analysis.audit.table import CONSISTENT, NOT_CHECKABLE, VERDICTS
+from analysis.output_files import csv_bytes
+from batteries.errors import InputError
+from batteries.files.csv_files import unguarded
+from batteries.files.file_reading import read_text
+from batteries.files.private_files import whole_or_not_at_all
+from batteries.vignettes.battery_writer import check_output
+
+NARROWEST = 30
+"""Characters that a sentence has at least, also on a narrow terminal."""
+
+
+def audit_file(
+    source: Path,
+    *,
+    participants: int | None = None,
+    trials: int | None = None,
+    items: int | None = None,
+    scale: tuple[int, int] | None = None,
+    whole_numbers: bool = False,
+    totals: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    output: Path | None = None,
+) -> pd.DataFrame:
+    """Audit a table in a CSV file, and write the findings, if a file is named for them.
+
+    Parameters
+    ----------
+    source
+        The table as printed: CSV in UTF-8, with commas, semicolons or tabs.
+    participants, trials, items, scale, whole_numbers, totals
+        As `analysis.audit.audit` takes them.
+    columns
+        Headers by what they are, each as `trials=Responses`.
+    output
+        File for the findings, `.csv`.
+
+    Raises
+    ------
+    InputError
+        If the file is no such table, or the findings cannot be written; and as of `analysis.audit.audit`.
+    """
+    if output is not None:
+        check_output(output, [".csv"])
+        if output.resolve() == source.resolve():
+            raise InputError(f"{output}: this is the table itself; name another file for the findings.")
+    table = read_printed(source)
+    try:
+        found = audit(
+            table,
+            participants=participants,
+            trials=trials,
+            items=items,
+            scale=scale,
+            whole_numbers=whole_numbers,
+            totals=totals,
+            columns=dict(map(_named, columns)),
+        )
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
+    if output is not None:
+        with whole_or_not_at_all(output) as file:
+            file.write(csv_bytes(found).decode())
+    return found
+
+
+def read_printed(path: Path) -> pd.DataFrame:
+    """Return a CSV file's cells as text, as they are printed; rows without anything are left out.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is empty, or a row has more or fewer cells than the header.
+    """
+    text = read_text(path)
+    first = text.split("\n", maxsplit=1)[0]
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=max(",;\t", key=first.count))
+    header: list[str] | None = None
+    rows = []
+    try:
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if header is None:
+                header = [unguarded(cell) for cell in cells]
+            elif len(cells) != len(header):
+                raise InputError(
+                    f"{path}, line {reader.line_num}: {len(cells)} cells, but the header has {len(header)}; put cells "
+                    "that hold the separator into double quotes, and keep empty cells."
+                )
+            else:
+                rows.append([unguarded(cell) for cell in cells])
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}); mend its quotes.") from None
+    if header is None:
+        raise InputError(f"{path}: the file is empty; it needs a header and a row for each group, condition or test.")
+    return pd.DataFrame(rows, columns=[cell.strip() for cell in header], dtype=str)
+
+
+def _named(column: str) -> tuple[str, str]:
+    role, equals, header = column.partition("=")
+    if not equals:
+        raise InputError(f"--column {column}: write what the column is and its header, as trials=Responses.")
+    return role.strip(), header.strip()
+
+
+def all_consistent(found: pd.DataFrame) -> bool:
+    """Return whether everything that could be checked is consistent."""
+    return bool(found["verdict"].isin([CONSISTENT, NOT_CHECKABLE]).all())
+
+
+def finding_lines(found: pd.DataFrame, width: int | None = None) -> list[str]:
+    """Return the findings as lines of text in columns, and a line that counts them.
+
+    With a `width`, sentences are broken so that they stay in their column.
+    """
+    columns = [
+        [title, *found[column]] for title, column in (("row", "row"), ("check", "check"), ("verdict", "verdict"))
+    ]
+    widths = [max(map(len, column)) for column in columns]
+    indent = sum(widths) + 2 * len(widths)
+    room = None if width is None else max(NARROWEST, width - indent)
+    lines = []
+    for *cells, sentence in zip(*columns, ["what was found", *found["explanation"]], strict=True):
+        start = "  ".join(cell.ljust(cell_width) for cell, cell_width in zip(cells, widths, strict=True))
+        parts = [sentence] if room is None else textwrap.wrap(sentence, room)
+        lines += [f"{start}  {parts[0]}", *(" " * indent + part for part in parts[1:])]
+    counts = found["verdict"].value_counts()
+    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if verdict in counts)
+    return [*lines, "", f"{len(found)} {'finding' if len(found) == 1 else 'findings'}: {summary}."]

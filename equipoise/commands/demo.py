@@ -1,0 +1,50 @@
+"""The whole main job on a sample study: serve, simulate, compare with baselines, analyze, report."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from equipoise.commands.analyze import analyze_study
+from equipoise.commands.models import add_runs
+from equipoise.commands.server_process import announce, researcher_token, running_server
+from equipoise.progress_bar import progress_bar
+from equipoise.studies import copy_sample_study
+from experiment.load_study import load_study
+from experiment.models.baselines import BASELINES, run_baseline
+from experiment.simulated_participants import simulate
+from server.serve import free_port, serve
+from server.settings import read_settings
+
+SAMPLE = "blackbox-predict"
+
+
+def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: bool) -> None:
+    """Run the demo in a new folder; with `keep_serving`, serve the study afterwards until stopped."""
+    folder = folder or _fresh_folder()
+    copy_sample_study(SAMPLE, folder)
+    study = load_study(folder)
+    click.echo(f"1. Study `{study.name}`: {len(study.test_items)} items, {study.definition.design.groups} groups.")
+    with running_server(folder) as url, progress_bar("   Answering over HTTP", n_participants) as on_done:
+        simulate(url, researcher_token(study), study, n_participants, seed, on_done)
+    click.echo(f"2. {n_participants} simulated participants took it over HTTP.")
+    click.echo("3. Computational baselines answered the very same items:")
+    for sentence in add_runs(study, [run_baseline(study, name) for name in BASELINES]):
+        click.echo(f"   {sentence}")
+    analyze_study(study, folder / "results")
+    click.echo(f"4. Exclusions, tables, figures and report: {(folder / 'results' / 'report.html').resolve()}")
+    if keep_serving:
+        # As it was called: in a fresh clone the command is in .venv/bin, which is not on the path.
+        command = sys.argv[0] if Path(sys.argv[0]).stem == "equipoise" else "equipoise"
+        click.echo(f"5. Take the study yourself, then see: {command} analyze {folder} -o {folder / 'results'}")
+        settings = read_settings(port=free_port())
+        serve(folder, settings, on_ready=lambda: announce(folder, settings))
+
+
+def _fresh_folder() -> Path:
+    """Return the name of a folder that is not there yet: an earlier demo's data are never touched."""
+    folder, number = Path("equipoise-demo"), 1
+    while folder.exists():
+        number += 1
+        folder = Path(f"equipoise-demo-{number}")
+    return folder

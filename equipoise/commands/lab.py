@@ -1,0 +1,273 @@
+"""A study in the laboratory: the server's application in this process, its store, and the files labs expect."""
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import httpx
+
+from batteries.errors import InputError
+from equipoise.commands.lab_files import LabFiles, delete_withdrawn
+from equipoise.commands.lab_sync import HandedOn, Relay, hand_on_all, hand_on_withdrawals
+from equipoise.commands.stores import store_of
+from experiment.lab.hardware.machine_check import LEAST_SIZE_PX, check_machine, report, verdict_of
+from experiment.lab.hardware.psychopy_import import require_psychopy
+from experiment.lab.requirements import check_device, check_tasks
+from experiment.lab.screens.text.fonts import font_for, missing_glyphs, texts_of
+from experiment.lab.server_client import Desk
+from experiment.lab.session import LabSession, Outcome, Visitor
+from experiment.records import Kind
+from experiment.study.definition import Study
+from server.app import create_app
+from server.laboratory import SOURCE
+from server.security.secret_files import Secrets
+from server.serve import store_location
+from server.settings import read_settings
+from server.store import Store
+
+THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
+TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a variable
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The machine's part: what the session is shown on, and where event codes go."""
+
+    monitor: str | None
+    """A monitor of PsychoPy's Monitor Center."""
+    screen: int
+    """Number of the screen, from 0."""
+    size_px: tuple[int, int] | None
+    """Size of a window; None for the full screen."""
+    trigger: str | None
+    """Where event codes go, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """How a visit went."""
+
+    outcome: Outcome
+    table: Path | None
+    """PsychoPy's table, if there is one."""
+    problem: str | None
+    """What could not be written beside the store; None if all could be."""
+    waiting_for: str | None
+    """Why the server does not have everything yet; None if it has, or there is none."""
+    withdrawals_waiting_for: str | None
+    """Why answers of others who have withdrawn are not deleted at the server yet; None if they are."""
+
+
+def run_visit(
+    study: Study,
+    visitor: Visitor,
+    setup: Setup,
+    location: str | None,
+    server: str | None,
+    tell: Callable[[str], None],
+) -> Visit:
+    """Run one visit of a participant in a window of PsychoPy.
+
+    Parameters
+    ----------
+    study
+        The study.
+    visitor
+        Who comes.
+    setup
+        The machine's part.
+    location
+        The store on this machine; by default the study's own.
+    server
+        Address of a server to which all is handed on as it comes; None to keep it here.
+    tell
+        Says to the experimenter, before the window opens, what may be a slip in a code.
+
+    Raises
+    ------
+    InputError
+        If PsychoPy is not installed, or the session cannot be begun.
+    """
+    check_tasks(study)
+    n_groups = study.definition.design.groups
+    if visitor.group is not None and visitor.group > n_groups:
+        raise InputError(f"--group {visitor.group}: there is no such group; the groups are 1 to {n_groups}.")
+    if server is not None and visitor.kind is Kind.SIMULATED:
+        raise InputError("--rehearsal: a rehearsal stays on this machine; leave --server out.")
+    require_psychopy()
+    from experiment.lab.psychopy_display import opened_stage  # noqa: PLC0415 - PsychoPy takes seconds to load
+
+    opening = opened_stage(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
+    with ExitStack() as stack:
+        there = stack.enter_context(remote_desk(server)) if server else None
+        here, store = stack.enter_context(local_desk(study, location))
+        relay = Relay(study, store, here, there) if there else None
+        desk = relay or here
+        if relay is not None:
+            stack.callback(relay.stop)
+        if visitor.kind is Kind.HUMAN:
+            _refuse_beforehand(desk, visitor)
+            _tell_of_slips(study, store, [here, *([there] if there else [])], visitor, tell)
+        withdrawals_waiting_for = hand_on_withdrawals(study, store, there) if there else None
+        problem = delete_withdrawn(study, store)
+        stage, sheet = stack.enter_context(opening)
+        check_device(study, stage.device)
+        files = LabFiles(study, store, visitor)
+        session = LabSession(study, desk, stage, sheet, visitor, files.notes_of, files.write_table, files.delete)
+        outcome = session.run()
+        has_all = relay is None or relay.finish()
+    waiting_for = None if relay is None or has_all else relay.problem or "it took too long"
+    return Visit(outcome, files.table, files.problem or problem, waiting_for, withdrawals_waiting_for)
+
+
+def _refuse_beforehand(desk: Desk, visitor: Visitor) -> None:
+    """Refuse who cannot begin or go on before the window opens, and not when they sit in front of it."""
+    desk.find(visitor.participant, visitor.occasion)  # refused if it was taken elsewhere
+    desk.require_place(visitor.participant, visitor.occasion, visitor.group)
+
+
+def _tell_of_slips(
+    study: Study, store: Store, desks: Sequence[Desk], visitor: Visitor, tell: Callable[[str], None]
+) -> None:
+    """Tell of what looks like a slip in the code, or in the session's number: it would make two people of one."""
+    code, occasion = visitor.participant, visitor.occasion
+    others = {str(one["external_id"]) for one in store.identities(study) if one["source"] == SOURCE}
+    if occasion > 1 and not any(_has_begun(desk, code, occasion - 1) for desk in desks):
+        tell(f"Look at the code: {code} has no session {occasion - 1} here, and this will be session {occasion}.")
+    alike = sorted(other for other in others if _bare(other) == _bare(code))
+    if alike and code not in alike:
+        tell(f"Look at the code: {code} is new here, but there is {' and '.join(alike)}.")
+
+
+def _has_begun(desk: Desk, code: str, occasion: int) -> bool:
+    with suppress(httpx.HTTPError, InputError):  # what was begun goes on without the server, too
+        return desk.find(code, occasion) is not None
+    return False
+
+
+def _bare(code: str) -> str:
+    """Return what is left of a code where people slip: without capitals, zeros before numbers, and signs between."""
+    return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))
+
+
+def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:
+    """Look whether this machine is fit for a laboratory.
+
+    Parameters
+    ----------
+    study
+        Whose letters the fonts must have; None to leave that out.
+    setup
+        The machine's part.
+
+    Returns
+    -------
+    tuple of str and bool
+        What was found, for a technician, and whether the machine can be used.
+    """
+    require_psychopy()
+    from experiment.lab.hardware.keys_and_clicks import Inputs  # noqa: PLC0415 - PsychoPy takes seconds to load
+    from experiment.lab.hardware.window import LabWindow  # noqa: PLC0415
+
+    with LabWindow(setup.size_px, screen=setup.screen, monitor=setup.monitor) as window:
+        inputs = Inputs(window)
+        if study is None:
+            findings = check_machine(window, inputs)
+        else:
+            findings = check_machine(window, inputs, _missing_glyphs(study), _least_size_px(study))
+    return report(findings), verdict_of(findings) != "bad"
+
+
+def _least_size_px(study: Study) -> tuple[int, int]:
+    needs = study.definition.device
+    return max(LEAST_SIZE_PX[0], needs.width_px or 0), max(LEAST_SIZE_PX[1], needs.height_px or 0)
+
+
+def _missing_glyphs(study: Study) -> tuple[str, ...]:
+    try:
+        font_for(texts_of(study))
+    except InputError:
+        return missing_glyphs(texts_of(study))
+    return ()
+
+
+def send_sessions(
+    study: Study, location: str | None, server: str | None, into: str | None, prefix: str = ""
+) -> HandedOn:
+    """Hand the laboratory sessions of a store on, to a server or to another store.
+
+    Parameters
+    ----------
+    study
+        The study.
+    location
+        The store where they are; by default the study's own.
+    server, into
+        Where they go: a server's address, or another store.
+    prefix
+        What is put before the participants' codes there.
+
+    Raises
+    ------
+    InputError
+        If the server or the store cannot be reached, or it is the store where they are.
+    """
+    here = store_location(study, read_settings(store=location))
+    if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):
+        raise InputError(f"--into {into}: this is the store where the sessions are; name another.")
+    with store_of(study, location, must_exist=True) as store, ExitStack() as stack:
+        there = stack.enter_context(remote_desk(server)) if server else stack.enter_context(local_desk(study, into))[0]
+        try:
+            handed_on = hand_on_all(study, store, there, prefix)
+            return replace(handed_on, problem=delete_withdrawn(study, store))
+        except httpx.HTTPError as error:
+            raise InputError(
+                f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
+                "safe here: try again later."
+            ) from None
+
+
+@contextmanager
+def local_desk(study: Study, location: str | None) -> Iterator[tuple[Desk, Store]]:
+    """Lend the server's application in this process, and its store."""
+    settings = read_settings(store=location)
+    with store_of(study, location) as store:
+        # Of this process alone: a token in a file here would be taken for the server's.
+        own = Secrets(secrets.token_urlsafe(), secrets.token_urlsafe())
+        app = create_app(study, store, own, settings)
+        with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://localhost") as client:
+            yield Desk(client, own.researcher_token), store
+
+
+@contextmanager
+def remote_desk(server: str) -> Iterator[Desk]:
+    """Lend the desk of a server elsewhere.
+
+    Raises
+    ------
+    InputError
+        If the address is none that a token may be sent to, or the researcher's token is not known.
+    """
+    try:
+        address = httpx.URL(server)
+    except httpx.InvalidURL:
+        address = httpx.URL()
+    if not address.host or address.scheme not in {"http", "https"}:
+        raise InputError(f"--server {server}: this is no address of a server; write https:// and its name.")
+    if address.scheme == "http" and address.host not in THIS_MACHINE:
+        raise InputError(
+            f"--server {server}: without encryption anybody on the way could read the researcher's token and the "
+            "answers; use its https:// address, or a tunnel to it from this machine and http://localhost."
+        )
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if not token:
+        raise InputError(
+            f"--server {server}: this server takes laboratory sessions from whoever knows its researcher's token; set "
+            f"the environment variable {TOKEN_VARIABLE} to what is in the file `researcher-token` on the server."
+        )
+    with httpx.Client(base_url=address, timeout=20) as client:
+        yield Desk(client, token)

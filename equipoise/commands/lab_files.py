@@ -1,0 +1,122 @@
+"""The files of the laboratory: for each session PsychoPy's table, the frames, and what was begun.
+
+They stand in the folder `lab` beside the store, whatever folder of the study a visit comes from; by default that is
+`data/lab` of the study. The frames are in a folder of their own, so that `lab/*.csv` are tables of trials alone. Names
+begin as users of PsychoPy expect, with the code, the session and the time, and end with the session's name in the
+store, by which they are found again, whatever the code, the clock or the time zone were.
+"""
+
+import re
+from pathlib import Path
+
+from batteries.errors import InputError
+from batteries.files.private_files import private_folder
+from experiment.lab.records.attempt_log import Notes
+from experiment.lab.records.psychopy_csv import Heading, date_of, write_psychopy_csv
+from experiment.lab.server_client import OpenSession
+from experiment.lab.session import Visitor
+from experiment.records import Kind
+from experiment.study.definition import Study
+from server.store import Store, StoreUnavailable
+from server.store.sql.lab_sessions import devices_of, trials_of, withdrawn_in_laboratory
+from server.store.sqlite.store import SqliteStore
+
+BEGUN = "_begun.jsonl"
+FRAMES = "_frames.csv"
+
+
+class LabFiles:
+    """The files of the session that a participant has now.
+
+    The store has every answer: what cannot be written to them stops no session.
+
+    Raises
+    ------
+    InputError
+        If there can be no such folder.
+    """
+
+    def __init__(self, study: Study, store: Store, visitor: Visitor) -> None:
+        self._study = study
+        self._store = store
+        self._visitor = visitor
+        self._notes: Notes | None = None
+        self._problem: str | None = None
+        self.table: Path | None = None
+        self._folder = folder = lab_folder(study, store)
+        try:
+            private_folder(folder / "frames")
+        except OSError as error:
+            raise InputError(
+                f"{folder}: the files of the laboratory cannot be written there ({error.strerror}); make it a folder "
+                "that may be written to, and begin again."
+            ) from None
+
+    @property
+    def problem(self) -> str | None:
+        """Why a file could not be written or deleted, the last time; None if all could be."""
+        return self._problem or (self._notes.problem if self._notes else None)
+
+    def notes_of(self, session: OpenSession) -> Notes:
+        """Return the notes of a session."""
+        self._notes = Notes(self._path(session, BEGUN), self._path(session, FRAMES))
+        return self._notes
+
+    def write_table(self, session: OpenSession) -> None:
+        """Write PsychoPy's table anew, from what is in the store."""
+        self.table = self._path(session, ".csv")
+        who, began = self._visitor, session.started_at
+        try:
+            devices = devices_of(self._store, session.session)
+            heading = Heading(who.participant, who.kind, who.occasion, session.group, session.seed, began, devices)
+            write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
+            self._problem = None
+        except (OSError, StoreUnavailable) as error:  # such as a table that is open in Excel
+            why = getattr(error, "strerror", None) or error
+            self._problem = f"{self.table}: it could not be written ({why}); every answer is in the store."
+
+    def delete(self, _: OpenSession) -> None:
+        """Delete the files of the session, whose answers were withdrawn, and of the participant's other ones."""
+        self.table = None
+        self._problem = delete_withdrawn(self._study, self._store)
+
+    def _path(self, session: OpenSession, ending: str) -> Path:
+        """Return where a file of a session is, or is to be if there is none of the session yet."""
+        folder = self._folder / "frames" if ending == FRAMES else self._folder
+        begun = next(self._folder.glob(f"*_{session.session}{BEGUN}"), None)
+        if begun is not None:
+            return folder / (begun.name.removesuffix(BEGUN) + ending)
+        who = self._visitor
+        code = re.sub(r"[^A-Za-z0-9._-]+", "-", who.participant).lstrip(".") or "participant"
+        what = "rehearsal_" if who.kind is Kind.SIMULATED else ""
+        return folder / f"{code}_{who.occasion}_{what}{date_of(session.started_at)}_{session.session}{ending}"
+
+
+def lab_folder(study: Study, store: Store) -> Path:
+    """Return the folder of the laboratory's files: beside the store, or the study's if the store is a database."""
+    return (store.path.parent if isinstance(store, SqliteStore) else study.folder / "data") / "lab"
+
+
+def delete_withdrawn(study: Study, store: Store) -> str | None:
+    """Delete the files of all sessions whose answers were withdrawn, wherever and whenever that was.
+
+    Returns
+    -------
+    str or None
+        Which file cannot be deleted, and what to do, for the experimenter; it does not keep the others.
+    """
+    try:
+        with store.snapshot() as db:
+            withdrawn = withdrawn_in_laboratory(db, study.name)
+    except StoreUnavailable as error:
+        return f"Files of participants who have withdrawn could not be looked for ({error}); run the command again."
+    problem = None
+    for path in [path for session in withdrawn for path in lab_folder(study, store).rglob(f"*_{session}*")]:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            problem = (
+                f"{path}: it holds what a participant has withdrawn, and cannot be deleted ({error.strerror}); close "
+                "what has it open, and delete it."
+            )
+    return problem

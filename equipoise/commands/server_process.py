@@ -1,0 +1,114 @@
+"""A study's server: as a process of its own, as long as it is needed, and in words for whoever started it."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import httpx
+
+from batteries.errors import InputError
+from equipoise.commands.stores import store_of
+from experiment.load_study import load_study
+from experiment.records import Kind
+from experiment.study.definition import Study
+from server.security.secret_files import read_secrets
+from server.serve import free_port, link, secrets_folder
+from server.settings import Settings, read_settings
+
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 15
+
+
+@contextmanager
+def running_server(folder: Path, location: str | None = None) -> Iterator[str]:
+    """Serve a study on a free port of this machine and yield its URL; the server stops with the block.
+
+    Parameters
+    ----------
+    folder
+        The study's folder.
+    location
+        Its store; by default what the settings say.
+
+    Raises
+    ------
+    InputError
+        If the server does not start.
+    """
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen(
+        # -P: a folder called `analysis` or `server` where the user happens to be must not be taken for ours.
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "equipoise",
+            "serve",
+            str(folder),
+            "--port",
+            str(port),
+            "--quiet",
+            *(["--store", location] if location else []),
+        ],
+        stdin=subprocess.DEVNULL,
+        # All simulated participants come from this machine, and faster than people do.
+        env=os.environ
+        | {
+            "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
+            "EQUIPOISE_REQUESTS_PER_SECOND": "100000",
+            "EQUIPOISE_LOG_LEVEL": "WARNING",
+        },
+    )
+    try:
+        _wait_until_ready(process, url)
+        yield url
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise InputError(f"the server for this study ended at once (exit code {process.returncode}); see above.")
+        try:
+            httpx.get(f"{url}/api/study", timeout=5).raise_for_status()
+        except httpx.TransportError:
+            time.sleep(0.05)
+        else:
+            return
+    raise InputError(f"the server did not answer within {START_TIMEOUT_S} s; is the machine very busy? Try again.")
+
+
+def number_of_simulated(study: Study, location: str | None = None) -> int:
+    """Return how many simulated participants have begun the study so far."""
+    with store_of(study, location) as store:
+        store.register_study(study)
+        return sum(group.n_begun for group in store.progress(study) if group.kind is Kind.SIMULATED)
+
+
+def researcher_token(study: Study) -> str:
+    """Return the token by which the servers of a study know its researcher."""
+    return read_secrets(secrets_folder(study, read_settings())).researcher_token
+
+
+def announce(folder: Path, settings: Settings) -> None:
+    """Print where a study is served."""
+    study = load_study(folder)
+    address = link(settings.host, settings.port)
+    token = read_secrets(secrets_folder(study, settings)).researcher_token
+    click.echo(f"{study.definition.title}")
+    click.echo(f"  participants: {address}/")
+    click.echo(f"  progress:     {address}/researcher/#{token}")
+    click.echo("Press Ctrl-C to stop; nothing that was answered is lost.")

@@ -1,0 +1,117 @@
+"""The researcher's decisions about a study under way: revisions of its wording, exclusions of sessions by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from batteries.errors import InputError
+from equipoise.commands.stores import Named, sessions_named, store_of
+from experiment.study.definition import Study
+from server.store import Conflict, Place, Store
+from server.store.models import Revision, SessionFound
+
+LONGEST_REASON = 500
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The sessions that a decision was about."""
+
+    sessions: tuple[str, ...]
+    """Their names, sorted."""
+    has_place: tuple[bool, ...] = ()
+    """Of sessions that were taken back, whether each has its place again."""
+
+
+def revise_study(study: Study, reason: str, location: str | None = None) -> Revision:
+    """Accept a change of wording in a version of a study that people have begun.
+
+    Parameters
+    ----------
+    study
+        The study as it is now.
+    reason
+        Why, in a sentence for the log and the report.
+    location
+        Its store; by default what the settings say.
+
+    Raises
+    ------
+    InputError
+        If nobody has begun this version, nothing changed, or more than the wording changed.
+    """
+    reason = checked_reason(reason)
+    with store_of(study, location, must_exist=True) as store:
+        return store.revise_study(study, reason)
+
+
+def exclude(study: Study, named: Named, reason: str, location: str | None = None) -> Decided:
+    """Exclude a session, or all sessions of a person, from the analysis; answers stay, and places are released.
+
+    Raises
+    ------
+    InputError
+        If there is no such session of a person, or it is excluded or withdrawn.
+    """
+    reason = checked_reason(reason)
+
+    def job(store: Store, sessions: list[str]) -> Decided:
+        store.exclude_sessions(sessions, reason)
+        return Decided(tuple(sessions))
+
+    return _decide(study, named, location, is_excluded=False, job=job)
+
+
+def include(study: Study, named: Named, reason: str, location: str | None = None) -> Decided:
+    """Undo `exclude`: take a session, or all excluded sessions of a person, back into the analysis.
+
+    Raises
+    ------
+    InputError
+        If there is no such session, or it is not excluded.
+    """
+    reason = checked_reason(reason)
+
+    def job(store: Store, sessions: list[str]) -> Decided:
+        places = store.include_sessions(study, sessions, reason)
+        return Decided(tuple(sessions), tuple(place is not Place.RELEASED for place in places))
+
+    return _decide(study, named, location, is_excluded=True, job=job)
+
+
+def _decide(
+    study: Study,
+    named: Named,
+    location: str | None,
+    *,
+    is_excluded: bool,
+    job: Callable[[Store, list[str]], Decided],
+) -> Decided:
+    with store_of(study, location, must_exist=True) as store:
+        candidates = sessions_named(store, study, named)
+        # Where there is none to decide about, the last one is refused with why: it is withdrawn, or was decided before.
+        found = [one for one in candidates if _is_open(one, is_excluded)] or candidates[-1:]
+        try:
+            return job(store, sorted(one.session for one in found))
+        except Conflict as conflict:
+            raise InputError(f"{conflict} Nothing was changed.") from None
+
+
+def _is_open(session: SessionFound, is_excluded: bool) -> bool:
+    return (session.excluded_reason is not None) == is_excluded and (is_excluded or session.status != "withdrawn")
+
+
+def checked_reason(reason: str) -> str:
+    """Return a reason that can be kept in the log and printed in a report.
+
+    Raises
+    ------
+    InputError
+        If it is empty, too long, or holds what cannot be printed.
+    """
+    reason = reason.strip()
+    if not reason or len(reason) > LONGEST_REASON or not reason.isprintable():
+        raise InputError(
+            f"--reason: write one sentence of at most {LONGEST_REASON} characters on one line. It is in the log and "
+            "in the report, so name nobody."
+        )
+    return reason

@@ -1,0 +1,329 @@
+"""Key presses and clicks, with their times by `time.perf_counter_ns`.
+
+A press is stamped as near to the device as can be: by psychtoolbox, which reads the keyboard in a thread of its own,
+where that can be used; else when the window hears of it, for which it is asked without a pause. Response boxes that act
+as keyboards are keyboards here.
+"""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import psychopy.core
+from psychopy import event, logging
+
+from experiment.lab.hardware.keyboard_backends import Backend, letters_by_ptb_code, ptb_obstacle
+from experiment.lab.screens.layout.screen_image import ESCAPE, Region
+
+if TYPE_CHECKING:
+    from experiment.lab.hardware.window import LabWindow
+
+EDITING_KEYS = frozenset(
+    {ESCAPE, "return", "num_enter", "backspace", "delete", "tab", "left", "right", "up", "down", "home", "end"}
+)
+"""The keys that a person who types may use beside those that give a text."""
+KEYPAD_WITHOUT_NUM_LOCK = {
+    "num_insert": "num_0",
+    "num_end": "num_1",
+    "num_down": "num_2",
+    "num_page_down": "num_3",
+    "num_next": "num_3",
+    "num_left": "num_4",
+    "num_begin": "num_5",
+    "num_right": "num_6",
+    "num_home": "num_7",
+    "num_up": "num_8",
+    "num_page_up": "num_9",
+    "num_prior": "num_9",
+    "num_delete": "num_decimal",
+}
+"""The window's names of keys that psychtoolbox names alike with and without Num Lock."""
+PTB_PAUSE_S = 0.0005
+"""Between two looks at the keyboard's own stamps; clicks, which have none, are that much less exact."""
+
+
+@dataclass(frozen=True)
+class Press:
+    """A key press or a click."""
+
+    name: str
+    """The key as PsychoPy names it, such as `1`, `num_1`, `return`, `left`; or the name of the region clicked."""
+    rt_ms: float
+    """From the zero that `Inputs.reset` set. Below 0 only for an escape that was pressed before."""
+    input: Literal["key", "mouse"]
+    text: str = ""
+    """What was typed, in the person's own keyboard layout; only from `Inputs.wait_for_typing`."""
+
+
+@dataclass(frozen=True)
+class _Stamped:
+    at_ns: int
+    name: str
+    input: Literal["key", "mouse"]
+    text: str = ""
+    place_px: tuple[int, int] | None = None
+
+
+class Inputs:
+    """What a participant presses and clicks in a window.
+
+    Parameters
+    ----------
+    window
+        An open window.
+    backend
+        How keys are read; None for the best that can be used here.
+
+    Raises
+    ------
+    OSError
+        If psychtoolbox is wanted and cannot open the keyboard.
+    """
+
+    backend: Backend
+    obstacle: str | None
+    """Why psychtoolbox does not read the keys; None if it does, or if another way was wanted."""
+
+    def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
+        self._window = window
+        self._zero_ns = time.perf_counter_ns()
+        self._heard: list[_Stamped] = []
+        self._typed: list[_Stamped] = []
+        self.n_focus_lost = 0
+        """How often the window has lost the focus since `clear`."""
+        self._away_since_ns: int | None = None
+        self._was_away = (0, 0)
+        self.obstacle = None if backend else ptb_obstacle()
+        self._read_keys = _event_keys if backend == "event" or self.obstacle else self._opened_keys(backend)
+        self.backend = "event" if self._read_keys is _event_keys else "ptb"
+        window.listen(on_mouse_press=self._clicked, on_text=self._has_typed, on_close=self._closed)
+        window.listen(on_deactivate=self._lost_focus, on_activate=self._has_focus)
+
+    def clear(self) -> None:
+        """Forget what was pressed until now, save for an escape, and how often the focus was lost."""
+        self._listen()
+        self._heard = [each for each in self._heard if each.name == ESCAPE]
+        self.n_focus_lost = 0
+
+    def reset(self, at_ns: int) -> None:
+        """Count times from a moment of `time.perf_counter_ns`; of what was pressed before only an escape is taken."""
+        self._zero_ns = at_ns
+
+    def reset_on_flip(self, window: "LabWindow") -> None:
+        """Count times from the window's next flip."""
+        window.call_on_flip(self.reset)
+
+    def take_early(self, keys: Collection[str], regions: Sequence[Region] = ()) -> int:
+        """Forget what was pressed between `clear` and the zero, and return how much of it would have counted.
+
+        To be called at once after the flip of the zero: while a flip waits for the screen nobody listens, and what has
+        no stamp of its own is only heard now, though it was pressed before.
+        """
+        self._listen()
+        early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
+        self._heard = [each for each in self._heard if each not in early]
+        answers = [region for region in regions if region.name != ESCAPE]
+        return sum(
+            each.name in keys if each.place_px is None else region_at(each.place_px, answers) is not None
+            for each in early
+        )
+
+    def _is_early(self, each: _Stamped) -> bool:
+        has_own_stamp = self.backend == "ptb" and each.input == "key"
+        return not has_own_stamp or self._since_zero_ms(each.at_ns) < 0
+
+    def poll_ms(self, n_polls: int) -> float:
+        """Return how much time is between two looks at the keyboard, the mean of so many; what was pressed is lost."""
+        began_ns = time.perf_counter_ns()
+        for _ in range(n_polls):
+            self._listen()
+            self._pause()
+        self._heard.clear()
+        return (time.perf_counter_ns() - began_ns) / n_polls / 1e6
+
+    def wait(
+        self, keys: Collection[str] | None = None, until_ms: float | None = None, regions: Sequence[Region] = ()
+    ) -> Press | None:
+        """Wait for a key or a click, and return it; None if there is none in time. Escape always counts.
+
+        Parameters
+        ----------
+        keys
+            The keys that count; None for all.
+        until_ms
+            When to give up, in ms from the zero; None for never.
+        regions
+            Where clicks count.
+        """
+        return self._wait(self._listen, lambda each: keys is None or each.name in keys, until_ms, regions)
+
+    def wait_for_typing(self, regions: Sequence[Region] = ()) -> Press:
+        """Wait for somebody who types, and return one text, such as a letter, or one of `EDITING_KEYS`, or a click.
+
+        Texts come as the person's keyboard layout has them, whatever backend reads the other keys.
+        """
+        press = self._wait(
+            self._listen_to_typing, lambda each: bool(each.text) or each.name in EDITING_KEYS, None, regions
+        )
+        assert press is not None
+        return press
+
+    def _wait(
+        self,
+        listen: Callable[[], None],
+        counts: Callable[[_Stamped], bool],
+        until_ms: float | None,
+        regions: Sequence[Region],
+    ) -> Press | None:
+        while True:
+            asked_ns = time.perf_counter_ns()
+            listen()
+            while self._heard:
+                press = self._taken(self._heard.pop(0), counts, until_ms, regions)
+                if press is not None:
+                    return press
+            if until_ms is not None and self._since_zero_ms(asked_ns) >= until_ms:
+                return None
+            self._pause()
+
+    def _taken(
+        self,
+        each: _Stamped,
+        counts: Callable[[_Stamped], bool],
+        until_ms: float | None,
+        regions: Sequence[Region],
+    ) -> Press | None:
+        rt_ms = self._since_zero_ms(each.at_ns)
+        if each.name == ESCAPE:
+            return Press(each.name, rt_ms, each.input)
+        if rt_ms < 0 or (until_ms is not None and rt_ms > until_ms):
+            return None
+        if each.place_px is not None:
+            region = region_at(each.place_px, regions)
+            return Press(region.name, rt_ms, "mouse") if region else None
+        return Press(each.name, rt_ms, "key", each.text) if counts(each) else None
+
+    def _since_zero_ms(self, at_ns: int) -> float:
+        return (at_ns - self._zero_ns) / 1e6
+
+    def _pause(self) -> None:
+        if self.backend == "ptb":
+            time.sleep(PTB_PAUSE_S)
+
+    def _opened_keys(self, backend: Backend | None) -> Callable[[], list[_Stamped]]:
+        try:
+            return _PtbKeys()
+        except OSError as error:
+            if backend == "ptb":
+                raise
+            self.obstacle = f"psychtoolbox cannot open the keyboard ({error})"
+            return _event_keys
+
+    def _listen(self) -> None:
+        self._hear([key for key in self._read_keys() if self._is_for_us(key)])
+
+    def _listen_to_typing(self) -> None:
+        keys = [each for each in _event_keys() if each.name in EDITING_KEYS]
+        self._hear([*keys, *self._typed])
+
+    def _hear(self, heard: list[_Stamped]) -> None:
+        self._heard = sorted([*self._heard, *heard], key=lambda each: each.at_ns)
+        self._typed.clear()
+
+    def _clicked(self, x: int, y: int, button: int, _modifiers: int) -> None:
+        if button == event.LEFT:
+            place_px = self._window.place_px(x, y)
+            self._heard.append(_Stamped(time.perf_counter_ns(), "", "mouse", place_px=place_px))
+
+    def _has_typed(self, text: str) -> None:
+        if text.isprintable():
+            self._typed.append(_Stamped(time.perf_counter_ns(), text, "key", text))
+
+    def _lost_focus(self) -> None:
+        self.n_focus_lost += 1
+        self._away_since_ns = time.perf_counter_ns()
+
+    def _has_focus(self) -> None:
+        if self._away_since_ns is not None:
+            self._was_away = (self._away_since_ns, time.perf_counter_ns())
+            self._away_since_ns = None
+
+    def _is_for_us(self, key: _Stamped) -> bool:
+        """Return whether a key was pressed in this window: psychtoolbox hears what is typed in others, too."""
+        if self._away_since_ns is not None and key.at_ns >= self._away_since_ns:
+            return False
+        return not self._was_away[0] <= key.at_ns < self._was_away[1]
+
+    def _closed(self) -> bool:
+        """Take the window's closing as an escape: it asks, saves and leaves."""
+        self._heard.append(_Stamped(time.perf_counter_ns(), ESCAPE, "mouse"))
+        return True
+
+
+def region_at(place_px: tuple[int, int], regions: Sequence[Region]) -> Region | None:
+    """Return the region in which a place lies."""
+    x_px, y_px = place_px
+    for region in regions:
+        left_px, top_px, right_px, bottom_px = region.box_px
+        if left_px <= x_px < right_px and top_px <= y_px < bottom_px:
+            return region
+    return None
+
+
+def _event_keys() -> list[_Stamped]:
+    """Return the keys that the window has heard of, in order."""
+    keys = event.getKeys(timeStamped=True)
+    now_ns, now_s = time.perf_counter_ns(), psychopy.core.getTime()
+    return [
+        _Stamped(now_ns - round((now_s - at_s) * 1e9), KEYPAD_WITHOUT_NUM_LOCK.get(name, name), "key")
+        for name, at_s in keys
+    ]
+
+
+class _PtbKeys:
+    """Returns the keys that psychtoolbox has heard of, in order.
+
+    PsychoPy's `getKeys` is not asked, as it loses a press that was over before anybody asked, such as the short pulses
+    of response boxes.
+
+    Raises
+    ------
+    OSError
+        If the keyboard cannot be opened.
+    """
+
+    def __init__(self) -> None:
+        from psychopy.hardware.exceptions import ManagedDeviceError  # noqa: PLC0415 - it loads much
+        from psychopy.hardware.keyboard import Keyboard  # noqa: PLC0415 - it starts psychtoolbox
+
+        try:
+            self._device: Any = Keyboard(backend="ptb").device
+        except (Exception, ManagedDeviceError) as error:  # the second is no Exception
+            raise OSError(str(error)) from error
+        self._letters = letters_by_ptb_code()
+        self._held: dict[int, Any] = {}
+
+    def __call__(self) -> list[_Stamped]:
+        event.getKeys()  # the window hears the same keys, and must go on hearing
+        self._device.dispatchMessages()
+        responses, self._device.responses = self._device.responses, []
+        now_ns, now_s = time.perf_counter_ns(), logging.defaultClock.getTime()
+        # A release brings the object of its press a second time.
+        return [
+            _Stamped(now_ns - round((now_s - response.tDown) * 1e9), self._name_of(response), "key")
+            for response in responses
+            if self._is_press(response)
+        ]
+
+    def _is_press(self, response: Any) -> bool:
+        is_release = self._held.pop(id(response), None) is not None
+        if not is_release:
+            self._held[id(response)] = response
+        return not is_release
+
+    def _name_of(self, response: Any) -> str:
+        """Return PsychoPy's name of a key; keys that it has no name for differ by their code."""
+        if response.code in self._letters:
+            return self._letters[response.code]
+        return f"key_{response.code}" if response.name == "unknown" else str(response.name)

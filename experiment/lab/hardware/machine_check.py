@@ -1,0 +1,259 @@
+"""Whether a machine is fit for measuring: what was found, what it means, and what a technician can do about it."""
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from experiment.lab.hardware.clock import intervals_ms
+from experiment.lab.hardware.keyboard_backends import Backend, has_real_time_privileges
+from experiment.lab.hardware.refresh_rate import Refresh, n_dropped
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.message import message
+from experiment.lab.screens.text.fonts import font_for
+from experiment.texts import ENGLISH
+
+if TYPE_CHECKING:
+    from experiment.lab.hardware.keys_and_clicks import Inputs
+    from experiment.lab.hardware.window import LabWindow
+
+Verdict = Literal["good", "warning", "bad"]
+
+LEAST_SIZE_PX = (1024, 768)
+N_FLIPS = 300
+N_POLLS = 500
+N_CLOCK_STEPS = 200
+KEY_PATIENCE_S = 15
+MAX_JITTER_MS = 1.0
+MAX_POLL_MS = 1.0
+MAX_CLOCK_STEP_US = 100.0
+
+LINUX_PRIVILEGES = (
+    "let the people who measure take precedence: as root write the lines `@psychopy - rtprio 50`, `@psychopy - nice "
+    "-20` and `@psychopy - memlock unlimited` into /etc/security/limits.d/99-psychopy.conf, then "
+    "`groupadd --force psychopy` and `usermod -a -G psychopy NAME`, and log in again."
+)
+MAC_PRIVILEGES = (
+    "open System Settings, Privacy & Security, Input Monitoring, switch on the program from which you begin (such as "
+    "Terminal), and begin again."
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    verdict: Verdict
+    found: str
+    advice: str = ""
+    """What can be done about it; empty if nothing need be."""
+
+
+def check_machine(
+    window: "LabWindow",
+    inputs: "Inputs",
+    missing_glyphs: Collection[str] | None = None,
+    least_size_px: tuple[int, int] = LEAST_SIZE_PX,
+) -> list[Finding]:
+    """Look at a machine; takes as long as 300 frames, and until a key is pressed.
+
+    Parameters
+    ----------
+    window, inputs
+        As a session would use them.
+    missing_glyphs
+        Characters of the battery for which no font was found; None where there is no battery.
+    least_size_px
+        Below which the battery cannot be read.
+    """
+    return [
+        screen_finding(window.size_px, least_size_px, window.full_screen),
+        synchronisation_finding(window.refresh),
+        frames_finding(window.refresh, window.flip_intervals_ms([0.0] * N_FLIPS)),
+        keyboard_finding(inputs.backend, inputs.obstacle, inputs.poll_ms(N_POLLS), _key_pressed(window, inputs)),
+        clock_finding(_clock_steps_us()),
+        privileges_finding(),
+        *([] if missing_glyphs is None else [glyphs_finding(missing_glyphs)]),
+        sound_finding(_sound_outputs()),
+    ]
+
+
+def verdict_of(findings: Sequence[Finding]) -> Verdict:
+    """Return the worst of all verdicts."""
+    verdicts = {finding.verdict for finding in findings}
+    return "bad" if "bad" in verdicts else "warning" if "warning" in verdicts else "good"
+
+
+def report(findings: Sequence[Finding]) -> str:
+    """Return findings as a text: the verdict on top, then what must be mended, then the rest."""
+    n_bad, n_warnings = (sum(each.verdict == verdict for each in findings) for verdict in ("bad", "warning"))
+    summary = {
+        "good": "This machine is fit for measuring.",
+        "warning": f"This machine can be used; {_counted(n_warnings, 'thing')} could be better.",
+        "bad": f"This machine is not fit for measuring yet: {_counted(n_bad, 'thing')} must be mended.",
+    }[verdict_of(findings)]
+    order = ("bad", "warning", "good")
+    return "\n".join([summary, "", *_lines(sorted(findings, key=lambda each: order.index(each.verdict)))])
+
+
+def screen_finding(size_px: tuple[int, int], least_px: tuple[int, int], full_screen: bool) -> Finding:
+    """Judge the size of what is drawn on."""
+    found = f"{size_px[0]} x {size_px[1]} px" + ("" if full_screen else ", in a window")
+    if size_px[0] < least_px[0] or size_px[1] < least_px[1]:
+        return Finding(
+            "Screen",
+            "bad",
+            found,
+            f"use a screen of at least {least_px[0]} x {least_px[1]} px, or set a larger resolution.",
+        )
+    if not full_screen:
+        return Finding("Screen", "warning", found, "measure on the full screen: in a window, flips are less regular.")
+    return Finding("Screen", "good", found)
+
+
+def synchronisation_finding(refresh: Refresh) -> Finding:
+    """Judge whether flips wait for the screen."""
+    nominal = "not known" if refresh.nominal_hz is None else f"{refresh.nominal_hz:.2f} Hz"
+    found = f"nominal {nominal}, measured {refresh.measured_hz:.2f} Hz; {refresh.reason}"
+    if refresh.is_synchronised:
+        return Finding("Refresh", "good", found)
+    return Finding(
+        "Refresh",
+        "bad",
+        found,
+        "switch on vertical synchronisation (vsync) for this program in the graphics driver, use the manufacturer's "
+        "driver, switch off triple buffering, variable refresh and desktop effects, let one screen alone be on, do not "
+        "work from afar; until then fixations are paced by the clock, and may be off by a frame.",
+    )
+
+
+def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> Finding:
+    """Judge how regularly frames come."""
+    if not refresh.is_synchronised:
+        return Finding("Frames", "warning", "cannot be counted, as flips do not wait for the screen")
+    frame_ms = refresh.frame_ms
+    dropped = n_dropped(frames_ms, frame_ms)
+    jitter_ms = statistics.pstdev([each for each in frames_ms if each <= 1.5 * frame_ms] or [0.0])
+    found = f"{dropped} of {len(frames_ms)} dropped, jitter {jitter_ms:.2f} ms (standard deviation)"
+    if dropped == 0 and jitter_ms <= MAX_JITTER_MS:
+        return Finding("Frames", "good", found)
+    return Finding(
+        "Frames",
+        "warning" if dropped <= len(frames_ms) // 100 else "bad",
+        found,
+        "close other programs, updates and backups, and switch off power saving; each trial records its own dropped "
+        "frames, so that it can be left out.",
+    )
+
+
+def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key: str | None) -> Finding:
+    """Judge how keys are read, and whether the one that was asked for was heard (`key`, None if there was none)."""
+    found = f"the window's own events, as {obstacle or 'was wanted'}; presses are stamped when the system hands them on"
+    if backend == "ptb":
+        found = "psychtoolbox, which stamps presses in a thread of its own"
+    found += f", asked every {poll_ms:.2f} ms"
+    if key is None:
+        again = (
+            "begin the check again and press a key when it asks for one; if that was done, see that the keyboard is "
+        )
+        return Finding(
+            "Keyboard",
+            "bad",
+            f"{found}; no key was heard in {KEY_PATIENCE_S} s",
+            f"{again}plugged in{'; then ' + MAC_PRIVILEGES if sys.platform == 'darwin' else '.'}",
+        )
+    found += f"; heard the key `{key}`"
+    if backend == "ptb":
+        return Finding("Keyboard", "good", found)
+    return Finding("Keyboard", "warning" if poll_ms <= MAX_POLL_MS else "bad", found, _keyboard_advice())
+
+
+def clock_finding(steps_us: Sequence[float]) -> Finding:
+    """Judge how finely the clock counts."""
+    step_us = max(steps_us)
+    found = f"steps of {step_us:.1f} µs at most"
+    if step_us <= MAX_CLOCK_STEP_US:
+        return Finding("Clock", "good", found)
+    return Finding("Clock", "bad", found, "do not measure in a virtual machine; else ask for help with this machine.")
+
+
+def privileges_finding() -> Finding:
+    """Judge whether the program may take precedence over others."""
+    if not sys.platform.startswith("linux"):
+        return Finding("Precedence", "good", "this system needs no privilege for it")
+    if not has_real_time_privileges():
+        return Finding("Precedence", "warning", "no real-time privileges", LINUX_PRIVILEGES)
+    return Finding("Precedence", "good", "root" if os.geteuid() == 0 else "real-time privileges")
+
+
+def glyphs_finding(missing: Collection[str]) -> Finding:
+    """Judge whether the battery's characters can be written."""
+    if not missing:
+        return Finding("Fonts", "good", "every character of the study can be written")
+    characters = " ".join(sorted(set("".join(missing))))
+    return Finding(
+        "Fonts",
+        "bad",
+        f"no font has all of: {characters}",
+        "install one font that has them and the study's other letters.",
+    )
+
+
+def sound_finding(n_outputs: int | None) -> Finding:
+    """Judge whether sound could be played; no task does so far."""
+    if n_outputs:
+        return Finding("Sound", "good", _counted(n_outputs, "output"))
+    found = "cannot be looked up" if n_outputs is None else "no output"
+    return Finding("Sound", "good", f"{found}; no task plays any")
+
+
+def _keyboard_advice() -> str:
+    if sys.platform.startswith("linux"):
+        return LINUX_PRIVILEGES
+    if sys.platform == "darwin":
+        return MAC_PRIVILEGES
+    return "install psychtoolbox with: pip install psychtoolbox"
+
+
+def _key_pressed(window: "LabWindow", inputs: "Inputs") -> str | None:
+    """Ask for a key, and return its name; only a press shows that one is heard."""
+    asked = (
+        "Press a key, of the keyboard or the response box that participants use.",
+        f"The check goes on by itself after {KEY_PATIENCE_S} seconds.",
+    )
+    picture = message(Sheet(window.size_px, font_for(asked), ENGLISH), "Laboratory check", asked)
+    inputs.clear()
+    inputs.reset(window.show(window.prepare(picture.image)))
+    press = inputs.wait(until_ms=1000 * KEY_PATIENCE_S)
+    return press.name if press else None
+
+
+def _clock_steps_us() -> list[float]:
+    stamps_ns: set[int] = set()
+    while len(stamps_ns) < N_CLOCK_STEPS:
+        stamps_ns.add(time.perf_counter_ns())
+    steps_us = sorted(1000 * step_ms for step_ms in intervals_ms(sorted(stamps_ns)))
+    return steps_us[: int(0.99 * len(steps_us))]  # the rest are interruptions, not the clock
+
+
+def _sound_outputs() -> int | None:
+    try:
+        import sounddevice  # noqa: PLC0415 - may be missing, or lack its library
+    except (ImportError, OSError):
+        return None
+    return len([device for device in sounddevice.query_devices() if device["max_output_channels"] > 0])
+
+
+def _lines(findings: Sequence[Finding]) -> Iterator[str]:
+    for each in findings:
+        yield f"{each.verdict:8} {each.what}: {each.found}."
+        if each.advice:
+            yield f"{'':8} What to do: {each.advice}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

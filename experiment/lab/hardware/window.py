@@ -1,0 +1,295 @@
+"""The laboratory's window: opens, measures the refresh, and puts ready pictures on the screen, pixel for pixel.
+
+A picture is a texture before its moment comes (`LabWindow.prepare`); to show it is to copy pixels and to flip. Flips
+are stamped with `time.perf_counter_ns`, since with psychtoolbox PsychoPy's own clock is wall time, which may be set.
+"""
+
+import ctypes
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from itertools import cycle, islice
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import pyglet
+from PIL import Image
+from psychopy import logging, monitors
+from psychopy.visual.window import Window
+from pyglet import gl
+
+from batteries.errors import InputError
+from experiment.lab.hardware.clock import intervals_ms, wait_until
+from experiment.lab.hardware.monitors import find_screen, nominal_hz
+from experiment.lab.hardware.refresh_rate import BUSY_SHARES, N_BUSY_FLIPS, N_PLAIN_FLIPS, RESTS, Refresh, judge_refresh
+from experiment.lab.screens.layout.sheet import PAPER
+
+N_WARM_UP_FLIPS = 20
+MOST_MEASUREMENTS = 3
+
+AtFlip = Callable[[int], object]
+"""Called in the moment of a flip, with the flip's `time.perf_counter_ns`."""
+
+
+class Prepared:
+    """A picture that is on the graphics card already. Once nobody holds it, the window uses its texture again."""
+
+    def __init__(self, texture: int, spare: list[int]) -> None:
+        self.texture = texture
+        self._spare = spare
+
+    def __del__(self) -> None:
+        self._spare.append(self.texture)
+
+
+class LabWindow:
+    """A window in which pictures of exactly its size are shown; a context manager.
+
+    Parameters
+    ----------
+    size_px
+        Width and height; None for the full screen.
+    screen
+        Which screen, from 0.
+    monitor
+        Name of a monitor in PsychoPy's Monitor Center, whose calibration is then used.
+    mouse_visible
+        Whether the mouse pointer is shown.
+    background
+        What is seen before the first picture, red, green and blue from 0 to 255.
+
+    Raises
+    ------
+    InputError
+        On entering, if there is no such screen or monitor, or no window can be opened.
+    """
+
+    size_px: tuple[int, int]
+    """Width and height of what is drawn, in pixels."""
+    refresh: Refresh
+    flip_ms: float
+    """How long a flip takes that waits for nothing, in ms; of use where the clock paces."""
+
+    def __init__(
+        self,
+        size_px: tuple[int, int] | None = None,
+        *,
+        screen: int = 0,
+        monitor: str | None = None,
+        mouse_visible: bool = False,
+        background: tuple[int, int, int] = PAPER,
+    ) -> None:
+        self.full_screen = size_px is None
+        self.screen = screen
+        self.monitor = monitor
+        self._wanted_px = size_px
+        self._mouse_visible = mouse_visible
+        self._background = background
+        self._at_flip: list[AtFlip] = []
+        self._flipped_ns = 0
+        self._spare: list[int] = []
+
+    def __enter__(self) -> Self:
+        _require_monitor(self.monitor)
+        logging.console.setLevel(logging.ERROR)
+        screen = find_screen(self.screen)
+        size_px = self._wanted_px or (screen.width, screen.height)
+        if size_px[0] > screen.width or size_px[1] > screen.height:
+            raise InputError(
+                f"A window of {size_px[0]} x {size_px[1]} px does not fit on screen {self.screen}, which has "
+                f"{screen.width} x {screen.height}; ask for a smaller one."
+            )
+        try:
+            self._window = Window(
+                size=size_px,
+                fullscr=self.full_screen,
+                screen=self.screen,
+                monitor=self.monitor,
+                winType="pyglet",
+                units="pix",
+                color=self._background,
+                colorSpace="rgb255",
+                allowGUI=not self.full_screen,
+                waitBlanking=True,
+                checkTiming=False,
+                gammaErrorPolicy="warn",
+                title="Equipoise",
+                autoLog=False,
+            )
+        except (pyglet.window.WindowException, pyglet.gl.ContextException, RuntimeError) as error:
+            raise InputError(
+                f"No window can be opened on screen {self.screen} ({error}); update the graphics driver, or log in at "
+                "the machine itself rather than from afar."
+            ) from None
+        try:
+            self._begin(nominal_hz(screen))
+        except BaseException:
+            self._window.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._window.close()
+
+    @property
+    def pacing(self) -> Literal["frames", "clock"]:
+        """What paces a presentation: the screen's frames if flips wait for them, else the clock."""
+        return "frames" if self.refresh.is_synchronised else "clock"
+
+    @property
+    def frame_ms(self) -> float:
+        """One frame, in ms; see `Refresh.frame_ms`."""
+        return self.refresh.frame_ms
+
+    def prepare(self, image: Image.Image) -> Prepared:
+        """Put a picture on the graphics card, so that showing it takes no time.
+
+        Parameters
+        ----------
+        image
+            Of exactly the window's size.
+        """
+        if image.size != self.size_px:
+            raise ValueError(f"a picture of {image.size} px does not fit a window of {self.size_px} px")
+        pixels = (image if image.mode == "RGB" else image.convert("RGB")).tobytes("raw", "RGBX")
+        texture = self._spare.pop() if self._spare else self._make_texture()
+        gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
+        gl.glPixelStorei(gl.GL_UNPACK_ALIGNMENT, 4)
+        gl.glTexSubImage2D(gl.GL_TEXTURE_2D, 0, 0, 0, *self.size_px, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE, pixels)
+        gl.glBindTexture(gl.GL_TEXTURE_2D, 0)
+        gl.glFinish()
+        return Prepared(texture, self._spare)
+
+    def draw(self, prepared: Prepared) -> None:
+        """Draw a picture on the back buffer, and wait until that is done."""
+        width_px, height_px = self.size_px
+        gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, self._framebuffer)
+        gl.glFramebufferTexture2D(
+            gl.GL_READ_FRAMEBUFFER, gl.GL_COLOR_ATTACHMENT0, gl.GL_TEXTURE_2D, prepared.texture, 0
+        )
+        # A picture begins at the top and OpenGL at the bottom, hence upside down.
+        target = (0, height_px, width_px, 0)
+        gl.glBlitFramebuffer(0, 0, width_px, height_px, *target, gl.GL_COLOR_BUFFER_BIT, gl.GL_NEAREST)
+        gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, 0)
+        gl.glFinish()
+
+    def call_on_flip(self, function: AtFlip) -> None:
+        """Have a function called in the moment of the next flip, with the flip's `time.perf_counter_ns`."""
+        self._at_flip.append(function)
+
+    def flip(self) -> int:
+        """Show what was drawn, and return when that was, as `time.perf_counter_ns`."""
+        self._window.callOnFlip(self._flipped)
+        self._window.flip()
+        return self._flipped_ns
+
+    def show(self, prepared: Prepared) -> int:
+        """Draw a picture and flip; return when it was shown, as `time.perf_counter_ns`."""
+        self.draw(prepared)
+        return self.flip()
+
+    def drawn(self) -> Image.Image:
+        """Return what has been drawn and not been flipped yet."""
+        frame: Image.Image = self._window._getFrame(buffer="back")
+        return frame.convert("RGB")
+
+    def flip_intervals_ms(self, busy_ms: list[float]) -> list[float]:
+        """Flip as often as there are numbers, each time after so much work, and return the intervals."""
+        stamps_ns = [self.flip()]
+        for each_ms in busy_ms:
+            wait_until(time.perf_counter_ns() + round(each_ms * 1e6))
+            stamps_ns.append(self.flip())
+        return intervals_ms(stamps_ns)
+
+    def rested_intervals_ms(self, rests_ms: list[float]) -> list[float]:
+        """Flip twice after each rest, and return the intervals between these two flips."""
+        intervals = []
+        for rest_ms in rests_ms:
+            wait_until(time.perf_counter_ns() + round(rest_ms * 1e6))
+            intervals += self.flip_intervals_ms([0.0])
+            self.flip()  # so that the next rest begins with a flip that waited
+        return intervals
+
+    def dispatch_events(self) -> None:
+        """Take in what the operating system has for the window: clicks, keys, and that it is still there."""
+        self._handle.dispatch_events()
+
+    def listen(self, **handlers: Callable[..., object]) -> None:
+        """Add handlers of pyglet's events, such as `on_mouse_press`, before PsychoPy's own."""
+        self._handle.push_handlers(**handlers)
+
+    def place_px(self, x: int, y: int) -> tuple[int, int]:
+        """Return a place in the window, as the operating system tells it, in pixels from the top left."""
+        width, height = self._handle.get_size()
+        return round(x * self.size_px[0] / width), round((height - 1 - y) * self.size_px[1] / height)
+
+    def _flipped(self) -> None:
+        self._flipped_ns = time.perf_counter_ns()
+        functions, self._at_flip = self._at_flip, []
+        for function in functions:
+            function(self._flipped_ns)
+
+    def _make_texture(self) -> int:
+        texture = gl.GLuint()
+        gl.glGenTextures(1, ctypes.byref(texture))
+        gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
+        for parameter, value in (
+            (gl.GL_TEXTURE_MIN_FILTER, gl.GL_NEAREST),
+            (gl.GL_TEXTURE_MAG_FILTER, gl.GL_NEAREST),
+            (gl.GL_TEXTURE_MAX_LEVEL, 0),
+        ):
+            gl.glTexParameteri(gl.GL_TEXTURE_2D, parameter, value)
+        size = self.size_px
+        gl.glTexImage2D(gl.GL_TEXTURE_2D, 0, gl.GL_RGBA8, *size, 0, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE, None)
+        return int(texture.value)
+
+    def _begin(self, nominal: float | None) -> None:
+        if not (gl.gl_info.have_version(3, 0) or gl.gl_info.have_extension("GL_ARB_framebuffer_object")):
+            raise InputError(
+                f"The graphics driver has only OpenGL {gl.gl_info.get_version()}, and 3.0 is needed; update it."
+            )
+        self._handle = self._window.winHandle
+        _hear_held_keys_once(self._handle)
+        self._window.mouseVisible = self._mouse_visible
+        self._handle.activate()
+        self.size_px = (int(self._window.size[0]), int(self._window.size[1]))
+        self._framebuffer = gl.GLuint()
+        gl.glGenFramebuffers(1, ctypes.byref(self._framebuffer))
+        self._measure(nominal)
+
+    def _measure(self, nominal: float | None) -> None:
+        """Measure the refresh, anew if flips seem not to wait: a machine that is busy for a second does not decide."""
+        for _ in range(MOST_MEASUREMENTS):
+            self.flip_intervals_ms([0.0] * N_WARM_UP_FLIPS)
+            plain_ms = self.flip_intervals_ms([0.0] * N_PLAIN_FLIPS)
+            frame_ms = statistics.median(plain_ms)
+            shares = islice(cycle(BUSY_SHARES), N_BUSY_FLIPS)
+            busy_ms = self.flip_intervals_ms([share * frame_ms for share in shares])
+            rested_ms = self.rested_intervals_ms([rest * frame_ms for rest in RESTS])
+            self.refresh = judge_refresh(plain_ms, busy_ms, rested_ms, nominal)
+            self.flip_ms = min(frame_ms, self.frame_ms / 2)
+            if self.refresh.is_synchronised:
+                return
+
+
+def _hear_held_keys_once(handle: Any) -> None:
+    """Have X tell a key that is held down from one that is pressed again and again.
+
+    pyglet asks X for that on its first connection only, and relies on it on all.
+    """
+    if sys.platform.startswith("linux"):
+        from pyglet.window.xlib import XkbSetDetectableAutoRepeat  # noqa: PLC0415 - not on other systems
+
+        XkbSetDetectableAutoRepeat(handle._x_display, 1, None)
+
+
+def _require_monitor(name: str | None) -> None:
+    known = sorted(monitors.getAllMonitors())
+    if name is not None and name not in known:
+        raise InputError(
+            f"PsychoPy knows no monitor {name!r}, only {', '.join(known) or 'none at all'}; name one of these, or add "
+            "yours in PsychoPy's Monitor Center."
+        )

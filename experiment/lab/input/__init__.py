@@ -1,0 +1,1 @@
+"""What a press means: keys of each task's response, and of the questions about the participant."""

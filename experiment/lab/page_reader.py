@@ -1,0 +1,119 @@
+"""What a participant reads and is asked beside the trials: pages, consent, messages, questions about the person."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from experiment.lab.input.form_input import Filling, after_press, answer_of
+from experiment.lab.input.key_bindings import ENTER
+from experiment.lab.screens.form import form
+from experiment.lab.screens.layout.buttons import Action
+from experiment.lab.screens.layout.screen_image import ESCAPE, Picture
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.message import message
+from experiment.lab.screens.pages import pages
+from experiment.lab.trial import Stage
+from experiment.study.demographics import Question
+
+
+class Reader:
+    """Shows pages and asks questions, always with the same keys.
+
+    Parameters
+    ----------
+    stage, sheet
+        Where they are shown, and drawn.
+    on_escape
+        Called when somebody presses escape; if it returns, what was on the screen comes back.
+    """
+
+    def __init__(self, stage: Stage, sheet: Sheet, on_escape: Callable[[], None]) -> None:
+        self._stage = stage
+        self._sheet = sheet
+        self._on_escape = on_escape
+        self._say = sheet.words.say
+        is_ltr = sheet.direction == "ltr"
+        self._onward_key, self._back_key = ("right", "left") if is_ltr else ("left", "right")
+        self._onward_sign, self._back_sign = ("→", "←") if is_ltr else ("←", "→")
+
+    def onward(self, label: str) -> Action:
+        """Return the action that goes on."""
+        return Action("next", label, self._onward_sign)
+
+    def read(self, texts: Mapping[str, str], last: str | None = None, *others: Action) -> str:
+        """Show Markdown texts, by their names, until they are read; return what was done on the last page.
+
+        `last` is what goes on from there, named `next`; `others` can be done there too.
+        """
+        return self._through(texts, [self.onward(last or self._say("next")), *others])
+
+    def consents(self, texts: Mapping[str, str]) -> bool:
+        """Show texts of which the last asks for consent; return whether it is given."""
+        answers = [Action("agree", self._say("agree"), "1"), Action("decline", self._say("decline"), "2")]
+        return self._through(texts, answers) == "agree"
+
+    def _through(self, texts: Mapping[str, str], actions: Sequence[Action]) -> str:
+        """Go to and fro through pages until something is done on the last; return its name."""
+        back = Action("back", self._say("back"), self._back_sign)
+        pictures = pages(self._sheet, texts, actions, back, self.onward(self._say("next")))
+        number = 0
+        while True:
+            is_last = number == len(pictures) - 1
+            names = self._names(actions if is_last else [self.onward("")])
+            done = names.get(self._pressed(pictures[number], (*names, self._back_key)), "back")
+            if done == "back":
+                number = max(0, number - 1)
+            elif is_last:
+                return done
+            else:
+                number += 1
+
+    def choose(self, title: str, paragraphs: Sequence[str], actions: Sequence[Action]) -> str:
+        """Show a message with what can be done; return the name of what is chosen. Escape is not asked about again."""
+        picture = message(self._sheet, title, paragraphs, actions)
+        names = self._names(actions)
+        self._stage.show(picture)
+        while True:
+            press = self._stage.press(picture, tuple(names))
+            if press is not None and press.name in names:
+                return names[press.name]
+
+    def tell(self, title: str, *paragraphs: str) -> None:
+        """Show a message until it is read."""
+        self.choose(title, paragraphs, [self.onward(self._say("close"))])
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture that has the action `onward` until it is read."""
+        self._pressed(picture, tuple(self._names([self.onward("")])))
+
+    def ask(self, question: Question, progress: str) -> str | int | None:
+        """Ask a question about the person and return the answer; None if it is left out."""
+        filling, action = Filling(), Action("continue", self._say("continue"), "Enter")
+        while not filling.is_done:
+            picture = form(self._sheet, question, filling, progress, [action])
+            self._stage.redraw(picture)
+            press = self._stage.typing(picture)
+            if press.name == ESCAPE:
+                self._on_escape()
+            else:
+                # To turn a page is a step on in the direction of reading.
+                turning = {self._onward_key: "right", self._back_key: "left"} if press.input == "key" else {}
+                filling = after_press(question, filling, turning.get(press.name, press.name))
+        return answer_of(question, filling)
+
+    def _names(self, actions: Sequence[Action]) -> dict[str, str]:
+        """Return the action's name by every key and region that means it."""
+        names = {action.name: action.name for action in actions}
+        for action in actions:
+            if action.key == self._onward_sign:
+                names |= dict.fromkeys((self._onward_key, "space", *ENTER), action.name)
+            else:
+                names |= dict.fromkeys((action.key, f"num_{action.key}"), action.name)
+        return names
+
+    def _pressed(self, picture: Picture, keys: Collection[str]) -> str:
+        """Show a picture and return the key or region that is pressed."""
+        while True:
+            self._stage.show(picture)
+            press = self._stage.press(picture, keys)
+            if press is not None and press.name != ESCAPE:
+                return press.name
+            self._on_escape()

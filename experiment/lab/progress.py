@@ -1,0 +1,91 @@
+"""How far a session has come: which trial is next, and what a participant is told of it; practice counts once."""
+
+from batteries.errors import InputError
+from experiment.lab.server_client import OpenSession, Practice
+from experiment.plan import Phase, Plan, Trial, plan_session
+from experiment.study.definition import Study
+from experiment.texts import Texts
+
+
+class Course:
+    """The way through a plan.
+
+    Parameters
+    ----------
+    study, plan
+        What is gone through.
+    next_trial_index
+        Where to go on.
+    """
+
+    def __init__(self, study: Study, plan: Plan, next_trial_index: int) -> None:
+        self.next_trial_index = next_trial_index
+        self.practice: Practice | None = None
+        """How the round of practice went that was answered last, if so much of it must be right."""
+        self._trials = plan.trials
+        self._words: Texts = study.words
+        self._n_in_round = len(study.definition.practice)
+        self._n_practice = sum(trial.phase is Phase.PRACTICE for trial in plan.trials)
+        self.n_questions = len(plan.trials) - self._n_practice
+
+    @property
+    def trial(self) -> Trial | None:
+        """The next trial; None after the last."""
+        return self._trials[self.next_trial_index] if self.next_trial_index < len(self._trials) else None
+
+    def n_questions_before(self, trial: Trial) -> int:
+        """Return how many questions come before a trial; those of the practice are none."""
+        return max(0, trial.trial_index - self._n_practice)
+
+    def begins_further_round(self, trial: Trial) -> bool:
+        """Return whether a trial is the first of a round of practice after the first round."""
+        return trial.phase is Phase.PRACTICE and trial.trial_index > 0 and trial.trial_index % self._n_in_round == 0
+
+    def go_on(self, practice: Practice | None) -> None:
+        """Go on to the next trial, or to where the practice leads; past the last one if the practice is the end."""
+        self.next_trial_index += 1
+        if practice is not None:
+            self.practice = practice
+            self.next_trial_index = len(self._trials) if practice.ended else practice.next_trial_index
+
+    @property
+    def practice_is_over(self) -> bool:
+        """Whether what comes next is no practice any more."""
+        return self.trial is None or self.trial.phase is not Phase.PRACTICE
+
+    def place(self, trial: Trial) -> str:
+        """Return where a trial stands, in words."""
+        if trial.phase is Phase.PRACTICE:
+            number = trial.trial_index % self._n_in_round + 1
+            text = "practice_of" if self._n_in_round > 1 else "practice"
+            return self._words.say(text, number=number, total=self._n_in_round)
+        return self._words.say("question_of", number=self.n_questions_before(trial) + 1, total=self.n_questions)
+
+    @property
+    def n_answered(self) -> tuple[int, int]:
+        """How many trials are answered, and of how many, as a participant counts them."""
+        total = self._n_in_round + self.n_questions
+        if self.trial is None:
+            return total, total
+        if self.trial.phase is Phase.PRACTICE:
+            return self.trial.trial_index % self._n_in_round, total
+        return self._n_in_round + self.n_questions_before(self.trial), total
+
+
+def plan_of(study: Study, session: OpenSession) -> Plan:
+    """Return a session's plan, made here, where it is the one that is stored with the session.
+
+    Raises
+    ------
+    InputError
+        If it is another one, so that answers would be stored with items that were not shown.
+    """
+    plan = plan_session(study, session.group, session.seed)
+    # Whether a question is an attention check is not said by the server.
+    here = [(trial.phase is Phase.PRACTICE, study.battery.by_id[trial.item_id].content) for trial in plan.trials]
+    if here != [(trial.phase is Phase.PRACTICE, trial.content) for trial in session.trials]:
+        raise InputError(
+            f"{study.folder / 'study.yaml'}: the study on this machine makes another plan for this session than the "
+            "one that is stored with it; go on with the version of Equipoise and of the study with which it was begun."
+        )
+    return plan

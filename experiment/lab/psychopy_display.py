@@ -1,0 +1,131 @@
+"""What a participant sits at: a window of PsychoPy with its keys, its mouse and its event codes."""
+
+import platform
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager, nullcontext
+
+import psychopy
+
+from experiment.lab.hardware.keys_and_clicks import Inputs, Press
+from experiment.lab.hardware.triggers import Event, Trigger, code_of, open_trigger
+from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
+from experiment.lab.presentation import Onset, present
+from experiment.lab.requirements import sheet_for
+from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.plan import Phase
+from experiment.records import LabDevice
+from experiment.study.definition import Study
+
+
+class PsychoPyStage:
+    """A `Stage` (see `experiment.lab.trial`) in a window of PsychoPy.
+
+    Parameters
+    ----------
+    window
+        An open window.
+    inputs
+        Its keys and its mouse.
+    trigger
+        Where event codes go, if anywhere.
+    device
+        What all this is, as it is stored with the session.
+    """
+
+    def __init__(self, window: LabWindow, inputs: Inputs, trigger: Trigger | None, device: LabDevice) -> None:
+        self._window = window
+        self._inputs = inputs
+        self._trigger = trigger
+        self.device = device
+        self._fixation: tuple[Picture, Prepared] | None = None
+
+    def show(self, picture: Picture) -> None:
+        self.redraw(picture)
+        self._inputs.clear()
+
+    def redraw(self, picture: Picture) -> None:
+        self._window.show(self._window.prepare(picture.image))
+
+    def press(self, picture: Picture, keys: Collection[str], until_ms: float | None = None) -> Press | None:
+        return self._inputs.wait(keys, until_ms, picture.regions)
+
+    def typing(self, picture: Picture) -> Press:
+        return self._inputs.wait_for_typing(picture.regions)
+
+    def fixate(self, fixation: Picture, stimulus: Picture, fixation_ms: int, phase: Phase) -> Onset:
+        prepared = self._window.prepare(stimulus.image)
+        if self._fixation is None or self._fixation[0] is not fixation:
+            self._fixation = fixation, self._window.prepare(fixation.image)
+        self._inputs.clear()
+        on_fixation: list[AtFlip] = []
+        on_onset: list[AtFlip] = [self._inputs.reset]
+        if self._trigger is not None:
+            trigger, codes = self._trigger, {event: code_of(phase, event) for event in Event}
+            on_fixation.append(lambda _: trigger.send(codes[Event.FIXATION]))
+            on_onset.append(lambda _: trigger.send(codes[Event.STIMULUS]))
+        return present(self._window, self._fixation[1], prepared, fixation_ms, on_fixation, on_onset)
+
+    def take_early(self, picture: Picture, keys: Collection[str]) -> int:
+        return self._inputs.take_early(keys, picture.regions)
+
+    @property
+    def n_focus_lost(self) -> int:
+        return self._inputs.n_focus_lost
+
+    def mark_response(self, phase: Phase) -> None:
+        if self._trigger is not None:
+            self._trigger.send(code_of(phase, Event.RESPONSE))
+
+
+@contextmanager
+def opened_stage(
+    study: Study, monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None
+) -> Iterator[tuple[PsychoPyStage, Sheet]]:
+    """Open a window, and lend it as a stage with the sheet on which a study is drawn in it.
+
+    Parameters
+    ----------
+    study
+        The study.
+    monitor
+        A monitor of PsychoPy's Monitor Center, or None.
+    screen
+        Number of the screen, from 0.
+    size_px
+        Size of a window; None for the full screen.
+    trigger
+        Where event codes go; see `experiment.lab.hardware.triggers`.
+
+    Raises
+    ------
+    InputError
+        If there is no such monitor, screen, or trigger, or no font has all characters of the study.
+    """
+    with (
+        closing(open_trigger(trigger)) if trigger else nullcontext() as codes,
+        LabWindow(size_px, screen=screen, monitor=monitor, mouse_visible=True) as window,
+    ):
+        sheet, inputs = sheet_for(study, window.size_px), Inputs(window)
+        yield PsychoPyStage(window, inputs, codes, _device(window, inputs, sheet)), sheet
+
+
+def _device(window: LabWindow, inputs: Inputs, sheet: Sheet) -> LabDevice:
+    width_px, height_px = window.size_px
+    return LabDevice(
+        width_px=width_px,
+        height_px=height_px,
+        full_screen=window.full_screen,
+        screen=window.screen,
+        monitor=window.monitor,
+        nominal_hz=window.refresh.nominal_hz,
+        measured_hz=window.refresh.measured_hz,
+        frame_ms=window.frame_ms,
+        is_synchronised=window.refresh.is_synchronised,
+        pacing=window.pacing,
+        keyboard=inputs.backend,
+        psychopy_version=psychopy.__version__,
+        python_version=platform.python_version(),
+        platform=platform.platform(),
+        text_font=sheet.typeface.regular.stem,
+    )

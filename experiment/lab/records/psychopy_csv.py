@@ -1,0 +1,121 @@
+"""The table that users of PsychoPy expect of a session: its columns, in seconds, with a byte-order mark for Excel."""
+
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from batteries.files.csv_files import write_rows
+from batteries.files.private_files import write_private
+from batteries.tasks import task_named
+from experiment.records import Kind, LabDevice
+from experiment.study.definition import Study
+
+BEFORE_FACTORS = ("participant", "kind", "session", "date", "expName", "expVersion", "psychopyVersion", "frameRate",
+                  "group", "seed", "trials.thisN", "phase", "item_id", "task")  # fmt: skip
+AFTER_FACTORS = ("key_resp.keys", "key_resp.rt", "key_resp.corr", "key_resp.started", "missing", "input", "attempt",
+                 "visit", "fixation.duration", "fixation.frames", "fixation.framesDropped")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What every row of a session says."""
+
+    participant: str
+    """The laboratory's own code."""
+    kind: Kind
+    """human, or simulated for a rehearsal."""
+    occasion: int
+    group: int
+    seed: int
+    started_at: datetime
+    devices: Mapping[int, LabDevice]
+    """What each visit was taken on, by its number, where that is known: of visits elsewhere only the last is."""
+
+
+def date_of(started_at: datetime) -> str:
+    """Return when a session began, on this machine's clock, as PsychoPy writes it."""
+    return started_at.astimezone().strftime("%Y-%m-%d_%Hh%M.%S")
+
+
+def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> bytes:
+    """Return a session's answered trials as a CSV file, encoded.
+
+    Parameters
+    ----------
+    study
+        Whose items they are.
+    heading
+        What every row says.
+    trials
+        Rows of the view `trials`; those without an answer are left out.
+
+    Notes
+    -----
+    `key_resp.rt` and `fixation.duration` are in seconds, `key_resp.started` (the onset) in seconds since the first
+    onset of the session: both by the laboratory's clock, while a session may have begun by a server's. `frameRate` is
+    that of each trial. `key_resp.keys` is the answer: the number of the option, or the place on the board.
+    """
+    factors = sorted({name for item in study.battery.items for name in item.factors})
+    columns = [*BEFORE_FACTORS, *factors, *AFTER_FACTORS]
+    answered = [trial for trial in trials if trial["received_at"] is not None]
+    first_shown_at = next((trial["shown_at"] for trial in answered if trial["shown_at"]), None)
+    rows = [_row(study, heading, trial, first_shown_at) for trial in answered]
+    file = io.StringIO(newline="")
+    write_rows(file, [columns, *([row.get(column) for column in columns] for row in rows)])
+    return file.getvalue().encode("utf-8-sig")
+
+
+def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> None:
+    """Write the file anew, never half of it."""
+    aside = path.with_name(f"{path.name}.new")
+    aside.unlink(missing_ok=True)  # of a writing that was cut off
+    write_private(aside, psychopy_csv(study, heading, trials))
+    aside.replace(path)
+
+
+def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_at: str | None) -> dict[str, Any]:
+    item = study.battery.by_id[trial["item_id"]]
+    response, device = json.loads(trial["response"]), heading.devices.get(trial["visit"])
+    is_correct = response is not None and task_named(item.task).score(item.content, item.key, response).correct
+    return {
+        "participant": heading.participant,
+        "kind": heading.kind.value,
+        "session": heading.occasion,
+        "date": date_of(heading.started_at),
+        "expName": study.name,
+        "expVersion": study.definition.version,
+        "psychopyVersion": device and device.psychopy_version,
+        "frameRate": trial["frame_ms"] and round(1000 / trial["frame_ms"], 3),
+        "group": heading.group,
+        "seed": heading.seed,
+        "trials.thisN": trial["trial_index"],
+        "phase": trial["phase"],
+        "item_id": item.item_id,
+        "task": item.task,
+        **item.factors,
+        "key_resp.keys": response,
+        "key_resp.rt": _seconds(trial["rt_ms"]),
+        "key_resp.corr": int(is_correct),
+        "key_resp.started": _seconds_between(first_shown_at, trial["shown_at"]),
+        "missing": trial["missing"],
+        "input": trial["input"],
+        "attempt": trial["attempt"],
+        "visit": trial["visit"],
+        "fixation.duration": _seconds(trial["fixation_ms"]),
+        "fixation.frames": trial["fixation_frames"],
+        "fixation.framesDropped": trial["frames_dropped"],
+    }
+
+
+def _seconds_between(earlier: str | None, later: str | None) -> float | None:
+    if earlier is None or later is None:
+        return None
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else round(milliseconds / 1000, 7)

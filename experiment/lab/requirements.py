@@ -1,0 +1,67 @@
+"""Whether a study and a machine are fit for each other: its tasks, the window and the screen, the letters."""
+
+from batteries.errors import InputError
+from experiment.lab.input.key_bindings import check_task
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.trial import with_even_letters
+from experiment.lab.screens.trial_header import Showing
+from experiment.records import LabDevice
+from experiment.study.definition import Study
+
+REFRESH_TOLERANCE = 0.02
+"""As in a browser: 59.94 Hz is sold as 60."""
+
+
+def check_tasks(study: Study) -> None:
+    """Refuse a study with items that only a browser can show.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    try:
+        for item in study.battery.items:
+            check_task(item.item_id, item.task)
+    except InputError as error:
+        raise InputError(f"{study.folder / 'study.yaml'}: {error}") from None
+
+
+def check_device(study: Study, here: LabDevice) -> None:
+    """Refuse a machine that lacks what the study asks of every device.
+
+    Raises
+    ------
+    InputError
+        If its window is too small or its screen too slow.
+    """
+    needs, where = study.definition.device, f"{study.folder / 'study.yaml'}, device"
+    width_px, height_px = needs.width_px or here.width_px, needs.height_px or here.height_px
+    if here.width_px < width_px or here.height_px < height_px:
+        raise InputError(
+            f"{where}: the study needs a window of at least {width_px} x {height_px} pixels, and this one has "
+            f"{here.width_px} x {here.height_px}; run it on a larger screen."
+        )
+    hz = here.measured_hz if here.is_synchronised else here.nominal_hz
+    if needs.refresh_hz and hz and hz < needs.refresh_hz * (1 - REFRESH_TOLERANCE):
+        raise InputError(
+            f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this one has {hz:.1f}; set a faster mode "
+            "of the screen, or take another."
+        )
+
+
+def sheet_for(study: Study, size_px: tuple[int, int]) -> Sheet:
+    """Return the sheet for a study's screens, with letters of one size for all items.
+
+    Raises
+    ------
+    InputError
+        If there is no font for the study, or an item does not fit the screen.
+    """
+    timing, n_trials = study.definition.timing, max(len(items) for items in study.test_items_by_group.values())
+    longest = Showing(
+        progress=study.words.say("question_of", number=n_trials, total=n_trials),
+        reading_ms=timing.reading_ms,
+        deadline_ms=timing.deadline_ms,
+    )
+    return with_even_letters(Sheet.of(study, size_px), study.battery.items, longest)

@@ -1,0 +1,150 @@
+"""A question about the person: a number or a text that is typed, or a choice of numbered options."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from batteries.errors import InputError
+from experiment.lab.input.form_input import Filling, n_pages, options_shown
+from experiment.lab.screens.layout.buttons import Action, add_buttons
+from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.column import Column, first_that_fits
+from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.sheet import CHOICE, CHOICE_SOFT, INK, INK_SOFT, LINE_STRONG, PAPER, WRONG, Sheet
+from experiment.lab.screens.text.paragraphs import paragraph
+from experiment.study.demographics import Question
+
+_LINES_IN_SIGHT = 4
+"""Of a typed text; of a longer one, the end is shown."""
+
+
+def form(
+    sheet: Sheet, question: Question, filling: Filling, progress: str = "", actions: Sequence[Action] = ()
+) -> Picture:
+    """Draw a question.
+
+    Parameters
+    ----------
+    sheet
+        What it is drawn on.
+    question, filling
+        The question, and how far its answer has come.
+    progress
+        Which question it is, such as `1 / 3`.
+    actions
+        What can be done, such as `continue`.
+
+    Raises
+    ------
+    InputError
+        If the question does not fit the screen.
+    """
+    (side_px, above_px), (width_px, height_px) = sheet.margins_px, sheet.inside_px
+    column_of = partial(_column, sheet, question, filling, progress, actions)
+    fitting = first_that_fits(column_of, sheet.body_sizes_px, height_px)
+    if fitting is None:
+        raise InputError(
+            f"the question `{question.name}` does not fit a screen of {sheet.size_px[0]} x {sheet.size_px[1]} px in "
+            "letters that are easily read; shorten `ask` or the options."
+        )
+    _, column = fitting
+    canvas = Canvas(sheet)
+    column.draw(canvas, side_px + (width_px - column.width_px) // 2, above_px)
+    draw_way_out(canvas)
+    return canvas.picture()
+
+
+def _column(
+    sheet: Sheet, question: Question, filling: Filling, progress: str, actions: Sequence[Action], size_px: int
+) -> Column:
+    column, say = Column(sheet, sheet.column_px), sheet.words.say
+    column.text(progress, round(0.85 * size_px), round(0.6 * size_px), INK_SOFT)
+    column.text(say("questions_title"), round(1.4 * size_px), round(0.5 * size_px), style="bold")
+    column.text(say("questions_optional"), size_px, size_px, INK_SOFT)
+    column.text(question.ask, size_px, round(0.6 * size_px), style="bold")
+    if question.answer == "choice":
+        for digit, option in enumerate(options_shown(question, filling), start=1):
+            _add_option(column, str(digit), option, filling.chosen == option, size_px)
+        _add_option(column, "0", say("question_not_said"), filling.chosen == "", size_px)
+        if n_pages(question) > 1:
+            _add_turning(column, question, filling, size_px)
+    else:
+        _add_typed(column, filling.typed, size_px)
+        if filling.is_refused:
+            problem = say("question_number", low=question.low, high=question.high)
+            column.text(problem, size_px, round(0.6 * size_px), WRONG, style="bold")
+    column.add(0, _nothing, round(0.4 * size_px))
+    add_buttons(column, actions, size_px, 0)
+    return column
+
+
+def _add_option(column: Column, digit: str, option: str, is_chosen: bool, size_px: int) -> None:
+    sheet, width_px = column.sheet, column.width_px
+    pad_px, cap_px = round(0.6 * size_px), round(1.5 * size_px)
+    text_px = width_px - 4 * pad_px - cap_px - size_px
+    text = paragraph(sheet, option, size_px, text_px)
+    number = paragraph(sheet, digit, round(0.9 * size_px), cap_px, "bold")
+    height_px = max(sheet.target_px, text.height_px + round(0.5 * size_px))
+
+    def draw(canvas: Canvas, x: int, y: int) -> None:
+        box, is_ltr = (x, y, x + width_px, y + height_px), sheet.direction == "ltr"
+        if is_chosen:
+            canvas.box(box, CHOICE_SOFT, CHOICE, sheet.px(3), sheet.px(6))
+        else:
+            canvas.box(box, PAPER, LINE_STRONG, sheet.px(1.5), sheet.px(6))
+        canvas.region(digit, box)
+        cap_left = x + pad_px if is_ltr else x + width_px - pad_px - cap_px
+        top = y + (height_px - text.height_px) // 2
+        cap_top = top + (text.line_px - cap_px) // 2
+        canvas.box(
+            (cap_left, cap_top, cap_left + cap_px, cap_top + cap_px),
+            CHOICE_SOFT if is_chosen else PAPER,
+            LINE_STRONG,
+            sheet.px(1),
+            sheet.px(4),
+        )
+        canvas.write(number, cap_left, cap_top + (cap_px - number.line_px) // 2, cap_px, INK, "centre")
+        canvas.write(text, x + 2 * pad_px + cap_px if is_ltr else x + 2 * pad_px + size_px, top, text_px)
+        if is_chosen:
+            side = round(0.9 * size_px)
+            left = x + width_px - pad_px - side if is_ltr else x + pad_px
+            mark_top = y + (height_px - side) // 2
+            canvas.tick((left, mark_top, left + side, mark_top + side), CHOICE)
+
+    column.add(height_px, draw, round(0.35 * size_px))
+
+
+def _add_turning(column: Column, question: Question, filling: Filling, size_px: int) -> None:
+    """Add how to come to the other options."""
+    say, number, pages = column.sheet.words.say, filling.page + 1, n_pages(question)
+    back_sign, onward_sign = "←→" if column.sheet.direction == "ltr" else "→←"
+    turning = [Action("left", say("back"), back_sign)] if number > 1 else []
+    turning += [Action("right", say("next"), onward_sign)] if number < pages else []
+    column.text(say("page_of", page=number, pages=pages), round(0.85 * size_px), round(0.3 * size_px), INK_SOFT)
+    add_buttons(column, turning, round(0.9 * size_px), round(0.6 * size_px), has_main=False)
+
+
+def _add_typed(column: Column, typed: str, size_px: int) -> None:
+    """Add the field with what is typed and a caret behind it."""
+    sheet, pad_px = column.sheet, round(0.5 * size_px)
+    text_px = column.width_px - 2 * pad_px - sheet.px(4)
+    try:
+        text = paragraph(sheet, typed, size_px, text_px)
+    except InputError:  # letters that this machine cannot join; they are kept, and a session goes on
+        text = paragraph(sheet, "•" * len(typed), size_px, text_px)
+    shown = text.part(max(0, len(text.lines) - _LINES_IN_SIGHT), len(text.lines))
+    height_px = max(sheet.target_px, shown.height_px + 2 * pad_px)
+
+    def draw(canvas: Canvas, x: int, y: int) -> None:
+        canvas.box((x, y, x + column.width_px, y + height_px), PAPER, INK, sheet.px(2), sheet.px(6))
+        left, top = x + pad_px, y + (height_px - shown.height_px) // 2
+        canvas.write(shown, left + (0 if sheet.direction == "ltr" else sheet.px(4)), top, text_px)
+        behind = shown.lines[-1].width_px + sheet.px(2)
+        caret = left + behind if sheet.direction == "ltr" else left + text_px + sheet.px(4) - behind - sheet.px(2)
+        caret_top = top + shown.height_px - shown.line_px
+        canvas.fill((caret, caret_top, caret + sheet.px(2), caret_top + shown.line_px), INK)
+
+    column.add(height_px, draw, round(0.6 * size_px))
+
+
+def _nothing(canvas: Canvas, x: int, y: int) -> None:
+    """Draw nothing, where room is kept."""

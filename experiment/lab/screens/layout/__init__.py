@@ -1,0 +1,1 @@
+"""What screens are drawn with: sheet, canvas, columns, buttons, and the finished image."""

@@ -1,0 +1,121 @@
+"""Buttons: what a participant can do on a screen, by a click or by the key that the button names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from experiment.lab.screens.layout.canvas import Canvas
+from experiment.lab.screens.layout.column import Column
+from experiment.lab.screens.layout.sheet import ACCENT, INK, LINE_STRONG, ON_ACCENT, PAPER, Sheet
+from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something that can be done on a screen."""
+
+    name: str
+    """Name of its region, such as `next`."""
+    label: str
+    key: str = ""
+    """The key that does the same, as participants know it, such as `Enter`; drawn as a key beside the label."""
+
+
+@dataclass(frozen=True)
+class _Button:
+    action: Action
+    label: Paragraph
+    key: Paragraph | None
+    width_px: int
+    height_px: int
+
+
+class ButtonRows:
+    """Buttons beside one another, in further rows where one is too short.
+
+    Parameters
+    ----------
+    sheet
+        Where they stand.
+    actions
+        What can be done, the main one first.
+    size_px
+        Size of their labels.
+    width_px
+        How wide a row may be.
+    has_main
+        Whether the first button is the main one.
+    """
+
+    def __init__(
+        self, sheet: Sheet, actions: Sequence[Action], size_px: int, width_px: int, has_main: bool = True
+    ) -> None:
+        self._sheet, self._width_px = sheet, width_px
+        self._pad_px, self._gap_px = round(0.8 * size_px), round(0.7 * size_px)
+        self._main = actions[0] if actions and has_main else None
+        self._rows: list[list[_Button]] = []
+        for action in actions:
+            button = self._button(action, size_px)
+            if self._rows and self._row_width(self._rows[-1]) + self._gap_px + button.width_px <= width_px:
+                self._rows[-1].append(button)
+            else:
+                self._rows.append([button])
+
+    @property
+    def height_px(self) -> int:
+        """Height of all rows."""
+        heights = [max(button.height_px for button in row) for row in self._rows]
+        return sum(heights) + self._gap_px * max(0, len(heights) - 1)
+
+    @property
+    def last_row_width_px(self) -> int:
+        """Width of the last row, beside which there may be room."""
+        return self._row_width(self._rows[-1]) if self._rows else 0
+
+    def draw(self, canvas: Canvas, x: int, y: int) -> None:
+        """Draw them, from the side where reading starts."""
+        for row in self._rows:
+            at = 0
+            for button in row:
+                left = x + (at if self._sheet.direction == "ltr" else self._width_px - at - button.width_px)
+                self._draw_button(canvas, button, left, y)
+                at += button.width_px + self._gap_px
+            y += max(button.height_px for button in row) + self._gap_px
+
+    def _row_width(self, row: list[_Button]) -> int:
+        return sum(button.width_px for button in row) + self._gap_px * (len(row) - 1)
+
+    def _button(self, action: Action, size_px: int) -> _Button:
+        sheet = self._sheet
+        key = paragraph(sheet, action.key, round(0.85 * size_px), self._width_px) if action.key else None
+        key_px = key.width_px + 2 * self._pad_px if key else 0
+        label = paragraph(sheet, action.label, size_px, self._width_px - 2 * self._pad_px - key_px, "bold")
+        width_px = max(sheet.target_px, label.width_px + key_px + 2 * self._pad_px)
+        return _Button(action, label, key, width_px, max(sheet.target_px, label.height_px + self._pad_px))
+
+    def _draw_button(self, canvas: Canvas, button: _Button, left: int, top: int) -> None:
+        sheet = self._sheet
+        is_main = button.action is self._main
+        box = (left, top, left + button.width_px, top + button.height_px)
+        ink, fill = (ON_ACCENT, ACCENT) if is_main else (INK, PAPER)
+        canvas.box(box, fill, ACCENT if is_main else LINE_STRONG, sheet.px(1.5), sheet.px(6))
+        canvas.region(button.action.name, box)
+        inner_px = button.width_px - 2 * self._pad_px
+        key_px = button.key.width_px + self._pad_px if button.key else 0
+        label_px = inner_px - (key_px + self._pad_px if button.key else 0)
+        is_ltr = sheet.direction == "ltr"
+        label_left = left + self._pad_px + (0 if is_ltr else inner_px - label_px)
+        label_top = top + (button.height_px - button.label.height_px) // 2
+        canvas.write(button.label, label_left, label_top, label_px, ink, "centre")
+        if button.key:
+            height_px = button.key.height_px
+            key_left = left + self._pad_px + (inner_px - key_px if is_ltr else 0)
+            key_top = top + (button.height_px - height_px) // 2
+            canvas.box((key_left, key_top, key_left + key_px, key_top + height_px), fill, ink, sheet.px(1), sheet.px(4))
+            canvas.write(button.key, key_left, key_top, key_px, ink, "centre")
+
+
+def add_buttons(column: Column, actions: Sequence[Action], size_px: int, gap_px: int, has_main: bool = True) -> None:
+    """Add buttons to a column, if there are any."""
+    if actions:
+        rows = ButtonRows(column.sheet, actions, size_px, column.width_px, has_main)
+        column.add(rows.height_px, rows.draw, gap_px)

@@ -1,0 +1,153 @@
+"""Drawing on a sheet: text, boxes and marks with smooth edges; what is written and what can be clicked is noted."""
+
+from functools import lru_cache
+from typing import Literal
+
+from PIL import Image, ImageDraw
+
+from experiment.lab.screens.layout.screen_image import ESCAPE, Box, Picture, Region, Written
+from experiment.lab.screens.layout.sheet import INK, INK_SOFT, PAPER, Colour, Sheet
+from experiment.lab.screens.text.paragraphs import Paragraph, paragraph, span_width
+from experiment.lab.screens.text.shaping import shaped
+
+Point = tuple[float, float]
+Align = Literal["start", "centre"]
+
+_FINER = 4
+"""Marks are drawn this much larger, then reduced."""
+
+
+class Canvas:
+    """A screen being drawn."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self._image = Image.new("RGB", sheet.size_px, PAPER)
+        self._draw = ImageDraw.Draw(self._image)
+        self._regions: list[Region] = []
+        self._written: list[Written] = []
+
+    def picture(self) -> Picture:
+        """Return what was drawn."""
+        return Picture(self._image, tuple(self._regions), tuple(self._written))
+
+    def region(self, name: str, box_px: Box) -> None:
+        """Let a box be clicked."""
+        self._regions.append(Region(name, box_px))
+
+    def write(
+        self, text: Paragraph, x: int, y: int, width_px: int, colour: Colour = INK, align: Align = "start"
+    ) -> None:
+        """Write lines into a column that begins at (x, y); they start where the study's direction starts."""
+        typeface = self.sheet.typeface
+        ascent, descent = typeface.font("regular", text.size_px).getmetrics()
+        for number, line in enumerate(text.lines):
+            baseline = y + number * text.line_px + (text.line_px - ascent - descent) // 2 + ascent
+            free_px = width_px - line.width_px
+            left = x + (free_px // 2 if align == "centre" else free_px if self.sheet.direction == "rtl" else 0)
+            at: float = left
+            for span in line.spans if text.direction == "ltr" else reversed(line.spans):
+                piece = shaped(span.text, text.direction)
+                font = typeface.font(span.style, text.size_px, shapes=piece.direction is not None)
+                self._draw.text((at, baseline), piece.text, colour, font, anchor="ls", direction=piece.direction)
+                at += span_width(self.sheet, span, text.size_px, text.direction)
+            if line.text.strip():
+                box = (left, baseline - ascent, left + line.width_px, baseline + descent)
+                self._written.append(Written(line.text, box))
+
+    def fill(self, box_px: Box, colour: Colour) -> None:
+        """Fill a rectangle."""
+        left, top, right, bottom = box_px
+        self._draw.rectangle((left, top, right - 1, bottom - 1), fill=colour)
+
+    def box(self, box_px: Box, fill: Colour, border: Colour, border_px: int, radius_px: int) -> None:
+        """Draw a rectangle with round corners."""
+        self._rounded(box_px, border, radius_px)
+        left, top, right, bottom = box_px
+        inner = (left + border_px, top + border_px, right - border_px, bottom - border_px)
+        self._rounded(inner, fill, max(0, radius_px - border_px))
+
+    def disc(self, centre: Point, radius_px: float, colour: Colour) -> None:
+        """Draw a disc."""
+        x, y = centre
+        left, top, size = int(x - radius_px), int(y - radius_px), int(2 * radius_px) + 2
+        mask, draw = _blank(size, size)
+        corners = (x - radius_px - left, y - radius_px - top, x + radius_px - left, y + radius_px - top)
+        draw.ellipse([_FINER * corner for corner in corners], fill=255)
+        self._image.paste(colour, (left, top), mask.reduce(_FINER))
+
+    def polygon(self, points: list[Point], colour: Colour) -> None:
+        """Draw a filled polygon."""
+        self._marks([points], colour, None)
+
+    def stroke(self, points: list[Point], width_px: float, colour: Colour) -> None:
+        """Draw a line through points, with round ends and joints."""
+        self._marks([points], colour, width_px)
+
+    def tick(self, box_px: Box, colour: Colour) -> None:
+        """Draw a tick, for what is right."""
+        self._mark(box_px, [(0.12, 0.55), (0.4, 0.82), (0.9, 0.2)], colour)
+
+    def cross(self, box_px: Box, colour: Colour) -> None:
+        """Draw a diagonal cross, for what is wrong."""
+        self._mark(box_px, [(0.17, 0.2), (0.83, 0.86)], colour)
+        self._mark(box_px, [(0.17, 0.86), (0.83, 0.2)], colour)
+
+    def _mark(self, box_px: Box, points: list[Point], colour: Colour) -> None:
+        left, top, right, bottom = box_px
+        placed = [(left + x * (right - left), top + y * (bottom - top)) for x, y in points]
+        self.stroke(placed, (right - left) / 6, colour)
+
+    def _marks(self, lines: list[list[Point]], colour: Colour, width_px: float | None) -> None:
+        reach = 2 if width_px is None else int(width_px) + 2
+        points = [point for line in lines for point in line]
+        left, top = int(min(x for x, _ in points)) - reach, int(min(y for _, y in points)) - reach
+        right, bottom = int(max(x for x, _ in points)) + reach, int(max(y for _, y in points)) + reach
+        mask, draw = _blank(right - left, bottom - top)
+        for line in lines:
+            placed = [(_FINER * (x - left), _FINER * (y - top)) for x, y in line]
+            if width_px is None:
+                draw.polygon(placed, fill=255)
+                continue
+            draw.line(placed, fill=255, width=round(_FINER * width_px), joint="curve")
+            radius = _FINER * width_px / 2
+            for x, y in placed:
+                draw.ellipse((x - radius, y - radius, x + radius - 1, y + radius - 1), fill=255)
+        self._image.paste(colour, (left, top), mask.reduce(_FINER))
+
+    def _rounded(self, box_px: Box, colour: Colour, radius_px: int) -> None:
+        left, top, right, bottom = box_px
+        radius_px = min(radius_px, (right - left) // 2, (bottom - top) // 2)
+        self.fill((left + radius_px, top, right - radius_px, bottom), colour)
+        self.fill((left, top + radius_px, right, bottom - radius_px), colour)
+        if radius_px == 0:
+            return
+        disc = _disc(radius_px)
+        for x, from_x in ((left, 0), (right - radius_px, radius_px)):
+            for y, from_y in ((top, 0), (bottom - radius_px, radius_px)):
+                corner = disc.crop((from_x, from_y, from_x + radius_px, from_y + radius_px))
+                self._image.paste(colour, (x, y), corner)
+
+
+@lru_cache(maxsize=64)
+def _disc(radius_px: int) -> Image.Image:
+    mask, draw = _blank(2 * radius_px, 2 * radius_px)
+    draw.ellipse((0, 0, mask.width - 1, mask.height - 1), fill=255)
+    return mask.reduce(_FINER)
+
+
+def _blank(width_px: int, height_px: int) -> tuple[Image.Image, ImageDraw.ImageDraw]:
+    mask = Image.new("L", (_FINER * width_px, _FINER * height_px))
+    return mask, ImageDraw.Draw(mask)
+
+
+def draw_way_out(canvas: Canvas) -> None:
+    """Draw it where a line of reading ends, if the sheet has one."""
+    sheet = canvas.sheet
+    if not sheet.way_out:
+        return
+    (width_px, height_px), (side_px, above_px) = sheet.size_px, sheet.margins_px
+    words = paragraph(sheet, f"{sheet.way_out}  [Esc]", round(0.7 * sheet.body_px), sheet.inside_px[0])
+    left = width_px - side_px - words.width_px if sheet.direction == "ltr" else side_px
+    canvas.write(words, left, height_px - above_px + (above_px - words.height_px) // 2, words.width_px, INK_SOFT)
+    canvas.region(ESCAPE, (left, height_px - above_px, left + words.width_px, height_px))

@@ -1,0 +1,84 @@
+"""A column: parts one below the other, measured first, so that what does not fit is known before anything is drawn."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from experiment.lab.screens.layout.canvas import Align, Canvas
+from experiment.lab.screens.layout.sheet import INK, Colour, Sheet
+from experiment.lab.screens.text.fonts import Style
+from experiment.lab.screens.text.paragraphs import Paragraph, Span, paragraph
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something of a known height."""
+
+    height_px: int
+    draw: Callable[[Canvas, int, int], None]
+    """Draws it, given its left and its top."""
+    gap_px: int
+    """What stays empty below it, unless it is the last."""
+
+
+@dataclass
+class Column:
+    """Parts one below the other.
+
+    Parameters
+    ----------
+    sheet, width_px
+        Where it stands, and how wide it is.
+    """
+
+    sheet: Sheet
+    width_px: int
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def height_px(self) -> int:
+        """Height from the first part's top to the last one's bottom."""
+        if not self.parts:
+            return 0
+        return sum(part.height_px + part.gap_px for part in self.parts) - self.parts[-1].gap_px
+
+    def add(self, height_px: int, draw: Callable[[Canvas, int, int], None], gap_px: int) -> None:
+        """Add a part below the others."""
+        self.parts.append(Part(height_px, draw, gap_px))
+
+    def text(
+        self,
+        text: str | Sequence[Span],
+        size_px: int,
+        gap_px: int,
+        colour: Colour = INK,
+        style: Style = "regular",
+        align: Align = "start",
+    ) -> None:
+        """Add a paragraph; an empty text adds nothing."""
+        if text:
+            self.paragraph(paragraph(self.sheet, text, size_px, self.width_px, style), gap_px, colour, align)
+
+    def paragraph(self, lines: Paragraph, gap_px: int, colour: Colour = INK, align: Align = "start") -> None:
+        """Add a paragraph that is broken into lines already."""
+
+        def draw(canvas: Canvas, x: int, y: int) -> None:
+            canvas.write(lines, x, y, self.width_px, colour, align)
+
+        self.add(lines.height_px, draw, gap_px)
+
+    def draw(self, canvas: Canvas, x: int, y: int) -> None:
+        """Draw all parts, from (x, y) downwards."""
+        for part in self.parts:
+            part.draw(canvas, x, y)
+            y += part.height_px + part.gap_px
+
+
+def first_that_fits(
+    column_of: Callable[[int], Column], sizes_px: Iterable[int], height_px: int
+) -> tuple[int, Column] | None:
+    """Return the first size of letters in which a column is not higher than that, and the column; None if all are."""
+    for size_px in sizes_px:
+        column = column_of(size_px)
+        if column.height_px <= height_px:
+            return size_px, column
+    return None

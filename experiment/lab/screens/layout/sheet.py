@@ -1,0 +1,123 @@
+"""The sheet that screens are drawn on: its size, fonts and words, and the measures that follow from them.
+
+All measures are in proportion to the window's height (or width, if it is narrow), so that a screen looks the same at
+1024 x 768 and at 3840 x 2160.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from experiment.lab.screens.text.fonts import Typeface, font_for, texts_of
+from experiment.lab.screens.text.shaping import Direction
+from experiment.study.definition import Study
+from experiment.texts import Texts
+
+LETTERS_PER_LINE = 75
+"""A longer line loses the reader on the way back to the next one."""
+
+_SAMPLE = (
+    "Many stories speak of you: imagine that you were there, and think of things as they usually are in everyday life."
+)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What all screens of a session have in common."""
+
+    size_px: tuple[int, int]
+    """Width and height of the window."""
+    typeface: Typeface
+    words: Texts
+    """The words that do not come from the study itself, and the direction in which the study is read."""
+    way_out: str = ""
+    """What stands at the foot of a screen beside the key that leaves the study; nothing does if it is empty."""
+    item_px: int | None = None
+    """Size of letters in which all items fit, if it was looked for; see `trial.with_even_letters`."""
+
+    @classmethod
+    def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
+        """Return the sheet for a study, with a font that has every character of its texts.
+
+        Raises
+        ------
+        InputError
+            If no installed font has them all.
+        """
+        ways_out = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
+        words = " · ".join(map(study.words.say, ways_out))
+        return cls(size_px, font_for(texts_of(study)), study.words, words)
+
+    @property
+    def direction(self) -> Direction:
+        """From where the study is read."""
+        return self.words.direction
+
+    @property
+    def _unit_px(self) -> float:
+        width, height = self.size_px
+        return min(height, 0.75 * width) / 768
+
+    def px(self, at_768: float) -> int:
+        """Return a length that is `at_768` px long on a screen of 1024 x 768; at least one pixel."""
+        return max(1, round(at_768 * self._unit_px))
+
+    @property
+    def body_px(self) -> int:
+        """Size of running text: a fortieth of the height."""
+        return self.px(768 / 40)
+
+    @property
+    def body_sizes_px(self) -> Iterator[int]:
+        """Sizes to try for running text that must fit one screen; the last is a forty-eighth of the height."""
+        return iter(range(self.body_px, ceil(16 * self._unit_px) - 1, -1))
+
+    def item_sizes_px(self, has_feedback: bool) -> Iterator[int]:
+        """Sizes to try for an item; with feedback, that one has been read, and smaller letters are better than none."""
+        smallest_px = ceil((12 if has_feedback else 16) * self._unit_px)
+        return iter(range(self.item_px or self.body_px, smallest_px - 1, -1))
+
+    @property
+    def target_px(self) -> int:
+        """Least width and height of what is clicked."""
+        return ceil(32 * self._unit_px)
+
+    @property
+    def margins_px(self) -> tuple[int, int]:
+        """What stays empty at the left and right, and at the top and bottom."""
+        width, height = self.size_px
+        return round(width / 25), round(height / 30)
+
+    @property
+    def inside_px(self) -> tuple[int, int]:
+        """Width and height between the margins."""
+        (width, height), (side, above) = self.size_px, self.margins_px
+        return width - 2 * side, height - 2 * above
+
+    @property
+    def column_px(self) -> int:
+        """Width of running text: about 75 letters of a Latin script, or what there is between the margins."""
+        sample_px = self.typeface.font("regular", self.body_px).getlength(_SAMPLE)
+        return min(self.inside_px[0], round(sample_px / len(_SAMPLE) * LETTERS_PER_LINE))
+
+
+Colour = tuple[int, int, int]
+
+PAPER: Colour = (0xFF, 0xFF, 0xFF)
+INK: Colour = (0x1B, 0x1F, 0x24)
+INK_SOFT: Colour = (0x52, 0x5B, 0x66)
+LINE: Colour = (0xC9, 0xD0, 0xD8)
+LINE_STRONG: Colour = (0x6F, 0x79, 0x85)
+PANEL: Colour = (0xF3, 0xF5, 0xF7)
+ACCENT: Colour = (0x0B, 0x57, 0xA4)
+ON_ACCENT: Colour = (0xFF, 0xFF, 0xFF)
+CHOICE: Colour = (0x8A, 0x4B, 0x00)
+ON_CHOICE: Colour = (0xFF, 0xFF, 0xFF)
+CHOICE_SOFT: Colour = (0xFD, 0xF0, 0xDC)
+RIGHT: Colour = (0x14, 0x6C, 0x2E)
+ON_RIGHT: Colour = (0xFF, 0xFF, 0xFF)
+RIGHT_SOFT: Colour = (0xE4, 0xF4, 0xE8)
+WRONG: Colour = (0xA3, 0x26, 0x1B)
+WRONG_SOFT: Colour = (0xFC, 0xEB, 0xE9)
+ATOM: Colour = (0x1B, 0x1F, 0x24)
+GRID: Colour = (0x8A, 0x94, 0x9F)

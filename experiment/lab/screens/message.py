@@ -1,0 +1,42 @@
+"""A message: a title, some sentences, and what can be done; for the escape key, breaks, and the ends of a study."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from batteries.errors import InputError
+from experiment.lab.screens.layout.buttons import Action, add_buttons
+from experiment.lab.screens.layout.canvas import Canvas
+from experiment.lab.screens.layout.column import Column, first_that_fits
+from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.sheet import Sheet
+
+
+def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action] = ()) -> Picture:
+    """Draw a message, in the middle of the height.
+
+    Raises
+    ------
+    InputError
+        If it does not fit the screen.
+    """
+    (side_px, above_px), (width_px, height_px) = sheet.margins_px, sheet.inside_px
+    fitting = first_that_fits(partial(_column, sheet, title, paragraphs, actions), sheet.body_sizes_px, height_px)
+    if fitting is None:
+        raise InputError(f"the message {title!r} does not fit the screen; shorten its text.")
+    _, column = fitting
+    canvas = Canvas(sheet)
+    y = above_px + round(0.4 * (height_px - column.height_px))  # a little above the middle, where the eye looks for it
+    column.draw(canvas, side_px + (width_px - column.width_px) // 2, y)
+    return canvas.picture()
+
+
+def _column(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action], size_px: int) -> Column:
+    column = Column(sheet, sheet.column_px)
+    column.text(title, round(1.4 * size_px), round(0.7 * size_px), style="bold")
+    for text in paragraphs:
+        column.text(text, size_px, round(0.7 * size_px))
+    # More than two are a list, whatever the screen's width.
+    rows = [[action] for action in actions] if len(actions) > 2 else [actions]
+    for row in rows:
+        add_buttons(column, row, size_px, round(0.7 * size_px), has_main=row is rows[0])
+    return column

@@ -1,0 +1,204 @@
+"""Pages to read: consent, information, instructions, breaks, debrief. A long text becomes several pages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from experiment.lab.screens.layout.buttons import Action, ButtonRows
+from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.sheet import INK, INK_SOFT, LINE, LINE_STRONG, Sheet
+from experiment.lab.screens.text.markdown import BULLET, Block, blocks_of
+from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
+
+_HEADING_SIZES = {1: 1.4, 2: 1.2, 3: 1.1}
+_SMALLEST_ON_ONE_PAGE = 0.9
+"""Size of letters down to which a text is kept on one page, in sizes of running text."""
+
+
+def pages(
+    sheet: Sheet,
+    texts: Mapping[str, str],
+    actions: Sequence[Action],
+    back: Action,
+    onward: Action,
+) -> list[Picture]:
+    """Draw texts, each from the top of a page.
+
+    Parameters
+    ----------
+    sheet
+        What they are drawn on.
+    texts
+        Markdown by the name of its file, in the order in which they are read.
+    actions
+        What can be done on the last page, the main thing first.
+    back, onward
+        To the page before, and to the next one.
+
+    Returns
+    -------
+    list of Picture
+        The pages; each but the last has the region of `onward`, each but the first that of `back`.
+
+    Raises
+    ------
+    InputError
+        If there is a picture in a text.
+    """
+    blocks = [blocks_of(name, text) for name, text in texts.items()]
+    one_page = _on_one_page(sheet, blocks[0], _foot_px(sheet, actions, 1)) if len(blocks) == 1 else None
+    foot_px = max(_foot_px(sheet, row, 2) for row in ([*actions, back], [onward, back]))
+    sheets_of_pieces = [one_page] if one_page else [page for each in blocks for page in _paged(sheet, each, foot_px)]
+    pictures = []
+    for number, pieces in enumerate(sheets_of_pieces, start=1):
+        canvas = Canvas(sheet)
+        (side_px, above_px), (width_px, _) = sheet.margins_px, sheet.inside_px
+        y, left = above_px, side_px + (width_px - sheet.column_px) // 2
+        for piece in pieces:
+            piece.draw(canvas, left, y)
+            y += piece.height_px + piece.gap_px
+        buttons = [*actions] if number == len(sheets_of_pieces) else [onward]
+        if number > 1:
+            buttons.append(back)
+        _draw_foot(canvas, left, buttons, number, len(sheets_of_pieces))
+        draw_way_out(canvas)
+        pictures.append(canvas.picture())
+    return pictures
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Lines of a block that stay together."""
+
+    block: Block
+    lines: Paragraph
+    is_first: bool
+    """Whether its block begins here."""
+    gap_px: int
+
+    @property
+    def height_px(self) -> int:
+        return self.lines.height_px
+
+    def draw(self, canvas: Canvas, x: int, y: int) -> None:
+        sheet, block, width_px = canvas.sheet, self.block, canvas.sheet.column_px
+        is_ltr, step_px = sheet.direction == "ltr", _step_px(self.lines.size_px)
+        if not block.spans:
+            canvas.fill((x, y + self.height_px // 2, x + width_px, y + self.height_px // 2 + sheet.px(1)), LINE_STRONG)
+            return
+        for quote in range(block.quotes):
+            bar = quote * step_px if is_ltr else width_px - quote * step_px - sheet.px(4)
+            canvas.fill((x + bar, y, x + bar + sheet.px(4), y + self.height_px), LINE)
+        inset_px = _inset_px(block, self.lines.size_px)
+        if block.marker and self.is_first:
+            self._draw_marker(canvas, x, y, inset_px, step_px)
+        canvas.write(
+            self.lines, x + inset_px if is_ltr else x, y, width_px - inset_px, INK_SOFT if block.quotes else INK
+        )
+
+    def _draw_marker(self, canvas: Canvas, x: int, y: int, inset_px: int, step_px: int) -> None:
+        sheet, is_ltr = canvas.sheet, canvas.sheet.direction == "ltr"
+        left = x + inset_px - step_px if is_ltr else x + sheet.column_px - inset_px
+        if self.block.marker == BULLET:
+            radius_px = 0.16 * self.lines.size_px
+            canvas.disc((left + step_px / 2, y + self.lines.line_px / 2), radius_px, INK)
+        else:
+            number = paragraph(sheet, self.block.marker, self.lines.size_px, 2 * step_px)
+            canvas.write(number, left, y, max(step_px - round(0.3 * self.lines.size_px), number.width_px))
+
+
+def _step_px(size_px: int) -> int:
+    """Indent of a list or a quotation."""
+    return round(1.7 * size_px)
+
+
+def _inset_px(block: Block, size_px: int) -> int:
+    return (block.indent + block.quotes) * _step_px(size_px)
+
+
+def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_Piece]]:
+    """Return the pieces of each page: one page if smaller letters can do it, else as many as it takes."""
+    whole = _on_one_page(sheet, blocks, foot_px)
+    if whole is not None:
+        return [whole]
+    return _filled([_pieces(sheet, block, sheet.body_px) for block in blocks], sheet.inside_px[1] - foot_px)
+
+
+def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[_Piece] | None:
+    """Return the pieces of a text on one page, in the largest letters in which it fits; None if it does not."""
+    for size_px in range(sheet.body_px, round(_SMALLEST_ON_ONE_PAGE * sheet.body_px) - 1, -1):
+        filled = _filled([_pieces(sheet, block, size_px) for block in blocks], sheet.inside_px[1] - foot_px)
+        if len(filled) <= 1:
+            return filled[0] if filled else []
+    return None
+
+
+def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
+    """Fill pages from the top. A heading goes with the piece that follows it."""
+    groups: list[list[_Piece]] = []
+    for pieces in blocks:
+        for piece in pieces:
+            if groups and groups[-1][-1].block.heading:
+                groups[-1].append(piece)
+            else:
+                groups.append([piece])
+    filled: list[list[_Piece]] = []
+    room_px = 0
+    for group in groups:
+        needed_px = sum(piece.height_px + piece.gap_px for piece in group)
+        if not filled or needed_px - group[-1].gap_px > room_px:
+            filled.append([])
+            room_px = height_px
+        filled[-1].extend(group)
+        room_px -= needed_px
+    return filled
+
+
+def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
+    """Cut a block where a page may end: two lines at its begin stay together, and two at its end."""
+    gap_px = round((0.4 if block.indent else 0.7) * size_px)
+    size_px = round(_HEADING_SIZES.get(block.heading, 1.0) * size_px)
+    lines = paragraph(sheet, block.spans, size_px, sheet.column_px - _inset_px(block, size_px)) if block.spans else None
+    if lines is None:
+        return [_Piece(block, paragraph(sheet, "", size_px, sheet.column_px), True, gap_px)]
+    n_lines = len(lines.lines)
+    cuts = [0, n_lines] if block.heading or n_lines < 4 else [0, *range(2, n_lines - 1), n_lines]
+    return [
+        _Piece(block, lines.part(start, end), start == 0, gap_px if end == n_lines else 0)
+        for start, end in pairwise(cuts)
+    ]
+
+
+def _foot_px(sheet: Sheet, actions: Sequence[Action], n_pages: int) -> int:
+    """Height of the foot with its distance from the text."""
+    rows = ButtonRows(sheet, actions, sheet.body_px, _buttons_px(sheet, n_pages))
+    return 2 * round(1.4 * sheet.body_px) + rows.height_px
+
+
+def _page_number(sheet: Sheet, number: int, n_pages: int) -> Paragraph:
+    words = sheet.words.say("page_of", page=number, pages=n_pages)
+    return paragraph(sheet, words, round(0.85 * sheet.body_px), sheet.column_px)
+
+
+def _buttons_px(sheet: Sheet, n_pages: int) -> int:
+    """Width of the buttons' rows: what the number of the page leaves, where there is one."""
+    if n_pages == 1:
+        return sheet.column_px
+    return sheet.column_px - _page_number(sheet, 10, 10).width_px - sheet.body_px
+
+
+def _draw_foot(canvas: Canvas, left: int, actions: Sequence[Action], number: int, n_pages: int) -> None:
+    """Draw what can be done, and beside it the number of the page."""
+    sheet = canvas.sheet
+    (_, above_px), (_, height_px) = sheet.margins_px, sheet.inside_px
+    is_ltr, buttons_px = sheet.direction == "ltr", _buttons_px(sheet, n_pages)
+    rows = ButtonRows(sheet, actions, sheet.body_px, buttons_px)
+    top = above_px + height_px - rows.height_px
+    rule_top = top - round(0.8 * sheet.body_px)
+    canvas.fill((left, rule_top, left + sheet.column_px, rule_top + sheet.px(1)), LINE)
+    rows.draw(canvas, left if is_ltr else left + sheet.column_px - buttons_px, top)
+    if n_pages > 1:
+        text = _page_number(sheet, number, n_pages)
+        end = left + sheet.column_px - text.width_px if is_ltr else left
+        canvas.write(text, end, top + max(0, (rows.height_px - text.height_px) // 2), text.width_px, INK_SOFT)

@@ -1,0 +1,186 @@
+"""Fonts: DejaVu Sans, which matplotlib brings, or an installed one where a study has letters that DejaVu lacks."""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from string import ascii_letters, digits
+from typing import Literal
+
+import matplotlib
+from matplotlib import font_manager
+from matplotlib.ft2font import FT2Font
+from PIL import ImageFont
+
+from batteries.errors import InputError
+from batteries.tasks.jspsych_plugin import JsPsychPlugin
+from experiment.lab.screens.text.shaping import shaped
+from experiment.study.definition import Study
+
+Style = Literal["regular", "bold", "italic", "mono"]
+
+_NOT_FOR_READING = ("lastresort", "last resort", "adobeblank", "notdef", "emoji", "unifont")
+"""Fonts that have a sign for every letter, but not the letter, and fonts of pictures."""
+
+
+@dataclass(frozen=True)
+class Typeface:
+    """The font files of a study's screens; one file may stand for several styles."""
+
+    regular: Path
+    """Has all characters of the study."""
+    bold: Path
+    italic: Path
+    mono: Path
+
+    def font(self, style: Style, size_px: int, shapes: bool = False) -> ImageFont.FreeTypeFont:
+        """Return a font; with `shapes`, the one whose layout joins and orders letters."""
+        return _font(self._path(style), size_px, shapes)
+
+    def has(self, style: Style, text: str) -> bool:
+        """Return whether the font of a style has all characters of a text."""
+        return _to_draw([text]) <= _glyphs(self._path(style))
+
+    def _path(self, style: Style) -> Path:
+        paths = {"regular": self.regular, "bold": self.bold, "italic": self.italic, "mono": self.mono}
+        return paths[style]
+
+
+@lru_cache(maxsize=512)
+def _font(path: Path, size_px: int, shapes: bool) -> ImageFont.FreeTypeFont:
+    engine = ImageFont.Layout.RAQM if shapes else ImageFont.Layout.BASIC
+    return ImageFont.truetype(str(path), size_px, layout_engine=engine)
+
+
+def _shipped(name: str) -> Path:
+    return Path(matplotlib.get_data_path(), "fonts", "ttf", name)
+
+
+DEJAVU = Typeface(
+    _shipped("DejaVuSans.ttf"),
+    _shipped("DejaVuSans-Bold.ttf"),
+    _shipped("DejaVuSans-Oblique.ttf"),
+    _shipped("DejaVuSansMono.ttf"),
+)
+
+
+def missing_glyphs(texts: Iterable[str], typeface: Typeface = DEJAVU) -> tuple[str, ...]:
+    """Return the characters, in order of their code points, for which a typeface has no glyph.
+
+    Its regular style counts: words that the bold or the italic one cannot write are written in the regular one.
+
+    Parameters
+    ----------
+    texts
+        What is to be shown.
+    typeface
+        The fonts to show it with.
+    """
+    return tuple(sorted(_to_draw(texts) - _glyphs(typeface.regular)))
+
+
+def font_for(texts: Iterable[str]) -> Typeface:
+    """Return fonts that have every character of the texts: DejaVu Sans if it can be, else an installed one.
+
+    One family serves a whole study, so that no line mixes letters of two designs.
+
+    Raises
+    ------
+    InputError
+        If no font of this machine has all of them; the sentence names the characters and says what to install.
+    """
+    wanted = _to_draw(texts)
+    missing = sorted(wanted - _glyphs(DEJAVU.regular))
+    if not missing:
+        return DEJAVU
+    for entry in _installed():
+        regular = Path(entry.fname)
+        if wanted <= _glyphs(regular):
+            bold = _of_family(entry.name, _is_bold) or regular
+            return Typeface(regular, bold, _of_family(entry.name, _is_italic) or regular, DEJAVU.mono)
+    named = ", ".join(f"{character} (U+{ord(character):04X})" for character in missing[:10])
+    more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
+    raise InputError(
+        f"no font of this machine has all the characters of the study's texts; DejaVu Sans lacks {named}{more}. "
+        "Install one font that has them and the study's other letters (Debian and Ubuntu: fonts-noto-cjk for Chinese, "
+        "Japanese and Korean, fonts-freefont-ttf for many others), or replace these characters; emoji are in no font "
+        "for reading."
+    )
+
+
+def texts_of(study: Study) -> Iterator[str]:
+    """Yield every text that a study can show in the laboratory."""
+    for item in study.battery.items:
+        if item.task != JsPsychPlugin.name:
+            yield from _strings(item.content)
+    plugins = {plugin.file for plugin in study.definition.plugins.values()}
+    yield from (text for name, text in study.texts.items() if name not in plugins)
+    for question in study.demographics:
+        yield question.ask
+        yield from question.options
+    yield study.definition.title
+    yield ascii_letters + digits  # of ports and keys
+    yield from study.words.by_name.values()
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _strings(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _strings(part)
+
+
+def _to_draw(texts: Iterable[str]) -> set[str]:
+    characters = {
+        character
+        for text in texts
+        for line in text.splitlines()
+        for character in unicodedata.normalize("NFC", line) + shaped(line.expandtabs(1), "ltr").text
+    }
+    return {character for character in characters if unicodedata.category(character) not in {"Cf", "Cc"}}
+
+
+@cache
+def _glyphs(path: Path) -> frozenset[str]:
+    """Return the characters of a font; none if the file cannot be read."""
+    try:
+        return frozenset(map(chr, FT2Font(str(path)).get_charmap()))
+    except (RuntimeError, OSError, ValueError):
+        return frozenset()
+
+
+def _installed() -> list[font_manager.FontEntry]:
+    """Return the upright fonts of ordinary weight for running text, sans serif first, always in the same order."""
+    known = {entry.fname for entry in font_manager.fontManager.ttflist}  # matplotlib's cache: not what came since
+    for path in set(font_manager.findSystemFonts()) - known:
+        with suppress(RuntimeError, OSError, ValueError):  # a file that is no font, or a broken one
+            font_manager.fontManager.addfont(path)
+    entries = [
+        entry
+        for entry in font_manager.fontManager.ttflist
+        if entry.style == "normal"
+        and entry.weight in {400, "normal", "regular"}
+        and entry.stretch in {"normal", 400}
+        and "mono" not in entry.name.lower()
+        and not any(word in entry.name.lower() for word in _NOT_FOR_READING)
+    ]
+    return sorted(entries, key=lambda entry: ("sans" not in entry.name.lower(), entry.name, str(entry.fname)))
+
+
+def _of_family(family: str, is_sought: Callable[[font_manager.FontEntry], bool]) -> Path | None:
+    entries = (entry for entry in font_manager.fontManager.ttflist if entry.name == family and is_sought(entry))
+    return next((Path(entry.fname) for entry in entries), None)
+
+
+def _is_bold(entry: font_manager.FontEntry) -> bool:
+    return entry.style == "normal" and entry.weight in {600, 700, "semibold", "bold"}
+
+
+def _is_italic(entry: font_manager.FontEntry) -> bool:
+    return entry.style in {"italic", "oblique"} and entry.weight in {400, "normal", "regular"}

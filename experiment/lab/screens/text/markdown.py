@@ -1,0 +1,113 @@
+"""Markdown as blocks of text that can be set: what CommonMark has, but no pictures and no HTML."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from batteries.errors import InputError
+from experiment.lab.screens.text.fonts import Style
+from experiment.lab.screens.text.paragraphs import Span
+
+_parser = MarkdownIt("commonmark", {"html": False})
+
+BULLET = "•"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A paragraph, a heading, a piece of code, or a line across."""
+
+    spans: tuple[Span, ...] = ()
+    """What it says; nothing for a line across."""
+    heading: int = 0
+    """Level of a heading, from 1; 0 for anything else."""
+    indent: int = 0
+    """In how many lists it stands."""
+    marker: str = ""
+    """What stands before the first block of a list's item: a bullet or a number."""
+    quotes: int = 0
+    """In how many quotations it stands."""
+
+
+def blocks_of(name: str, markdown: str) -> list[Block]:
+    """Return the blocks of a text.
+
+    Parameters
+    ----------
+    name
+        Name of the text's file, for messages.
+    markdown
+        The text.
+
+    Raises
+    ------
+    InputError
+        If there is a picture in it.
+    """
+    blocks: list[Block] = []
+    counters: list[int | None] = []  # of the lists we are in: the next number, or None where there are bullets
+    marker, heading, quotes = "", 0, 0
+    for token in _parser.parse(markdown):
+        match token.type:
+            case "bullet_list_open":
+                counters.append(None)
+            case "ordered_list_open":
+                counters.append(int(token.attrGet("start") or 1))
+            case "bullet_list_close" | "ordered_list_close":
+                counters.pop()
+            case "list_item_open":
+                number = counters[-1]
+                marker = BULLET if number is None else f"{number}."
+                counters[-1] = None if number is None else number + 1
+            case "blockquote_open":
+                quotes += 1
+            case "blockquote_close":
+                quotes -= 1
+            case "heading_open":
+                heading = int(token.tag[1])
+            case "heading_close":
+                heading = 0
+            case "inline":
+                spans = tuple(_spans(name, token.children or [], bold=heading > 0))
+                blocks.append(Block(spans, heading, len(counters), marker, quotes))
+                marker = ""
+            case "fence" | "code_block":
+                code = Span(token.content.removesuffix("\n"), "mono")
+                blocks.append(Block((code,), 0, len(counters), marker, quotes))
+                marker = ""
+            case "hr":
+                blocks.append(Block(indent=len(counters), quotes=quotes))
+    return [block for block in blocks if block.spans or not block.heading]
+
+
+def _spans(name: str, tokens: list[Token], bold: bool) -> Iterator[Span]:
+    n_bold, n_italic, address, since = int(bold), 0, "", ""
+    for token in tokens:
+        style: Style = "bold" if n_bold else "italic" if n_italic else "regular"
+        match token.type:
+            case "text" | "text_special":
+                since += token.content
+                yield Span(token.content, style)
+            case "code_inline":
+                since += token.content
+                yield Span(token.content, "mono")
+            case "softbreak":
+                yield Span(" ", style)
+            case "hardbreak":
+                yield Span("\n", style)
+            case "strong_open" | "strong_close":
+                n_bold += token.nesting
+            case "em_open" | "em_close":
+                n_italic += token.nesting
+            case "link_open":
+                address, since = str(token.attrGet("href") or ""), ""
+            case "link_close":
+                if address.removeprefix("mailto:") != since:
+                    yield Span(f" ({address.removeprefix('mailto:')})", style)
+            case "image":
+                raise InputError(
+                    f"{name}: there is the picture `{token.attrGet('src')}` in it; the laboratory shows text only: "
+                    "take the picture out, or say in words what it shows."
+                )

@@ -1,0 +1,147 @@
+"""Paragraphs: words of several styles, broken into lines that are measured before they are drawn."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
+
+from PIL.ImageFont import FreeTypeFont
+
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.text.fonts import Style
+from experiment.lab.screens.text.line_breaks import wrapped
+from experiment.lab.screens.text.shaping import (
+    Direction,
+    base_direction,
+    goes_against,
+    needs_shaping,
+    raqm_is_usable,
+    shaped,
+)
+
+LINE_SPACING = 1.4
+"""Distance of lines, in sizes of the font."""
+
+_WORDS = re.compile(r"\s+|\S+")
+
+
+@dataclass(frozen=True)
+class Span:
+    """Words of one style."""
+
+    text: str
+    style: Style = "regular"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line as it is drawn."""
+
+    spans: tuple[Span, ...]
+    """In the order in which they are read."""
+    width_px: int
+
+    @property
+    def text(self) -> str:
+        """What the line says."""
+        return "".join(span.text for span in self.spans)
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Lines of one size."""
+
+    lines: tuple[Line, ...]
+    direction: Direction
+    size_px: int
+    line_px: int
+    """From one line to the next."""
+
+    @property
+    def height_px(self) -> int:
+        """Height of all lines."""
+        return len(self.lines) * self.line_px
+
+    @property
+    def width_px(self) -> int:
+        """Width of the longest line."""
+        return max(line.width_px for line in self.lines)
+
+    def part(self, start: int, end: int) -> "Paragraph":
+        """Return some of the lines."""
+        return replace(self, lines=self.lines[start:end])
+
+
+def paragraph(
+    sheet: Sheet, text: str | Sequence[Span], size_px: int, width_px: float, style: Style = "regular"
+) -> Paragraph:
+    """Break a text into lines.
+
+    Parameters
+    ----------
+    sheet
+        Where it is to stand.
+    text
+        A text, or pieces of it in several styles.
+    size_px
+        Size of its font.
+    width_px
+        How wide a line may be.
+    style
+        Style of a text that is no sequence of spans.
+    """
+    spans = [Span(text, style)] if isinstance(text, str) else text
+    spans = [Span(span.text.expandtabs(4), _style_for(sheet, span)) for span in spans]
+    letters = "".join(span.text for span in spans)
+    ends = [*accumulate(len(span.text) for span in spans)]
+    direction = base_direction(letters, sheet.direction)
+
+    def line_of(start: int, end: int) -> list[Span]:
+        # Lines end where words end, whatever the style; so a line is cut out of the spans afterwards.
+        cuts = [
+            Span(letters[max(start, last - len(span.text)) : min(end, last)], span.style)
+            for span, last in zip(spans, ends, strict=True)
+            if last > start and last - len(span.text) < end
+        ]
+        return cuts or [Span("")]
+
+    def measure(start: int, end: int) -> float:
+        return sum(span_width(sheet, span, size_px, direction) for span in line_of(start, end))
+
+    lines = []
+    for start, end in wrapped(letters, width_px, measure):
+        line = _orderly(line_of(start, end), direction)
+        lines.append(Line(line, round(sum(span_width(sheet, span, size_px, direction) for span in line))))
+    ascent, descent = sheet.typeface.font("regular", size_px).getmetrics()
+    return Paragraph(tuple(lines), direction, size_px, max(round(LINE_SPACING * size_px), ascent + descent))
+
+
+def span_width(sheet: Sheet, span: Span, size_px: int, direction: Direction) -> float:
+    """Return how wide a span is drawn, in px."""
+    shapes = needs_shaping(span.text, direction) and raqm_is_usable()
+    font = sheet.typeface.font(span.style, size_px, shapes)
+    # Word for word: the same words are measured again with every word that is tried on a line.
+    return sum(_word_width(font, word, direction) for word in _WORDS.findall(span.text))
+
+
+@lru_cache(maxsize=65_536)
+def _word_width(font: FreeTypeFont, word: str, direction: Direction) -> float:
+    return font.getlength(shaped(word, direction).text)
+
+
+def _style_for(sheet: Sheet, span: Span) -> Style:
+    """Return the style that has all letters; signs of our own, such as arrows on keys, may be in the last one only."""
+    styles: tuple[Style, ...] = (span.style, "regular", "mono")
+    return next((style for style in styles if sheet.typeface.has(style, span.text)), "regular")
+
+
+def _orderly(spans: list[Span], direction: Direction) -> tuple[Span, ...]:
+    """Return spans that can be set one after the other, each ordered on its own.
+
+    The order of scripts goes across styles; where two spans hold words against the line's direction, the line is set in
+    one style, for words in their right order matter more than emphasis.
+    """
+    if sum(goes_against(span.text, direction) for span in spans) > 1:
+        return (Span("".join(span.text for span in spans)),)
+    return tuple(spans)

@@ -1,0 +1,109 @@
+"""What a trial's screen shows beside its item: where one is, the time, the answer so far, the feedback in practice."""
+
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from experiment.lab.input.key_bindings import NOTHING_YET, Answering
+from experiment.lab.screens.layout.buttons import Action, add_buttons
+from experiment.lab.screens.layout.canvas import Canvas
+from experiment.lab.screens.layout.column import Column
+from experiment.lab.screens.layout.sheet import INK_SOFT, PANEL, RIGHT, WRONG, Sheet
+from experiment.lab.screens.text.paragraphs import paragraph
+
+_DECIMAL_COMMA = frozenset({"cs", "da", "de", "es", "fi", "fr", "it", "nb", "nl", "pl", "pt", "ru", "sv", "tr", "uk"})
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What is said of a practice trial."""
+
+    correct: bool
+    message: str
+    """The sentence that says so, and the right answer."""
+    solution: JsonValue
+    """The right answer, in the form that `batteries.tasks` gives it."""
+    note: str = ""
+    """A remark below."""
+
+
+@dataclass(frozen=True)
+class Showing:
+    """A moment of a trial."""
+
+    progress: str = ""
+    """Where the trial stands, such as `Question 3 of 24`."""
+    reading_ms: int = 0
+    """Time from onset before which no answer is taken."""
+    deadline_ms: int | None = None
+    """Time from onset after which the question passes unanswered; None if it does not."""
+    is_reading: bool = False
+    """Whether the time for reading is not over yet."""
+    answering: Answering = NOTHING_YET
+    feedback: Feedback | None = None
+    """Once the answer is judged; None before, and where nothing is said."""
+    actions: tuple[Action, ...] = ()
+    """What can be done below the feedback."""
+
+
+def add_progress(column: Column, showing: Showing, size_px: int) -> None:
+    """Add the words that say where one is."""
+    column.text(showing.progress, round(0.85 * size_px), round(0.6 * size_px), INK_SOFT)
+
+
+def add_time_hints(column: Column, showing: Showing, size_px: int) -> None:
+    """Add what is said of the time; what is said no more leaves its room behind, so that nothing moves when it goes."""
+    say = column.sheet.words.say
+    hints = []
+    if showing.deadline_ms is not None:
+        hints.append((say("time_limit", seconds=seconds(column.sheet, showing.deadline_ms)), True))
+    if showing.reading_ms > 0:
+        hints.append((say("reading_time", seconds=seconds(column.sheet, showing.reading_ms)), showing.is_reading))
+    for hint, is_said in hints:
+        gap_px = round(0.4 * size_px)
+        if is_said and showing.feedback is None:
+            column.text(hint, size_px, gap_px, INK_SOFT)
+        else:
+            room = paragraph(column.sheet, hint, size_px, column.width_px)
+            column.add(room.height_px, _nothing, gap_px)
+
+
+def add_feedback(column: Column, feedback: Feedback, actions: tuple[Action, ...], size_px: int) -> None:
+    """Add the panel that says whether the answer was right, in words, with a tick or a cross."""
+    sheet = column.sheet
+    pad_px, bar_px, mark_px = round(0.7 * size_px), sheet.px(5), size_px
+    inner = Column(sheet, column.width_px - 2 * pad_px - bar_px)
+    verdict = paragraph(sheet, feedback.message, size_px, inner.width_px - round(1.5 * mark_px), "bold")
+    colour = RIGHT if feedback.correct else WRONG
+
+    def draw_verdict(canvas: Canvas, x: int, y: int) -> None:
+        is_ltr = sheet.direction == "ltr"
+        left = x if is_ltr else x + inner.width_px - mark_px
+        top = y + (verdict.line_px - mark_px) // 2
+        mark = canvas.tick if feedback.correct else canvas.cross
+        mark((left, top, left + mark_px, top + mark_px), colour)
+        text_px = inner.width_px - round(1.5 * mark_px)
+        canvas.write(verdict, x + inner.width_px - text_px if is_ltr else x, y, text_px)
+
+    inner.add(verdict.height_px, draw_verdict, round(0.5 * size_px))
+    inner.text(feedback.note, size_px, round(0.5 * size_px))
+    add_buttons(inner, actions, size_px, 0)
+
+    def draw(canvas: Canvas, x: int, y: int) -> None:
+        bottom, right = y + inner.height_px + 2 * pad_px, x + column.width_px
+        canvas.fill((x, y, right, bottom), PANEL)
+        is_ltr = sheet.direction == "ltr"
+        canvas.fill((x, y, x + bar_px, bottom) if is_ltr else (right - bar_px, y, right, bottom), colour)
+        inner.draw(canvas, x + pad_px + (bar_px if is_ltr else 0), y + pad_px)
+
+    column.add(inner.height_px + 2 * pad_px, draw, 0)
+
+
+def seconds(sheet: Sheet, duration_ms: int) -> str:
+    """Return a time in seconds, as the study's language writes numbers."""
+    number = f"{duration_ms / 1000:g}"
+    return number.replace(".", ",") if sheet.words.language.partition("-")[0] in _DECIMAL_COMMA else number
+
+
+def _nothing(canvas: Canvas, x: int, y: int) -> None:
+    """Draw nothing, where room is kept."""

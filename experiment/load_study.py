@@ -1,0 +1,167 @@
+"""Reading a study folder: `study.yaml`, its battery and its texts, checked so far that a session of it cannot fail."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from batteries.design import LatinSquare, assign_groups
+from batteries.errors import InputError
+from batteries.files.file_reading import line_of, parse_yaml, read_text, read_yaml
+from batteries.items import Battery, Item, load_battery
+from batteries.tasks.jspsych_plugin import JsPsychPlugin
+from experiment.plan import plan_session
+from experiment.study.definition import Study, StudyDefinition
+from experiment.study.demographics import Question, Questionnaire
+from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
+from experiment.texts import check_own
+
+
+def load_study(folder: Path) -> Study:
+    """Read and check a study.
+
+    Parameters
+    ----------
+    folder
+        The study's folder, the one that holds `study.yaml`.
+
+    Raises
+    ------
+    InputError
+        If anything is wrong; each sentence names file, line or item, what is wrong and how to mend it.
+    """
+    path = folder / "study.yaml"
+    if not path.is_file():
+        raise InputError(f"{folder}: there is no study.yaml in it; name a study's folder, or make one: equipoise new.")
+    definition = read_yaml(path, StudyDefinition)
+    for location, name in files_named_in(definition):
+        if not may_be_published(folder, name):
+            raise InputError(
+                f"{path}, line {line_of(path, location)}: `{'.'.join(map(str, location))}` names the file `{name}`, "
+                "which is outside the study's folder, or in its folder `data`. Fix: copy the file into the study's "
+                "folder, and name the copy."
+            )
+    ids = definition.recruitment.panel_ids
+    if ids is not None and not is_in_folder(folder, ids):
+        raise InputError(
+            f"{path}, line {line_of(path, ('recruitment', 'panel_ids'))}: `recruitment.panel_ids` names the file "
+            f"`{ids}`, which is outside the study's folder. Fix: copy the file into the study's folder `data`, and "
+            "name the copy."
+        )
+    battery_path = folder / definition.battery
+    if not battery_path.is_file():
+        raise InputError(
+            f"{path}: the battery `{definition.battery}` is not in the folder; add the file or mend `battery`."
+        )
+    battery = load_battery(battery_path)
+    timeline = definition.timeline
+    texts = {name: read_text(folder / name) for name in timeline.texts}
+    demographics: tuple[Question, ...] = ()
+    if timeline.demographics is not None:
+        path_of_questions = folder / timeline.demographics
+        texts[timeline.demographics] = read_text(path_of_questions)
+        demographics = parse_yaml(texts[timeline.demographics], path_of_questions, Questionnaire).questions
+    for plugin in definition.plugins.values():
+        texts[plugin.file] = read_text(folder / plugin.file)
+    try:
+        check_own(definition.texts)
+        test_items = _test_items(definition, battery)
+        for field, factors in _named_factors(definition).items():
+            _check_factors(field, factors, test_items)
+        _check_practice(definition)
+        _check_plugins(definition, battery, texts)
+        groups = assign_groups(test_items, definition.design)
+        study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
+        for group in range(1, definition.design.groups + 1):
+            plan_session(study, group, seed=0)
+        study.digest  # noqa: B018 - a definition without a digest could be served but not registered
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return study
+
+
+def _panel_ids(folder: Path, definition: StudyDefinition) -> frozenset[str] | None:
+    """Return the panel ids that may begin, or None where the study has no list of them."""
+    recruitment = definition.recruitment
+    if recruitment.panel_ids is None:
+        return None
+    name, first_lines = recruitment.panel_ids, dict[str, int]()
+    for number, line in enumerate(read_text(folder / name).splitlines(), start=1):
+        panel_id = line.strip()
+        if not panel_id:
+            continue
+        if not recruitment.id_pattern.fullmatch(panel_id):
+            raise InputError(
+                f"`recruitment.panel_ids`: {name}, line {number}: `{panel_id[:40]}` is not a panel id of the form "
+                f"`{recruitment.id_pattern.pattern}`. Fix: write one id on each line and nothing else, or set "
+                "`panel_id_pattern`."
+            )
+        if panel_id in first_lines:
+            raise InputError(
+                f"`recruitment.panel_ids`: {name}: duplicate id `{panel_id}` (lines {first_lines[panel_id]} and "
+                f"{number}). Fix: delete one of them."
+            )
+        first_lines[panel_id] = number
+    if not first_lines:
+        raise InputError(
+            f"`recruitment.panel_ids`: {name}: no ids, so that nobody could begin. Fix: write one id on each line, or "
+            "delete `panel_ids`."
+        )
+    return frozenset(first_lines)
+
+
+def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
+    apart = [*definition.practice, *definition.attention_checks]
+    for item_id in apart:
+        if item_id not in battery.by_id:
+            raise InputError(
+                f"the item `{item_id}`, named under practice or attention_checks, is not in the battery; "
+                "mend the name or add the item."
+            )
+        if apart.count(item_id) > 1:
+            raise InputError(f"the item `{item_id}` stands twice under practice and attention_checks; name it once.")
+    return [item for item in battery.items if item.item_id not in apart]
+
+
+def _check_practice(definition: StudyDefinition) -> None:
+    criterion, n_practice = definition.practice_criterion, len(definition.practice)
+    if criterion and criterion.correct > n_practice:
+        answers = "right answer" if criterion.correct == 1 else "right answers"
+        items = "is 1 practice item" if n_practice == 1 else f"are {n_practice} practice items"
+        raise InputError(
+            f"`practice_criterion` asks for {criterion.correct} {answers} in one round of the practice trials, and "
+            f"there {items}; lower `correct` or name more items under `practice`."
+        )
+
+
+def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping[str, str]) -> None:
+    for name, plugin in definition.plugins.items():
+        if plugin.variable not in texts[plugin.file]:
+            raise InputError(
+                f"`plugins.{name}`: `{plugin.file}` does not make the variable `{plugin.variable}`; "
+                "take the plugin's build for browsers and name the variable that its documentation names."
+            )
+    for item in battery.items:
+        if item.task == JsPsychPlugin.name and item.content["plugin"] not in definition.plugins:
+            raise InputError(
+                f"the item `{item.item_id}` is a trial of the plugin `{item.content['plugin']}`, which is not under "
+                "`plugins`; name it there with its file, or mend the item."
+            )
+
+
+def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
+    """Return the factors that a study names, by the field that names them."""
+    design, max_run = definition.design, definition.order.max_run
+    named = {"analysis.by": definition.analysis.by, "order.max_run.of": max_run.of if max_run else ()}
+    if isinstance(design, LatinSquare):
+        versions = (design.versions,) if design.versions else ()
+        return named | {"design.rows": design.rows, "design.cells": design.cells, "design.versions": versions}
+    return named | {"design.balance": design.balance}
+
+
+def _check_factors(field: str, factors: Iterable[str], test_items: list[Item]) -> None:
+    known = {factor for item in test_items for factor in item.factors}
+    for factor in factors:
+        if factor not in known:
+            raise InputError(
+                f"`{field}` names the factor `{factor}`, which no test item has; "
+                f"the factors are {', '.join(sorted(known)) or 'none'}."
+            )

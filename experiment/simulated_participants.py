@@ -1,0 +1,218 @@
+"""Simulated participants: programs that take a study over HTTP as people do, for pilots and for the demo.
+
+They are always labelled `simulated`. A careful one answers by the Rasch model (the chance to be right grows with
+ability minus the item's difficulty) and takes ex-Gaussian response times, the usual description of people's; a
+careless one answers at random, fast, and mostly fails the attention checks. Where there is a text, the careful one
+takes the time to read it besides.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import numpy as np
+from pydantic import JsonValue
+
+from batteries.canonical_json import digest
+from batteries.errors import InputError
+from batteries.items import Item
+from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
+from experiment.records import Kind
+from experiment.study.definition import Study
+from experiment.study.demographics import Question
+
+CARELESS_SHARE = 0.15
+CARELESS_PASS_SHARE = 0.25
+"""Attention checks that a careless one passes, by luck."""
+FASTEST_RT_MS = 150.0
+INTERRUPTED_SHARE = 0.004
+"""Trials on which somebody is called away, and takes `INTERRUPTION_MS` more."""
+INTERRUPTION_MS = 150_000.0
+CONCURRENT_SESSIONS = 8
+
+
+@dataclass(frozen=True)
+class Person:
+    """What one simulated participant is like."""
+
+    ability: float
+    """On the Rasch scale, in logits; the mean item has difficulty 0."""
+    careless: bool
+    mu_ms: float
+    """Mean of the normal part of the response times."""
+    sigma_ms: float
+    """Standard deviation of the normal part."""
+    tau_ms: float
+    """Mean of the exponential part."""
+    ms_per_word: float
+    """Time to read a word."""
+
+
+def draw_person(rng: np.random.Generator) -> Person:
+    """Draw a participant."""
+    careless = bool(rng.random() < CARELESS_SHARE)
+    speed = rng.lognormal(0, 0.25)
+    mu_ms, sigma_ms, tau_ms = (600.0, 150.0, 350.0) if careless else (6_500.0, 1_200.0, 4_500.0)
+    ms_per_word = 0.0 if careless else 60_000 / READING_WORDS_PER_MINUTE
+    ability = float(rng.normal(1.2, 0.9))
+    return Person(ability, careless, mu_ms * speed, sigma_ms * speed, tau_ms * speed, ms_per_word * speed)
+
+
+def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
+    """Draw an ex-Gaussian response time: normal plus exponential, never under `FASTEST_RT_MS`; rarely, interrupted.
+
+    The time to read `n_words` comes before.
+    """
+    rt_ms = max(FASTEST_RT_MS, float(rng.normal(person.mu_ms, person.sigma_ms) + rng.exponential(person.tau_ms)))
+    rt_ms += n_words * person.ms_per_word
+    return rt_ms + INTERRUPTION_MS if rng.random() < INTERRUPTED_SHARE else rt_ms
+
+
+def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Generator) -> JsonValue:
+    """Draw an answer: the key with the person's probability to be right, otherwise any other answer."""
+    if person.careless:
+        p_correct = CARELESS_PASS_SHARE if is_check else task_named(item.task).chance(item.content)
+    elif is_check:
+        p_correct = 1.0
+    else:
+        p_correct = 1 / (1 + np.exp(difficulty(item) - person.ability))
+    if rng.random() < p_correct:
+        return item.key
+    task = task_named(item.task)
+    wrong = [
+        response
+        for response in task.responses(item.content)
+        if not task.score(item.content, item.key, response).correct
+    ]
+    return wrong[int(rng.integers(len(wrong)))]
+
+
+def draw_about_person(question: Question, rng: np.random.Generator) -> str | int | None:
+    """Draw an answer to a question about the person; a text is left out."""
+    if question.answer == "number":
+        return int(rng.integers(question.low, question.high, endpoint=True))
+    return str(rng.choice(question.options)) if question.answer == "choice" else None
+
+
+def difficulty(item: Item) -> float:
+    """Return an item's difficulty in logits: standard normal over items, the same for everyone."""
+    number = int(hashlib.sha256(item.item_id.encode()).hexdigest()[:15], 16)
+    return float(np.random.default_rng(number).normal())
+
+
+def simulate(
+    url: str,
+    token: str,
+    study: Study,
+    n_participants: int,
+    seed: int,
+    on_done: Callable[[], None] = lambda: None,
+    first_number: int = 0,
+) -> None:
+    """Let simulated participants take the study that is served at `url`.
+
+    The same seed and numbers give the same persons and answers again, in a study whose plans are the same.
+
+    Parameters
+    ----------
+    url
+        Where the study is served, such as `http://127.0.0.1:8000`.
+    token
+        The researcher's token of that server: it lets nobody else begin a simulated session.
+    study
+        The study served; a simulated participant looks up there what a person would know.
+    n_participants
+        How many participants.
+    seed
+        Seed of persons and answers.
+    on_done
+        Called after each participant, for a progress bar.
+    first_number
+        Number of the first participant, from 0: how many the study has already, so that nobody takes it twice.
+
+    Raises
+    ------
+    InputError
+        If the server cannot be reached or refuses an answer.
+    """
+    try:
+        _simulate(url, token, study, range(first_number, first_number + n_participants), seed, on_done)
+    except httpx.HTTPStatusError as error:
+        raise InputError(f"the server at {url} refused a request: {error.response.text.strip()}") from None
+    except httpx.HTTPError as error:
+        raise InputError(f"the server at {url} does not answer any more ({error}); start it again.") from None
+
+
+def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_done: Callable[[], None]) -> None:
+    items = {_shown(item.task, item.content): item for item in study.battery.items}
+    checks = frozenset(study.definition.attention_checks)
+    with httpx.Client(base_url=url, timeout=60) as client, ThreadPoolExecutor(CONCURRENT_SESSIONS) as pool:
+        consent_digest = client.get("/api/study").raise_for_status().json()["consent_digest"]
+
+        def take(number: int, session: dict[str, Any], cookie: str) -> None:
+            _take_session(client, session, {"Cookie": cookie}, items, checks, np.random.default_rng([seed, number]))
+            on_done()
+
+        # Starts come one after the other, so that the n-th participant always gets the same group and plan.
+        under_way = []
+        for number in numbers:
+            session, cookie = _start_session(client, token, consent_digest)
+            under_way.append(pool.submit(take, number, session, cookie))
+        for future in under_way:
+            future.result()
+
+
+def _start_session(client: httpx.Client, token: str, consent_digest: str) -> tuple[dict[str, Any], str]:
+    """Begin a session and return it with its cookie; the client itself, shared by all, keeps none."""
+    start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": Kind.SIMULATED}
+    reply = client.post("/api/session", json=start, headers={"Authorization": f"Bearer {token}"}).raise_for_status()
+    client.cookies.clear()
+    return reply.json(), reply.headers["Set-Cookie"].partition(";")[0]
+
+
+def _take_session(
+    client: httpx.Client,
+    session: dict[str, Any],
+    cookie: dict[str, str],
+    items: dict[str, Item],
+    checks: frozenset[str],
+    rng: np.random.Generator,
+) -> None:
+    person = draw_person(rng)
+    if session["demographics"]:
+        said = {one["name"]: draw_about_person(Question.model_validate(one), rng) for one in session["demographics"]}
+        about = {"session": session["session"], "answers": said}
+        client.post("/api/demographics", json=about, headers=cookie).raise_for_status()
+    next_trial_index = 0
+    for trial in session["trials"]:
+        if trial["trial_index"] < next_trial_index:  # a round of practice that is not needed
+            continue
+        item = items[_shown(trial["task"], trial["content"])]
+        response = {
+            "response_id": str(uuid.uuid4()),
+            "trial_index": trial["trial_index"],
+            "response": draw_response(person, item, item.item_id in checks, rng),
+            "rt_ms": round(draw_rt_ms(person, task_named(item.task).n_words(item.content), rng), 1),
+            "fixation_ms": session["fixation_ms"],
+            "shown_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "frames_dropped": 0,
+            "focus_lost": 0,
+        }
+        body = {"session": session["session"], "responses": [response]}
+        stored = client.post("/api/responses", json=body, headers=cookie).raise_for_status().json()["responses"][0]
+        practice = (stored["feedback"] or {}).get("practice")
+        if practice:
+            if practice["ended"]:
+                return
+            next_trial_index = practice["next_trial_index"]
+    client.post("/api/complete", json={}, headers=cookie).raise_for_status()
+
+
+def _shown(task: str, content: dict[str, Any]) -> str:
+    """Return a name for what is on the screen, by which the item is found: the server sends no item ids."""
+    return digest([task, content])

@@ -1,0 +1,167 @@
+"""The study: what `study.yaml` says, and the study as a whole with its battery, groups and texts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from batteries.canonical_json import digest
+from batteries.design import Design
+from batteries.items import Battery, Item
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.demographics import Question
+from experiment.study.exclusion_rules import AttentionCheckRule
+from experiment.study.recruitment import Recruitment
+from experiment.study.timeline import Device, PracticeCriterion, Resume, Timeline, Timing
+from experiment.texts import Texts, texts_in
+
+
+class MaxRun(BaseModel):
+    """No more than `length` test trials in a row with equal levels of the factors `of`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    of: tuple[str, ...] = Field(min_length=1, description="Factors whose combined levels may not repeat too often.")
+    length: int = Field(ge=1, description="Longest allowed run, in trials.")
+
+
+class Order(BaseModel):
+    """Constraints on the order of trials. Practice always comes first."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    attention_check_spacing: int = Field(
+        default=3,
+        ge=1,
+        description="Fewest test trials before the first, between two, and after the last attention check.",
+    )
+    max_run: MaxRun | None = Field(default=None, description="Longest run of equal conditions; any if left out.")
+
+
+class Plugin(BaseModel):
+    """A published jsPsych plugin, in its build for browsers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str = Field(pattern=r"\.js$", description="The plugin's file for browsers, such as `index.browser.min.js`.")
+    variable: str = Field(
+        pattern=r"^[A-Za-z_$][A-Za-z0-9_$]*$",
+        description="The variable that holds the plugin once the file is loaded, such as `jsPsychHtmlSliderResponse`.",
+    )
+
+
+class StudyDefinition(BaseModel):
+    """What `study.yaml` says. File names are relative to its folder."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    study: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", description="Name: small letters, digits and hyphens.")
+    version: str = Field(min_length=1, description='Version of the study, in quotes, such as "1.0".')
+    title: str = Field(min_length=1, description="Title that participants see.")
+    language: str = Field(default="en", pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$", description="Language of the texts.")
+    battery: str = Field(description="File with the battery, .jsonl or .yaml.")
+    practice: tuple[str, ...] = Field(default=(), description="Item ids of the practice trials, in order.")
+    practice_criterion: PracticeCriterion | None = Field(
+        default=None, description="Practice until enough is right; one round for everyone if left out."
+    )
+    attention_checks: tuple[str, ...] = Field(default=(), description="Item ids of the attention checks.")
+    design: Design = Field(description="How the test items are divided over counterbalance groups.")
+    order: Order = Field(default_factory=Order, description="Constraints on the order of trials.")
+    timing: Timing = Field(default_factory=Timing, description="Durations of a trial.")
+    timeline: Timeline = Field(default_factory=Timeline, description="The participants' pages.")
+    device: Device = Field(default_factory=Device, description="What a participant's device must have.")
+    resume: Resume = Field(default_factory=Resume, description="What becomes of somebody who comes back.")
+    texts: dict[str, str] = Field(
+        default_factory=dict, description="Own words in place of ours, by name; `{...}` in a text stands for a value."
+    )
+    plugins: dict[str, Plugin] = Field(
+        default_factory=dict, description="Published jsPsych plugins for items of the task `jspsych`, by their names."
+    )
+    completion_code: str | None = Field(
+        default=None,
+        min_length=4,
+        max_length=64,
+        description="Code that all participants get at the end, as panels want it; left out, each gets their own.",
+    )
+    recruitment: Recruitment = Field(
+        default_factory=Recruitment, description="How people come and how many; may change while data come in."
+    )
+    analysis: AnalysisPlan = Field(default_factory=AnalysisPlan, description="The analysis, fixed beforehand.")
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study, read and checked (see `experiment.load_study`)."""
+
+    folder: Path
+    definition: StudyDefinition
+    battery: Battery
+    groups: Mapping[str, int]
+    """Counterbalance group (from 1) of every test item, by item id."""
+    texts: Mapping[str, str]
+    """The participants' pages (Markdown), the questions about them (YAML) and plugins (JavaScript), by file name."""
+    demographics: tuple[Question, ...] = ()
+    """Questions about the person."""
+    panel_ids: frozenset[str] | None = None
+    """The panel ids that may begin; None where every id may. No part of the digest, as nothing of recruitment is."""
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self.definition.study
+
+    @property
+    def store_path(self) -> Path:
+        """Where the study's data are kept."""
+        return self.folder / "data" / "equipoise.db"
+
+    @cached_property
+    def words(self) -> Texts:
+        """The words that participants read beside the study's own texts."""
+        return texts_in(self.definition.language, self.definition.texts)
+
+    @cached_property
+    def test_items(self) -> list[Item]:
+        """The items that are neither practice nor attention check, in the order of their ids."""
+        return sorted(
+            (item for item in self.battery.items if item.item_id in self.groups), key=lambda item: item.item_id
+        )
+
+    @cached_property
+    def test_items_by_group(self) -> dict[int, list[Item]]:
+        """The test items that each group sees, in the order of their ids."""
+        by_group: dict[int, list[Item]] = {}
+        for item in self.test_items:
+            by_group.setdefault(self.groups[item.item_id], []).append(item)
+        return by_group
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what is served; see `content_digest`."""
+        return content_digest(self.definition, self.battery.digest, self.texts)
+
+
+def served_entries(definition: StudyDefinition) -> dict[str, Any]:
+    """Return what a definition says of what is served, without default values.
+
+    `recruitment` is left out, as it may change while data come in. So is `analysis`, except the rule on attention
+    checks: the server itself applies that rule to decide who is replaced.
+    """
+    entries: dict[str, Any] = definition.model_dump(
+        mode="json", exclude_defaults=True, exclude={"recruitment", "analysis"}
+    )
+    rules = [rule for rule in definition.analysis.exclusions if isinstance(rule, AttentionCheckRule)]
+    if rules:
+        entries["analysis"] = {"exclusions": {"attention_check": rules[0].model_dump(mode="json")}}
+    return entries
+
+
+def content_digest(definition: StudyDefinition, battery_digest: str, texts: Mapping[str, str]) -> str:
+    """Return the SHA-256 of what a study serves: its definition (`served_entries`), battery and texts.
+
+    Default values are left out, so that a new optional field changes no digest.
+    """
+    return digest({"definition": served_entries(definition), "battery": battery_digest, "texts": dict(texts)})

@@ -1,0 +1,161 @@
+"""What differs between two states of a study: only its wording, which a revision may change, or what it asks and how.
+
+A revision keeps the study's version, groups and quotas. So it must leave alone all that decides who sees which item
+when, what counts as correct, and what is recorded.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from batteries.canonical_json import same_json
+from batteries.errors import InputError
+from batteries.files.file_reading import parse_yaml
+from batteries.items import Item
+from batteries.tasks import task_named
+from experiment.study.definition import Study, StudyDefinition, served_entries
+from experiment.study.demographics import Questionnaire
+
+WORDING = ("title", "completion_code", "timeline.consent_version", "battery")
+"""Entries of `study.yaml` that a revision may change, beside those of `texts`; of `battery` it is the file's name."""
+LABELS = (
+    "absorbed", "reflected", "leaves_at_entry", "side_", "port_spoken_", "ray_enters_", "blackbox_", "mark_", "cell",
+    "keyboard_absorbed", "keyboard_reflected", "keyboard_places",
+)  # fmt: skip
+"""How names in `texts` begin that say what an answer or a place is: with other words there, answers mean otherwise."""
+MOST_NAMES = 8
+"""Changes that a message names."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What of a study is served, as it is in its folder or as a store has registered it."""
+
+    definition: StudyDefinition
+    texts: Mapping[str, str]
+    """The participants' pages, the questions about them, and plugins, by file name."""
+    items: Mapping[str, Item]
+    """The battery's items by id."""
+    battery_digest: str
+
+    @classmethod
+    def of(cls, study: Study) -> "Content":
+        """Return the content of a study as its folder has it."""
+        return cls(study.definition, study.texts, study.battery.by_id, study.battery.digest)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The differences between two contents, by name, such as ``` `timing.fixation_ms` ```."""
+
+    wording: tuple[str, ...]
+    """Those that a revision may make."""
+    substance: tuple[str, ...]
+    """Those that ask for a new version."""
+    options: tuple[str, ...] = ()
+    """Each option in other words, before and after, such as ``item `q17`, option 1: “yes” -> “Yes”``."""
+
+
+def changes(before: Content, after: Content) -> Changes:
+    """Return in what two contents of a study differ.
+
+    Parameters
+    ----------
+    before, after
+        The contents. Both have passed the checks of `experiment.load_study`.
+    """
+    wording: list[str] = []
+    substance: list[str] = []
+    options: list[str] = []
+    for name in _different_entries(before.definition, after.definition):
+        (wording if name in WORDING or _is_plain_text(name) else substance).append(f"`{name}`")
+    for name in sorted(before.texts.keys() | after.texts.keys()):
+        if before.texts.get(name) != after.texts.get(name):
+            (wording if _is_reworded_file(name, before, after) else substance).append(_file_words(name, after))
+    n_before_items = len(wording) + len(substance)
+    for item_id in sorted(before.items.keys() | after.items.keys()):
+        was, now = before.items.get(item_id), after.items.get(item_id)
+        if was is None or now is None:
+            substance.append(f"item `{item_id}` ({'added' if was is None else 'removed'})")
+        elif parts := _changed_parts(was, now):
+            substance.append(f"item `{item_id}` ({', '.join(parts)})")
+        elif not same_json(was.content, now.content):
+            wording.append(f"item `{item_id}`")
+            options += [f"item `{item_id}`, {words}" for words in _changed_options(was, now)]
+    if before.battery_digest != after.battery_digest and len(wording) + len(substance) == n_before_items:
+        wording.append("the name, version or unperturbed texts of the battery")
+    return Changes(tuple(wording), tuple(substance), tuple(options))
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as a list in a sentence, the first ones if there are many.
+
+    Examples
+    --------
+    >>> listed(["`title`", "page `consent.md`", "item `q17`"])
+    '`title`, page `consent.md` and item `q17`'
+    """
+    shown = list(names)
+    if len(shown) > MOST_NAMES:
+        shown = [*shown[:MOST_NAMES], f"{len(shown) - MOST_NAMES:,} more"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def entries(part: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Return the entries of a definition by their names, such as `timing.fixation_ms`."""
+    found: dict[str, Any] = {}
+    for name, value in part.items():
+        found |= entries(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
+    return found
+
+
+def _different_entries(before: StudyDefinition, after: StudyDefinition) -> list[str]:
+    was, now = entries(served_entries(before)), entries(served_entries(after))
+    return sorted(name for name in was.keys() | now.keys() if was.get(name) != now.get(name))
+
+
+def _is_plain_text(name: str) -> bool:
+    """Return whether an entry is one of the study's own words, and none that says what an answer or a place is."""
+    return name.startswith("texts.") and not name.removeprefix("texts.").startswith(LABELS)
+
+
+def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
+    """Return whether a file is a page with other words, or has the same questions in other words."""
+    if name not in before.texts or name not in after.texts:
+        return False
+    if name in {plugin.file for plugin in after.definition.plugins.values()}:
+        return False
+    if name != after.definition.timeline.demographics:
+        return True
+    return _questions(name, before) == _questions(name, after)
+
+
+def _questions(name: str, content: Content) -> list[dict[str, Any]]:
+    """Return the questions about the person without how they are asked: options are stored as they are written."""
+    try:
+        found = parse_yaml(content.texts[name], Path(name), Questionnaire).questions
+    except InputError:  # as an earlier Equipoise may have allowed it
+        return [{"text": content.texts[name]}]
+    return [question.model_dump(exclude={"ask"}) for question in found]
+
+
+def _file_words(name: str, content: Content) -> str:
+    return f"the consent `{name}`" if name == content.definition.timeline.consent else f"`{name}`"
+
+
+def _changed_parts(was: Item, now: Item) -> list[str]:
+    """Return the parts of an item that a revision must not change, and that differ."""
+    parts = [part for part in ("task", "factors", "key") if not same_json(getattr(was, part), getattr(now, part))]
+    if parts:
+        return parts
+    return [] if task_named(now.task).is_reworded(was.content, now.content) else ["what is shown, beside its wording"]
+
+
+def _changed_options(was: Item, now: Item) -> list[str]:
+    """Return the options of a reworded item that differ, before and after."""
+    before, after = was.content.get("options"), now.content.get("options")
+    if not isinstance(before, list) or not isinstance(after, list):
+        return []
+    pairs = enumerate(zip(before, after, strict=True), start=1)
+    return [f"option {number}: “{old}” -> “{new}”" for number, (old, new) in pairs if old != new]

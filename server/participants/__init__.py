@@ -1,0 +1,1 @@
+"""The participant's side: consent, plan, responses, practice, completion, withdrawal."""

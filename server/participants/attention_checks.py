@@ -1,0 +1,27 @@
+"""Whether somebody passed the attention checks, by the study's own preregistered rule: if not, they are replaced."""
+
+from typing import Any
+
+from batteries.tasks import task_named
+from experiment.plan import Phase
+from experiment.study.exclusion_rules import AttentionCheckRule
+from server.store import SessionPlan
+
+
+def has_passed_checks(plan: SessionPlan, answers: dict[int, Any]) -> bool:
+    """Return whether a session's answers keep the rule; without a rule, every session does.
+
+    Parameters
+    ----------
+    plan
+        The session's plan, with the definition that stood when it began.
+    answers
+        The answers by trial index.
+    """
+    rules = [rule for rule in plan.definition.analysis.exclusions if isinstance(rule, AttentionCheckRule)]
+    n_failed = sum(
+        not task_named(trial.item.task).score(trial.item.content, trial.item.key, answers[trial.trial_index]).correct
+        for trial in plan.trials
+        if trial.phase is Phase.ATTENTION_CHECK and trial.trial_index in answers
+    )
+    return all(n_failed <= rule.max_failed for rule in rules)

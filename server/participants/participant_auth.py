@@ -1,0 +1,197 @@
+"""How people come in: the panel's id, or a personal link's token, leaves the address at once for a signed cookie.
+
+Nothing is stored before consent; until then only the participant's own browser holds the id. From then on their session
+is known by a random token in another signed cookie; the store keeps only the token's digest.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import secrets
+from dataclasses import asdict
+
+from flask import Response, redirect, request, url_for
+from werkzeug.exceptions import HTTPException
+
+from experiment.study.definition import Study
+from experiment.study.recruitment import PANEL_ID_PATTERN, Recruitment
+from server.context import context
+from server.cookies import SignedCookie, UnreadableCookies
+from server.recruitment.prolific_token import TOKEN_PARAMETER
+from server.security.fetch_metadata import is_visit
+from server.security.signatures import sign, signed_value
+from server.store import PANEL, Identity
+
+COOKIE = SignedCookie("entry", samesite="Lax")
+SESSION_COOKIE = SignedCookie("session", samesite="Lax")
+MAX_AGE_S = 24 * 3600
+LINK_PARAMETER = "token"
+KEPT_PATTERN = re.compile(PANEL_ID_PATTERN)
+"""What is kept of an address: no spaces, nothing that does not print."""
+
+
+class NoEntry(HTTPException):
+    """A start by somebody of whom the study does not know who they are."""
+
+    code = 403
+    text = "no_entry"
+
+
+class OpenFromProlific(NoEntry):
+    """A start without Prolific's signature, in a study that asks for it."""
+
+    text = "open_from_prolific"
+
+
+class NotInvited(NoEntry):
+    """A start with an id that is not in the study's list."""
+
+    text = "not_invited"
+
+
+class NoSession(HTTPException):
+    """A request without a session, or with a forged one."""
+
+    code = 401
+    text = "no_session"
+
+
+class UnreadableSession(HTTPException):
+    """A request for a session whose cookies cannot be read: the page keeps what it has not sent, as for no session."""
+
+    code = 401
+    description = UnreadableCookies.description
+
+
+def exchange() -> Response:
+    """Return a redirection to the plain address, with what the request's address said in a cookie."""
+    response = redirect(url_for("web_client.page"), code=303)
+    assert isinstance(response, Response)
+    # A frame, an image or a script of another site brings nobody in, and sends nobody away.
+    coming = _identity_in_address() if is_visit() else None
+    if coming is not None:
+        if not _has_session_of(coming):
+            # Perhaps another person at the same machine: nobody is to see a session that is not theirs.
+            SESSION_COOKIE.delete(response)
+        COOKIE.send(response, base64.urlsafe_b64encode(json.dumps(asdict(coming)).encode()).decode(), MAX_AGE_S)
+    return response
+
+
+def identity() -> Identity | None:
+    """Return who the request's participant said they are on coming in, if the study asks."""
+    entry = context().study.definition.recruitment.entry
+    held = COOKIE.read(MAX_AGE_S)
+    if held is None:
+        return None
+    found = Identity(**json.loads(base64.urlsafe_b64decode(held)))
+    is_signed_as_asked = context().prolific_tokens is None or found.signed_at is not None
+    return found if found.source == entry and is_signed_as_asked else None
+
+
+def required_identity() -> Identity:
+    """Return who the request's participant is, if the study takes them.
+
+    Raises
+    ------
+    NoEntry
+        If nothing says who they are, or the study does not take them.
+    """
+    found = identity()
+    if found is None:
+        raise no_entry()
+    invited = context().study.panel_ids
+    if invited is not None and found.source == PANEL and found.external_id not in invited:
+        context().limits.count_unproven_claim()
+        raise NotInvited()
+    return found
+
+
+def no_entry() -> NoEntry:
+    """Return the refusal of somebody of whom nothing says who they are."""
+    return NoEntry() if context().prolific_tokens is None else OpenFromProlific()
+
+
+def _has_session_of(coming: Identity) -> bool:
+    """Return whether the browser's session, if it has one, belongs to the person who comes now."""
+    held = identity()
+    if held is not None:
+        return held.external_id == coming.external_id
+    digest = find_token_digest()  # the browser remembers the session for longer than the address
+    plan = context().store.find_plan(digest) if digest else None
+    return plan is not None and context().store.external_id(plan.session) == coming.external_id
+
+
+def send_token(response: Response, token: str) -> None:
+    """Give a session's token to whoever has begun it, or goes on with it."""
+    SESSION_COOKIE.send(response, token, _session_max_age_s())
+
+
+def token_digest() -> str:
+    """Return the digest of the token that the request comes with.
+
+    Raises
+    ------
+    NoSession
+        If it comes without one.
+    UnreadableSession
+        If its cookies cannot be read.
+    """
+    try:
+        digest = find_token_digest()
+    except UnreadableCookies:
+        raise UnreadableSession() from None
+    if digest is None:
+        raise NoSession()
+    return digest
+
+
+def find_token_digest() -> str | None:
+    """Return the digest of the token that the request comes with, or None."""
+    token = SESSION_COOKIE.read(_session_max_age_s())
+    return None if token is None else digest_of_token(token)
+
+
+def digest_of_token(token: str) -> str:
+    """Return the digest by which the store knows a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _session_max_age_s() -> int:
+    return context().settings.session_days * 24 * 3600
+
+
+def _identity_in_address() -> Identity | None:
+    recruitment = context().study.definition.recruitment
+    if recruitment.entry == "panel":
+        return _identity_from_panel(recruitment)
+    if recruitment.entry == "link":
+        purpose, signed = _purpose_of_links(context().study), request.args.get(LINK_PARAMETER, "")
+        token = signed_value(context().secrets.signing_key, purpose, signed)
+        return None if token is None else Identity("link", token)
+    return None
+
+
+def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
+    """Return whom a panel sends; None if the id has another form, or Prolific's signature is asked for and missing."""
+    names = (recruitment.panel_parameter, *recruitment.kept_parameters)
+    values = {name: request.args.get(name, "").strip() for name in names}
+    tokens, signed_at = context().prolific_tokens, None
+    if tokens is not None:
+        visit = tokens.visit(request.args.get(TOKEN_PARAMETER, ""))
+        if visit is None or any(values[name] not in {"", visit.ids[name]} for name in names if name in visit.ids):
+            return None
+        values |= {name: visit.ids[name] for name in names if name in visit.ids}
+        signed_at = visit.signed_at
+    kept = {name: value for name, value in values.items() if KEPT_PATTERN.fullmatch(value)}
+    external_id = kept.pop(recruitment.panel_parameter, "")
+    return Identity(PANEL, external_id, kept, signed_at) if recruitment.id_pattern.fullmatch(external_id) else None
+
+
+def make_link_token(study: Study, signing_key: str) -> str:
+    """Return the token of a new personal link; the server knows it by its signature, so it need not be stored."""
+    return sign(signing_key, _purpose_of_links(study), secrets.token_hex(8))
+
+
+def _purpose_of_links(study: Study) -> str:
+    return f"link {study.name}"

@@ -1,0 +1,215 @@
+"""What a participant's browser is sent: the study, the session with its plan, the end. No answer key is in it."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from markdown_it import MarkdownIt
+
+from experiment.plan import Phase
+from experiment.records import Kind, Status
+from experiment.study.definition import Study, StudyDefinition
+from experiment.study.recruitment import Exit, Exits
+from server.context import context
+from server.participants import participant_auth, practice
+from server.participants.attention_checks import has_passed_checks
+from server.participants.practice import Judged
+from server.store import Place, Release, SessionPlan, StoredSession
+
+ENDED_BECAUSE = {
+    Release.PRACTICE: "practice_failed",
+    Release.TOO_OLD: "too_old",
+    Release.RELOADED: "reloaded_too_often",
+    Release.RESTARTED: "reloaded_too_often",
+}
+"""The sentence that says why a session cannot be gone on with."""
+
+_markdown = MarkdownIt("commonmark", {"html": False})
+
+
+@lru_cache(maxsize=256)
+def html(markdown: str) -> str:
+    """Return Markdown as HTML; HTML in it is shown as text."""
+    rendered: str = _markdown.render(markdown)
+    return rendered
+
+
+def embedded(markdown: str) -> str:
+    """Return Markdown as HTML for a place on a page that has a title of its own: its headings are one level lower."""
+    tokens = _markdown.parse(markdown)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+    rendered: str = _markdown.renderer.render(tokens, _markdown.options, {})
+    return rendered
+
+
+def page(texts: Mapping[str, str], name: str | None) -> str | None:
+    """Return a page of a study as HTML, or None where the study has none."""
+    return None if name is None else html(texts[name])
+
+
+def consent_digest(study: Study) -> str | None:
+    """Return the SHA-256 of the text to which people agree; None if they are not asked on the page."""
+    return consent_digest_of(study.definition, study.texts)
+
+
+def consent_digest_of(definition: StudyDefinition, texts: Mapping[str, str]) -> str | None:
+    """Return the same of a study as it is registered."""
+    name = definition.timeline.consent
+    return None if name is None else digest_of(texts[name])
+
+
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of a text, as 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> dict[str, Any]:
+    """Return what is shown before there is a session; `kind` is that of the request's own session, if it has one."""
+    definition, timeline = study.definition, study.definition.timeline
+    exits = _exits(study, kind)
+    return {
+        "title": definition.title,
+        "language": definition.language,
+        "information_html": [html(study.texts[name]) for name in timeline.information],
+        "consent_html": page(study.texts, timeline.consent),
+        "consent_digest": consent_digest(study),
+        "instructions_html": [html(study.texts[name]) for name in timeline.instructions],
+        "contact_html": page(study.texts, timeline.contact),
+        "device": definition.device.model_dump(),
+        "fullscreen": timeline.fullscreen,
+        "exits": {
+            "no_consent": _exit_json(exits.no_consent),
+            "incompatible_device": _exit_json(exits.incompatible_device),
+        },
+        "plugins": {
+            name: {"address": f"/study/{digest_of(study.texts[plugin.file])}.js", "variable": plugin.variable}
+            for name, plugin in definition.plugins.items()
+        },
+        "fixation_ms": definition.timing.fixation_ms,
+        "notice": notice,
+    }
+
+
+def session_json(stored: StoredSession) -> dict[str, Any]:
+    """Return a session with its plan, and what its state asks for; it has ended if its practice was not passed."""
+    store, plan = context().store, stored.plan
+    is_completed = stored.session.status is Status.COMPLETED
+    answers = store.answers(plan.session) if is_completed or practice.is_under_way(plan, stored.n_answered) else {}
+    judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
+    if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
+        # The server stopped between the last answer of the practice and the note of its end; a visit makes up for it.
+        stored = replace(stored, place=Place.RELEASED, release_reason=Release.PRACTICE)
+    return _session_fields(stored, answers, judged)
+
+
+def _session_fields(stored: StoredSession, answers: Mapping[int, Any], judged: Judged | None) -> dict[str, Any]:
+    plan, definition = stored.plan, stored.plan.definition
+    breaks, criterion = definition.timeline.breaks, definition.practice_criterion
+    body: dict[str, Any] = {
+        "session": plan.session,
+        "kind": plan.kind,
+        "status": stored.session.status,
+        "visit": stored.n_visits,
+        "fixation_ms": definition.timing.fixation_ms,
+        "reading_ms": definition.timing.reading_ms,
+        "deadline_ms": definition.timing.deadline_ms,
+        "interrupted_trial": definition.resume.interrupted_trial,
+        "demographics": [] if stored.has_demographics else _questions(stored),
+        "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
+        "practice_rounds": criterion.rounds if criterion else 1,
+        "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,
+        # Neither key, factors nor item id: a factor such as `outcome` may tell the answer.
+        "trials": [
+            {
+                "trial_index": trial.trial_index,
+                # An attention check looks like any other question: one that is named is no check.
+                "phase": Phase.PRACTICE if trial.phase is Phase.PRACTICE else Phase.TEST,
+                "task": trial.item.task,
+                "content": trial.item.content,
+            }
+            for trial in plan.trials
+        ],
+    }
+    if stored.session.status is Status.COMPLETED:
+        body |= completion_json(plan, answers)
+    elif stored.ended_for is not None:
+        body |= {"status": "ended", **ended_json(plan, stored.ended_for)}
+    return body
+
+
+def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
+    """Return what a finished round of practice leads to."""
+    return {
+        "passed": judged.passed,
+        "correct": judged.n_correct,
+        "needed": judged.n_needed,
+        "next_trial_index": judged.next_trial_index,
+        "ended": ended_json(plan, Release.PRACTICE) if judged.has_ended else None,
+    }
+
+
+def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
+    """Return what somebody is told who cannot go on by the study's own rules."""
+    exits = _exits(context().study, plan.kind)
+    exit_ = exits.practice_not_passed if reason is Release.PRACTICE else exits.not_resumed
+    return {
+        "message": context().study.words.say(ENDED_BECAUSE[reason]),
+        "exit": _exit_json(exit_, plan),
+        "withdrawal_code": _withdrawal_code(plan),
+        "contact_html": page(plan.texts, plan.definition.timeline.contact),
+    }
+
+
+def completion_json(plan: SessionPlan, answers: Mapping[int, Any]) -> dict[str, Any]:
+    """Return what somebody gets who has answered everything."""
+    timeline, exits = plan.definition.timeline, _exits(context().study, plan.kind)
+    outcome = exits.completed
+    if exits.failed_checks is not None and not has_passed_checks(plan, dict(answers)):
+        outcome = exits.failed_checks
+    fixed = None if plan.kind is Kind.SIMULATED else plan.definition.completion_code
+    code = outcome.code or fixed or plan.own_code
+    return {
+        "completion_code": code,
+        "withdrawal_code": _withdrawal_code(plan),
+        "exit": _exit_json(outcome.model_copy(update={"code": code}), plan),
+        "debrief_html": page(plan.texts, timeline.debrief) or "",
+        "contact_html": page(plan.texts, timeline.contact),
+    }
+
+
+def _exits(study: Study, kind: Kind) -> Exits:
+    """Return the codes and links of a study; they are people's, so that a simulated participant has none of them."""
+    return Exits() if kind is Kind.SIMULATED else study.definition.recruitment.exits
+
+
+def _questions(stored: StoredSession) -> list[dict[str, Any]]:
+    # Of the study as it is now: the questions stand in a file of their own, and their order tells nothing of answers.
+    if stored.plan.definition.timeline.demographics is None:
+        return []
+    return [question.model_dump() for question in context().study.demographics]
+
+
+def _withdrawal_code(plan: SessionPlan) -> str | None:
+    # Sessions begun by an earlier Equipoise have no code of their own where the study fixed one for everyone.
+    return None if plan.own_code == plan.definition.completion_code else plan.own_code
+
+
+def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> dict[str, str | None]:
+    url = exit_.link
+    if url is not None:
+        url = url.replace("{code}", quote(exit_.code or "", safe=""))
+        if "{id}" in url:
+            url = url.replace("{id}", quote(_external_id(plan), safe=""))
+    return {"code": exit_.code, "url": url}
+
+
+def _external_id(plan: SessionPlan | None) -> str:
+    """Return the panel's id of whoever asks; after consent the store knows it, whatever cookies are gone."""
+    known = context().store.external_id(plan.session) if plan else None
+    who = participant_auth.identity()
+    return known or (who.external_id if who else "")

@@ -1,0 +1,58 @@
+"""The page that runs a study in a browser, and the files that it loads."""
+
+import gzip
+from functools import lru_cache
+from importlib.resources import files
+
+from flask import Blueprint, Response, render_template, request, send_from_directory
+from werkzeug.exceptions import NotFound
+
+from server.context import context
+from server.participants import participant_auth, participant_json
+
+web_client = Blueprint("web_client", __name__)
+
+
+@web_client.get("/")
+def page() -> str | Response:
+    """The page that runs the study; what else the address says is taken out of it first."""
+    return participant_auth.exchange() if request.args else render_template("study.html", study=context().study)
+
+
+@web_client.get("/static/<path:name>")
+def static(name: str) -> Response:
+    """The web client's bundle."""
+    response = send_from_directory(str(files("experiment.web") / "static"), name, conditional=False)
+    if request.accept_encodings.quality("gzip") > 0:
+        response = _compressed(response)
+    response.vary.add("Accept-Encoding")
+    response.headers["Cache-Control"] = "no-cache"  # ask each time, answered from the cache by ETag
+    response.make_conditional(request)
+    return response
+
+
+def _compressed(plain: Response) -> Response:
+    etag, _ = plain.get_etag()
+    with plain:
+        plain.direct_passthrough = False
+        response = Response(_gzip(plain.get_data()), mimetype=plain.mimetype)
+    response.content_encoding = "gzip"
+    response.set_etag(f"{etag}-gzip")
+    return response
+
+
+@lru_cache(maxsize=8)
+def _gzip(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
+@web_client.get("/study/<digest>.js")
+def plugin(digest: str) -> Response:
+    """A jsPsych plugin of the study, by the digest of its text."""
+    study = context().study
+    for plugin in study.definition.plugins.values():
+        if participant_json.digest_of(study.texts[plugin.file]) == digest:
+            response = Response(study.texts[plugin.file], mimetype="text/javascript")
+            response.headers["Cache-Control"] = "max-age=31536000, immutable"
+            return response
+    raise NotFound

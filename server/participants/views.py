@@ -1,0 +1,383 @@
+"""The participant's way through a study: consent, plan, answers, completion, withdrawal.
+
+No answer key is in anything that is sent, practice feedback apart, which comes after the answer.
+"""
+
+import secrets
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Annotated, Any, Literal
+
+from flask import Blueprint, Response, jsonify, request
+from pydantic import BaseModel, ConfigDict, FailFast, Field
+from werkzeug.exceptions import TooManyRequests
+
+from batteries.errors import InputError
+from batteries.tasks import task_named
+from experiment import records
+from experiment.plan import Phase
+from experiment.records import Kind, Source, Status
+from server.context import context
+from server.logs import logger
+from server.metrics import figures
+from server.participants import participant_auth, participant_json, practice
+from server.participants.attention_checks import has_passed_checks
+from server.request_body import BadRequest, read_body
+from server.researchers.progress_page import require_token
+from server.security.rate_limits import address_key
+from server.store import (
+    NOTHING_PASSED_OVER,
+    BegunElsewhere,
+    Identity,
+    Refusal,
+    SessionPlan,
+    SessionStart,
+    StoredSession,
+    StudyFull,
+    Visit,
+)
+
+participants = Blueprint("participants", __name__)
+
+MAX_RESPONSES_AT_ONCE = 100
+
+
+class Start(BaseModel):
+    """Body of `POST /api/session`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    start_id: str = Field(
+        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
+    )
+    consent_digest: str | None = Field(
+        description="Digest of the consent that was shown, as `GET /api/study` gives it."
+    )
+    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated.")
+    device: records.FoundDevice | None = Field(default=None, description="What the session is taken on.")
+
+
+class Opening(BaseModel):
+    """Body of `POST /api/visit`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    visit_id: str = Field(
+        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
+    )
+    device: records.FoundDevice | None = Field(default=None, description="What the session is opened on.")
+
+
+class AboutPerson(BaseModel):
+    """Body of `POST /api/demographics`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    session: str = Field(description="The session that the answers belong to.")
+    answers: dict[str, str | int | None] = Field(
+        max_length=30, description="Answers by the questions' names; null for one left out."
+    )
+
+
+class Answers(BaseModel):
+    """Body of `POST /api/responses`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    session: str = Field(description="The session that the answers belong to, as `GET /api/session` names it.")
+    responses: Annotated[tuple[records.Response, ...], FailFast()] = (
+        Field(  # one mistake is enough: there may be 20,000
+            min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Answers to the next trials, in their order."
+        )
+    )
+
+
+class Completion(BaseModel):
+    """Body of `POST /api/complete`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    completed_at: records.Moment | None = Field(
+        default=None, description="When the last answer was in, of a session in the laboratory; else not given."
+    )
+
+
+class Nothing(BaseModel):
+    """Body of a request that needs to say no more."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@participants.get("/api/study")
+def study_texts() -> Response:
+    """What is shown before the session; nothing is stored."""
+    digest = participant_auth.find_token_digest()
+    plan = context().store.find_plan(digest) if digest else None
+    return jsonify(participant_json.study_json(context().study, _why_closed(), plan.kind if plan else Kind.HUMAN))
+
+
+@participants.post("/api/session")
+def start() -> tuple[Response, int]:
+    """Begin a session, after consent; somebody who has one gets that one."""
+    body = read_body(Start)
+    study, store = context().study, context().store
+    if body.kind is Kind.SIMULATED:
+        require_token()
+    if body.consent_digest != participant_json.consent_digest(study):
+        raise BadRequest(study.words.say("consent_changed"))
+    under_way = _find_session()
+    if under_way and under_way.session.status is Status.ACTIVE and under_way.plan.kind is body.kind:
+        return jsonify(participant_json.session_json(_open(under_way, Visit(body.start_id, body.device)))), 200
+    context().limits.count_start()
+    token = secrets.token_urlsafe(32)
+    begun = SessionStart(
+        body.start_id,
+        body.kind,
+        Source.WEB,
+        participant_auth.digest_of_token(token),
+        body.consent_digest,
+        _required_identity(body.kind),
+        body.device,
+        held_digest=participant_auth.find_token_digest(),
+    )
+    stored = _begin(begun) if body.kind is Kind.HUMAN else store.start_session(study, begun)
+    practice.release_if_failed(store, stored)
+    logger.info("session begun", extra={"session": stored.plan.session, "group": stored.session.group})
+    response = jsonify(participant_json.session_json(stored))
+    participant_auth.send_token(response, token)
+    return response, 201
+
+
+@participants.get("/api/session")
+def session() -> Response:
+    """The session's plan and how far it has come; nothing is stored."""
+    return jsonify(participant_json.session_json(_session()))
+
+
+@participants.post("/api/visit")
+def visit() -> Response:
+    """Note that the session was opened again, and say how it goes on by the study's rules."""
+    before = _session()
+    body = read_body(Opening)
+    return jsonify(participant_json.session_json(_open(before, Visit(body.visit_id, body.device))))
+
+
+@participants.post("/api/demographics")
+def demographics() -> Response:
+    """Store what somebody says about themselves, once."""
+    plan = _session().plan
+    body = read_body(AboutPerson)
+    if body.session != plan.session:
+        raise Refusal("other_session")
+    questions = {question.name: question for question in context().study.demographics}
+    for name, answer in body.answers.items():
+        if name not in questions:
+            raise BadRequest(f"There is no question `{name}` about the person.")
+        try:
+            questions[name].check(answer)
+        except InputError as error:
+            raise BadRequest(str(error)) from None
+    context().store.add_demographics(plan.session, body.answers)
+    return jsonify({})
+
+
+@participants.post("/api/responses")
+def respond() -> tuple[Response, int]:
+    """Store answers, all or none; to a practice trial's, say what was right."""
+    parts, token_digest = context(), participant_auth.token_digest()
+    plan = parts.store.find_plan(token_digest)
+    if plan is None:
+        raise participant_auth.NoSession()
+    parts.limits.count_request(plan.session)
+    body = read_body(Answers)
+    if body.session != plan.session:
+        plan = _session().plan  # whoever is known no longer hears that first; somebody may have begun again
+    if body.session != plan.session:
+        # A page that waited offline while another session began in the same browser.
+        raise Refusal("other_session")
+    for response in body.responses:
+        _check_response(plan, response)
+    passed_over = _passed_over(plan, body.responses)
+    is_new = parts.store.add_responses(plan.session, token_digest, body.responses, passed_over)
+    figures().stored.inc(sum(is_new))
+    if any(practice.ends_round(plan, response.trial_index) for response in body.responses):
+        now = parts.store.find_session(token_digest)
+        if now is not None:
+            practice.release_if_failed(parts.store, now)
+    stored = [
+        {"response_id": response.response_id, "feedback": _feedback(plan, response)} for response in body.responses
+    ]
+    return jsonify(responses=stored), 201 if any(is_new) else 200
+
+
+@participants.post("/api/complete")
+def complete() -> Response:
+    """Close a session whose answers are all there, and give the completion code."""
+    body = read_body(Completion)
+    stored = _session()
+    plan, store = stored.plan, context().store
+    n_missing = len(plan.trials) - stored.n_answered
+    if stored.session.status is Status.ACTIVE and stored.ended_for is None and n_missing > 0:
+        # Before the answers are read: those that arrive meanwhile would complete the session without being judged.
+        raise Refusal("answers_missing", number=n_missing)
+    answers = store.answers(plan.session)
+    if stored.session.status is not Status.COMPLETED:
+        passed_checks = has_passed_checks(plan, answers)
+        store.complete_session(context().study, plan.session, passed_checks, body.completed_at)
+        logger.info("session completed", extra={"session": plan.session})
+    return jsonify(participant_json.completion_json(plan, answers))
+
+
+@participants.post("/api/withdraw")
+def withdraw() -> Response:
+    """Delete the session's answers, as the participant asks."""
+    read_body(Nothing)
+    plan = _session().plan
+    context().store.withdraw_session(plan.session)
+    logger.info("session withdrawn", extra={"session": plan.session})
+    return jsonify({})
+
+
+def _why_closed() -> str | None:
+    """Return why nobody can begin here now, or None; somebody who proves that they have begun goes on."""
+    study, store = context().study, context().store
+    is_open = study.definition.recruitment.entry == "open"
+    who = None if is_open else participant_auth.identity()
+    if who is None and not is_open:
+        return study.words.say(participant_auth.no_entry().text)
+    full = store.why_full(study)
+    if full is None or (who is not None and _proves_a_session(who)):
+        return None
+    return study.words.say(full.text, **full.values)
+
+
+def _proves_a_session(who: Identity) -> bool:
+    """Return whether somebody has begun and proves it: for a known id without proof, the same as for an unknown one.
+
+    Claims are limited like starts, as a panel's name of a submission could be guessed here too.
+    """
+    limits = context().limits
+    try:
+        if who.is_claim:
+            limits.refuse_more_claims()
+        is_proven = context().store.may_resume(context().study, who)
+        if who.is_claim and not is_proven:
+            limits.count_unproven_claim()
+    except TooManyRequests:
+        return False
+    return is_proven
+
+
+def _required_identity(kind: Kind) -> Identity | None:
+    if kind is Kind.SIMULATED or context().study.definition.recruitment.entry == "open":
+        return None
+    return participant_auth.required_identity()
+
+
+def _begin(start: SessionStart) -> StoredSession:
+    """Begin a person's session, or resume the one that they have begun, within the limits of a network address."""
+    study, store, limits, places = context().study, context().store, context().limits, context().address_places
+    address = address_key(request.remote_addr)
+    is_claim = start.identity is not None and start.identity.is_claim
+    if is_claim:
+        limits.refuse_more_claims()
+    may_resume = start.identity is not None and store.may_resume(study, start.identity)
+    with nullcontext() if may_resume else places.one_more(address, start.start_id):
+        try:
+            stored = store.start_session(study, start)
+        except BegunElsewhere:
+            limits.count_unproven_claim()
+            raise
+        except StudyFull:
+            if is_claim and not may_resume:  # it tells that the id is not known
+                limits.count_unproven_claim()
+            raise
+        if stored.n_visits == 1:  # new, or begun again by the study's rules
+            places.add(address, stored.plan.session)
+    return stored
+
+
+def _open(before: StoredSession, visit: Visit) -> StoredSession:
+    """Open a session again; one that begins anew by the study's rules counts as a start."""
+    store, limits = context().store, context().limits
+    if before.plan.definition.resume.otherwise == "restart":
+        limits.refuse_more_starts()
+    stored = store.open_session(context().study, participant_auth.token_digest(), visit)
+    practice.release_if_failed(store, stored)
+    if stored.plan.session != before.plan.session:
+        limits.count_start()
+        if stored.plan.kind is Kind.HUMAN:
+            context().address_places.add(address_key(request.remote_addr), stored.plan.session)
+        logger.info("session begun again", extra={"session": stored.plan.session, "group": stored.session.group})
+    return stored
+
+
+def _find_session() -> StoredSession | None:
+    try:
+        return _session()
+    except participant_auth.NoSession:
+        return None
+
+
+def _session() -> StoredSession:
+    stored = context().store.find_session(participant_auth.token_digest())
+    if stored is None:
+        raise participant_auth.NoSession()
+    context().limits.count_request(stored.plan.session)
+    return stored
+
+
+def _check_response(plan: SessionPlan, response: records.Response) -> None:
+    if response.trial_index >= len(plan.trials):
+        raise BadRequest(f"There is no trial {response.trial_index} in this session.")
+    trial = plan.trials[response.trial_index]
+    try:
+        if response.missing is not None:
+            _check_missing(plan, trial.phase, response)
+        else:
+            task_named(trial.item.task).check_response(trial.item.content, response.response)
+    except InputError as error:
+        raise BadRequest(f"Trial {response.trial_index}: {error}") from None
+
+
+def _check_missing(plan: SessionPlan, phase: Phase, response: records.Response) -> None:
+    timing, resume = plan.definition.timing, plan.definition.resume
+    may_be = {"deadline": timing.deadline_ms is not None, "interrupted": resume.interrupted_trial == "skip"}
+    if response.response is not None or phase is Phase.PRACTICE or not may_be[response.missing or ""]:
+        raise InputError(f"an answer cannot be missing here as `{response.missing}`.")
+
+
+def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> range:
+    """Return the rounds of practice that these answers may pass over; refuse what the practice does not lead to.
+
+    The practice must be stored already, or come along: answers that are still on their way are not judged here.
+    """
+    n_practice = practice.n_planned(plan)
+    first_question = next((response for response in responses if response.trial_index == n_practice), None)
+    if plan.definition.practice_criterion is None or first_question is None:
+        return NOTHING_PASSED_OVER
+    answers = context().store.answers(plan.session) | {r.trial_index: r.response for r in responses}
+    all_there = all(index in answers for index in range(n_practice))
+    judged = practice.judged_so_far(plan, answers, n_practice) if all_there else None
+    if judged and judged.has_ended:
+        raise Refusal("session_over")
+    passed = practice.passed_over(plan, answers)
+    if not all_there and not passed:
+        raise Refusal("answer_missing")
+    return passed
+
+
+def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] | None:
+    trial = plan.trials[response.trial_index]
+    if trial.phase is not Phase.PRACTICE:
+        return None
+    feedback = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
+    said = {
+        "correct": feedback.correct,
+        "message": context().study.words.say(feedback.text, **feedback.values),
+        "solution": feedback.solution,
+    }
+    if practice.ends_round(plan, response.trial_index):
+        judged = practice.judge(plan, context().store.answers(plan.session), response.trial_index)
+        said["practice"] = participant_json.practice_json(plan, judged)
+    return said

@@ -1,0 +1,74 @@
+"""A way out after the end: a plain page on which a participant's own code deletes their answers."""
+
+from flask import Blueprint, render_template, request
+from werkzeug.exceptions import TooManyRequests
+
+from server.context import context
+from server.logs import logger
+from server.metrics import note_unavailable
+from server.participants.participant_json import embedded
+from server.request_body import read_field
+from server.security.fetch_metadata import refuse_other_sites
+from server.store import Store, StoreUnavailable
+
+withdrawal = Blueprint("withdrawal", __name__)
+
+LONGEST_CODE = 64
+"""Longer than any code; what is longer is not looked up."""
+
+
+@withdrawal.get("/withdraw")
+def ask() -> str:
+    """Ask for the code."""
+    return _page()
+
+
+@withdrawal.post("/withdraw")
+def delete() -> tuple[str, int]:
+    """Delete the answers that belong to the code, or say that there are none.
+
+    The code is looked up first: the right one is taken, however many wrong ones came from the same network.
+    """
+    refuse_other_sites()
+    code = read_field("code")
+    sessions = sessions_of_code(context().store, code)
+    if not sessions:
+        context().limits.count_wrong_code()
+        return _page(code=code, problem="delete_unknown"), 404
+    for session in sessions:
+        context().store.withdraw_session(session)
+        logger.info("session withdrawn", extra={"session": session})
+    return _page(is_done=True), 200
+
+
+def sessions_of_code(store: Store, code: str) -> list[str]:
+    """Return the sessions of this study to which a code belongs, however it was typed."""
+    plain = "".join(code.split()).upper()
+    is_code = plain.isalnum() and len(plain) <= LONGEST_CODE
+    return store.sessions_with_code(context().study, plain) if is_code else []
+
+
+@withdrawal.errorhandler(StoreUnavailable)
+def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
+    """Say that nothing was deleted yet."""
+    note_unavailable(error)
+    return _page(code=request.form.get("code", ""), problem="leave_failed"), 503, {"Retry-After": "5"}
+
+
+@withdrawal.errorhandler(TooManyRequests)
+def too_many(error: TooManyRequests) -> tuple[str, int, dict[str, str]]:
+    """Say that it is to be tried again later."""
+    return _page(problem="too_many_requests"), 429, {"Retry-After": str(error.retry_after)}
+
+
+def _page(code: str = "", problem: str | None = None, is_done: bool = False) -> str:
+    study = context().study
+    contact = study.definition.timeline.contact
+    return render_template(
+        "withdraw.html",
+        study=study,
+        contact_html=embedded(study.texts[contact]) if contact else None,
+        code=code,
+        problem=problem,
+        is_done=is_done,
+    )

@@ -1,0 +1,1 @@
+"""Recruitment panels: Prolific's signed links."""

@@ -1,0 +1,159 @@
+"""Prolific's secured external URL: whether the `prolific_token` in an address is signed by Prolific, and what it says.
+
+The token is a JSON Web Token (RFC 7519), signed with RS256, that is valid for two minutes. Prolific's reference (Well
+Known Endpoints, "Retrieve JSON Web Key Set") says what to check: the signature by the key that `kid` names, `exp`, that
+`aud` is the domain of the study, and that the claim `prolific` has the ids of the address. Prolific names no value of
+`iss`, so that none is required. The keys are a file: no request waits for another server.
+"""
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+
+from batteries.errors import InputError
+from batteries.files.file_reading import read_text
+from experiment.study.definition import Study
+from experiment.study.recruitment import PROLIFIC_PARAMETER
+from server.logs import logger
+from server.settings import Settings
+
+TOKEN_PARAMETER = "prolific_token"  # noqa: S105 - the name of a parameter
+KEYS_ADDRESS = "https://api.prolific.com/.well-known/study/jwks.json"
+ALGORITHM = "RS256"
+LIFE_S = 120
+"""How long a token is valid, as Prolific says."""
+LEEWAY_S = 30
+"""By which Prolific's clock and ours may differ."""
+LONGEST_TOKEN = 8192
+
+
+@dataclass(frozen=True)
+class ProlificVisit:
+    """What a valid token says of the person who comes."""
+
+    ids: dict[str, str]
+    """The ids that Prolific signed, by the names of their parameters: `PROLIFIC_PID`, `STUDY_ID`, `SESSION_ID`."""
+    signed_at: str
+    """When; UTC, ISO 8601."""
+
+
+class ProlificTokens:
+    """Checks the tokens of one study.
+
+    Parameters
+    ----------
+    keys_path
+        File with Prolific's public keys, a JSON Web Key Set. It is read again whenever it was replaced, as Prolific
+        changes its keys.
+    study_url
+        Address of the study, as Prolific has it.
+
+    Raises
+    ------
+    InputError
+        If the file holds no key that can be used.
+    """
+
+    def __init__(self, keys_path: Path, study_url: str) -> None:
+        self._path = keys_path
+        self._site = _site(study_url)
+        self._version = _version(keys_path)
+        self._keys = _read_keys(keys_path)
+
+    def visit(self, token: str) -> ProlificVisit | None:
+        """Return what a token says, or None if it is not Prolific's, not for this study, or no longer valid."""
+        if len(token) > LONGEST_TOKEN:
+            return None
+        try:
+            key = self._current_keys().get(jwt.get_unverified_header(token).get("kid", ""))
+            if key is None:
+                return None
+            # The algorithm is ours to choose: a token that names another, or none, is refused.
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=[ALGORITHM],
+                leeway=LEEWAY_S,
+                options={"require": ["exp", "aud"], "verify_aud": False, "verify_sub": False},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):  # whatever a forged token makes of itself
+            return None
+        ids = claims.get("prolific")
+        if not self._is_for_this_study(claims["aud"]) or not isinstance(ids, dict) or PROLIFIC_PARAMETER not in ids:
+            return None
+        return ProlificVisit({name: str(value) for name, value in ids.items()}, _signed_at(claims))
+
+    def _is_for_this_study(self, audience: object) -> bool:
+        audiences = audience if isinstance(audience, list) else [audience]
+        return any(isinstance(one, str) and _site(one) == self._site for one in audiences)
+
+    def _current_keys(self) -> dict[str, jwt.PyJWK]:
+        version = _version(self._path)
+        if version != self._version:
+            self._version = version
+            try:
+                self._keys = _read_keys(self._path)
+            except InputError as error:  # half-written or gone: the keys that were there are still Prolific's
+                logger.error("the keys of Prolific were not read again", extra={"reason": str(error)})
+        return self._keys
+
+
+def prolific_tokens(study: Study, settings: Settings) -> ProlificTokens | None:
+    """Return what checks the tokens of a study, or None where the study does not want them.
+
+    Raises
+    ------
+    InputError
+        If the study wants them, and no file with keys is set, or it cannot be used.
+    """
+    url = study.definition.recruitment.prolific_secured_url
+    if url is None:
+        return None
+    if settings.prolific_keys is None:
+        raise InputError(
+            "`recruitment.prolific_secured_url` needs the public keys of Prolific, and none are set. Fix: save "
+            f"{KEYS_ADDRESS} as a file and name the file in EQUIPOISE_PROLIFIC_KEYS."
+        )
+    return ProlificTokens(Path(settings.prolific_keys), url)
+
+
+def _read_keys(path: Path) -> dict[str, jwt.PyJWK]:
+    """Return the keys that verify RS256, by their names (`kid`)."""
+    fix = f"Fix: save {KEYS_ADDRESS} as this file again."
+    try:
+        keys = jwt.PyJWKSet.from_json(read_text(path)).keys
+    except (jwt.PyJWTError, ValueError, AttributeError, TypeError, KeyError):
+        raise InputError(f"{path}: not a JSON Web Key Set with a usable key. {fix}") from None
+    usable = {key.key_id: key for key in keys if key.key_id and key.algorithm_name == ALGORITHM}
+    if not usable:
+        raise InputError(f"{path}: no key for {ALGORITHM} with a `kid`. {fix}")
+    return usable
+
+
+def _version(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes when the file is replaced or written anew."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - on the way of a request, a third of the time of `Path.stat`
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _site(address: str) -> str:
+    """Return host and port of an address, or of a bare domain."""
+    try:
+        parts = urlsplit(address if "//" in address else f"//{address}")
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    return f"{host}:{port}" if port not in {None, 443} else host
+
+
+def _signed_at(claims: dict[str, Any]) -> str:
+    seconds = claims["iat"] if isinstance(claims.get("iat"), int | float) else claims["exp"] - LIFE_S
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,82 @@
+"""Bodies: requests' JSON, read into checked models, and forms, refused with a sentence that says why; answers' JSON."""
+
+import json
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from flask import request
+from flask.json.provider import JSONProvider
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
+from werkzeug.exceptions import HTTPException, UnsupportedMediaType
+from werkzeug.http import parse_options_header
+
+from batteries.files.file_reading import describe
+
+BODY_TYPES = frozenset({"application/json", "application/x-www-form-urlencoded"})
+"""What our requests are made of; a body of another type is not read."""
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class BadRequest(HTTPException):
+    """A request whose body does not fit; the description says why."""
+
+    code = 422
+
+
+class Json(JSONProvider):
+    """Writes JSON at a fifth of the cost of Flask's own: each participant's answer is answered with some."""
+
+    def dumps(self, obj: Any, **_: Any) -> str:
+        """Return an object as JSON."""
+        try:
+            return to_json(obj).decode()
+        except PydanticSerializationError:  # half a character, quoted from a request: UTF-8 has none, JSON's escapes do
+            return json.dumps(obj)
+
+    def loads(self, s: str | bytes, **_: Any) -> Any:
+        """Return what JSON says."""
+        return json.loads(s)
+
+
+@lru_cache(256)
+def media_type(content_type: str) -> str:
+    """Return the type that a `Content-Type` header names, without its parameters."""
+    return parse_options_header(content_type)[0].lower()
+
+
+def read_field(name: str) -> str:
+    """Return a field of the request's form, or nothing if it is not there.
+
+    Raises
+    ------
+    UnsupportedMediaType
+        If the body is JSON and no form.
+    """
+    if _is_json():
+        raise UnsupportedMediaType("The request must be a form.")
+    return request.form.get(name, "")
+
+
+def read_body(model: type[Model]) -> Model:
+    """Return the request's body as a model.
+
+    Raises
+    ------
+    UnsupportedMediaType
+        If it does not say that it is JSON.
+    BadRequest
+        If it is not JSON, or does not fit.
+    """
+    # A form on another site can post to us with the participant's cookie, but not with this content type.
+    if not _is_json():
+        raise UnsupportedMediaType("The request must be application/json.")
+    try:
+        return model.model_validate_json(request.get_data(), strict=True)
+    except ValidationError as error:
+        raise BadRequest(describe(error, model)) from None
+
+
+def _is_json() -> bool:
+    return media_type(request.environ.get("CONTENT_TYPE", "")) == "application/json"

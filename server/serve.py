@@ -1,0 +1,302 @@
+"""Running a study's application under a production server (granian): processes with many threads and one store.
+
+What reaches a process is bounded here: its connections, and the time and room for a request's headers. The bodies are
+the gateway's (`server.gateway`).
+"""
+
+import gc
+import ipaddress
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import partial
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.server import MPServer
+
+from batteries.errors import InputError
+from batteries.files.private_files import open_folder_warning
+from experiment.load_study import load_study
+from experiment.study.definition import Study
+from server.app import create_app
+from server.gateway import LET_GO, Gateway
+from server.logs import logger, write_json_lines
+from server.metrics import share_figures
+from server.recruitment.prolific_token import prolific_tokens
+from server.researchers.progress_page import note_refused_sign_ins
+from server.security.secret_files import read_secrets
+from server.settings import Settings
+from server.store import Store, StoreAway
+from server.store.open import is_address, open_store
+
+GC_THRESHOLD = 50_000
+"""New objects after which Python looks for garbage; its default of 700 suits programs that do not stay."""
+LET_GO_AFTER_S = 3
+"""What is under way when the server is told to stop gets this long; then connections that never end are dropped."""
+STOP_TIMEOUT_S = 9
+"""After which a process that was told to stop is killed."""
+HEADERS_TIMEOUT_S = 60
+"""Longest wait for a request's headers; also how long a connection may rest, so keep a proxy's connections shorter."""
+HEADERS_BYTES = 32 * 1024
+"""Largest headers of a request."""
+BACKLOG = 4096
+"""Connections that the system holds until the server takes them; Linux has no more by default."""
+SPARE_FILES = 256
+"""Files that a process has open beside its connections: the store's, the libraries'."""
+LONGEST_BACK_OFF_S = 30.0
+"""Between two starts of a process that dies at once."""
+STEADY_AFTER_S = 60.0
+"""A process that has lived this long did not die of its start."""
+
+
+def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambda: None) -> None:
+    """Serve the study in `folder` until the process is told to stop (Ctrl-C, SIGTERM); what is under way is finished.
+
+    Parameters
+    ----------
+    folder
+        The study's folder.
+    settings
+        Where to listen and the like.
+    on_ready
+        Called when nothing that a person could mend stands in the way any more.
+
+    Raises
+    ------
+    InputError
+        If the study or its store cannot be used, or the host or port cannot be listened on.
+    """
+    write_json_lines(settings.log_level)
+    # Tried here first, so that a mistake is one sentence and not a worker that dies.
+    study = load_study(folder)
+    location = store_location(study, settings)
+    if settings.processes > 1 and not is_address(location):
+        raise InputError(
+            f"--processes {settings.processes}: a SQLite file has one writer, so that more processes gain nothing; "
+            "leave it at 1, or use PostgreSQL (--store postgresql://...)."
+        )
+    prolific_tokens(study, settings)
+    address = _free_address(settings.host, settings.port)
+    with closing(_open_store_when_there(location)) as store:
+        store.check_integrity()
+        store.register_study(study)
+    secrets = secrets_folder(study, settings)
+    read_secrets(secrets)
+    for private in {secrets} if is_address(location) else {secrets, Path(location).parent}:
+        if warning := open_folder_warning(private):
+            logger.warning(warning)
+    on_ready()
+    with _shared_metrics() if settings.processes > 1 else nullcontext():
+        _Supervisor(
+            "equipoise",
+            address=address,
+            port=settings.port,
+            interface=Interfaces.RSGI,
+            http=HTTPModes.http1,  # HTTP/2 is the proxy's: a few unfinished requests of it would keep a core busy
+            websockets=False,
+            backlog=BACKLOG,
+            backpressure=_allow_connections(settings.connections),
+            http1_settings=HTTP1Settings(header_read_timeout=HEADERS_TIMEOUT_S * 1000, max_buffer_size=HEADERS_BYTES),
+            workers=settings.processes,
+            respawn_failed_workers=True,
+            workers_kill_timeout=STOP_TIMEOUT_S,
+            log_level=LogLevels.error,
+        ).serve(target_loader=partial(_load_app, folder, settings), wrap_loader=False)
+
+
+class _Supervisor(MPServer):
+    """Granian's server, but a process that dies is started again however soon: granian would end all others with it.
+
+    Rests on granian 2.8, whose loop this replaces.
+    """
+
+    def _serve_loop(self, spawn_target: Any, target_loader: Any) -> None:
+        back_off_s = dict.fromkeys(range(self.workers), 0.5)
+        while True:
+            self.main_loop_interrupt.wait()
+            self.main_loop_interrupt.clear()
+            if self.interrupt_signal:
+                self._let_go_in_time()
+                return
+            if self.reload_signal:
+                self._reload(spawn_target, target_loader)  # type: ignore[no-untyped-call]
+            while self.interrupt_children:
+                index = self.interrupt_children.pop()
+                lived_s = time.monotonic() - self.wrks[index].birth
+                back_off_s[index] = 0.5 if lived_s > STEADY_AFTER_S else min(2 * back_off_s[index], LONGEST_BACK_OFF_S)
+                logger.error("a server process has ended; another one is started", extra={"in_s": back_off_s[index]})
+                if self._is_stopped_within(back_off_s[index]):
+                    self._let_go_in_time()
+                    return
+                self._respawn_workers([index], spawn_target, target_loader)
+
+    def _let_go_in_time(self) -> None:
+        """Have the processes close their stores in time: granian waits for connections that never end."""
+        if os.name == "posix":
+            processes = [worker.inner for worker in self.wrks]
+            threading.Thread(target=_let_go, args=(processes,), name="equipoise-stop", daemon=True).start()
+
+    def _is_stopped_within(self, wait_s: float) -> bool:
+        ends_at = time.monotonic() + wait_s
+        while not self.interrupt_signal and (left_s := ends_at - time.monotonic()) > 0:
+            time.sleep(min(left_s, 0.2))
+        return bool(self.interrupt_signal)
+
+
+def _open_store_when_there(location: str) -> Store:
+    """Return the store, once it can be reached: a database may start after the server, or be away just now."""
+    wait_s = 1.0
+    while True:
+        try:
+            return open_store(location)
+        except StoreAway as error:
+            logger.warning("the store is away; waiting for it", extra={"reason": str(error), "next_try_in_s": wait_s})
+            time.sleep(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_BACK_OFF_S)
+
+
+def _let_go(processes: Sequence[Any]) -> None:
+    time.sleep(LET_GO_AFTER_S)
+    for process in processes:
+        if process.is_alive():
+            os.kill(process.pid, LET_GO)
+
+
+@contextmanager
+def _shared_metrics() -> Iterator[None]:
+    """Make a folder in which processes leave their figures, to be added up by whichever is asked."""
+    with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as folder:
+        share_figures(folder)
+        yield
+
+
+def store_location(study: Study, settings: Settings) -> str:
+    """Return where a study's answers go."""
+    return settings.store or str(study.store_path)
+
+
+def secrets_folder(study: Study, settings: Settings) -> Path:
+    """Return the folder of a server's secrets."""
+    return settings.secrets or study.folder / "data"
+
+
+def link(host: str, port: int) -> str:
+    """Return the address of a study that is served at `host` and `port`, as a browser takes it."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return f"http://{host}:{port}"
+    if address.is_unspecified:  # every address of this machine
+        return f"http://{socket.gethostname()}:{port}"
+    return f"http://[{host}]:{port}" if address.version == 6 else f"http://{host}:{port}"
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """Return a port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
+    """Make the application, in the worker process that will serve it."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # until there is something to finish: a fork has its parent's handlers
+    write_json_lines(settings.log_level)
+    if settings.processes == 1:
+        _keep_to_one_core(settings.port)
+    threading.Thread(target=_stop_with_parent, name="equipoise-parent-watch", daemon=True).start()
+    try:
+        study = load_study(folder)
+        store = _open_store_when_there(store_location(study, settings))
+        app = create_app(study, store, read_secrets(secrets_folder(study, settings)), settings)
+    except InputError as error:  # changed since the server was started
+        logger.error("a server process cannot start", extra={"reason": str(error)})
+        sys.exit(1)
+    # What is there now stays: looking through it for garbage again and again would make some answers wait.
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)
+    return Gateway(app, settings.threads, on_stop=partial(_close, app, store))  # type: ignore[return-value]  # RSGI calls __rsgi__
+
+
+def _close(app: Flask, store: Store) -> None:
+    """Close the store, after noting what only this process knows."""
+    with closing(store), app.app_context():
+        note_refused_sign_ins()
+
+
+def _keep_to_one_core(port: int) -> None:
+    """Keep this process, before it has threads, on one core, where the system knows of such a thing.
+
+    Python runs on one core at a time. Kept on one, it need not wake another at each of its many handovers between
+    threads, which takes a third of the time of a request. Chosen by the port, so that two servers take two cores.
+    A thread that is woken also waits until the one at work rests, as it needs the interpreter that this one holds:
+    interrupting it there took a twentieth of the time.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        with suppress(OSError):  # some containers forbid it; it only saves time
+            os.sched_setaffinity(0, {cores[port % len(cores)]})
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
+def _stop_with_parent() -> None:
+    """End this worker when its parent has died, so that a killed server does not keep port and store."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+        if os.name == "posix":
+            time.sleep(LET_GO_AFTER_S)
+            os.kill(os.getpid(), LET_GO)
+        time.sleep(STOP_TIMEOUT_S)
+        os._exit(1)  # it hangs
+
+
+def _allow_connections(wanted: int) -> int:
+    """Return how many connections a process may have, of those wanted; raises the system's limit on open files."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows, which knows no such limit
+    except ImportError:
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        if soft < needed:
+            logger.warning(
+                f"the system allows {soft} open files, enough for {soft - SPARE_FILES} connections and not {wanted}. "
+                "Fix: raise the limit (`ulimit -n`, LimitNOFILE= in systemd), or lower EQUIPOISE_CONNECTIONS."
+            )
+            return max(1, soft - SPARE_FILES)
+    return wanted
+
+
+def _free_address(host: str, port: int) -> str:
+    """Return the address that `host` names, after trying that nothing listens there yet."""
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.create_server((host, port), family=family):
+            return str(place[0])
+    except socket.gaierror:
+        raise InputError(f"--host {host}: no address of this machine has this name; try 127.0.0.1.") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise InputError(
+            f"cannot listen on {host}, port {port} ({reason}); choose another with --host or --port."
+        ) from None

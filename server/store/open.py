@@ -1,0 +1,55 @@
+"""Opening a store by its name: a file, or the address of a PostgreSQL database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from batteries.errors import InputError
+from server.store.contract import Store
+from server.store.sqlite.store import SqliteStore
+
+POSTGRES = ("postgresql://", "postgres://")
+
+
+def is_address(location: str) -> bool:
+    """Return whether a store's name is the address of a database, not a file."""
+    return "://" in location
+
+
+def open_store(location: str, must_exist: bool = False) -> Store:
+    """Return the store at a place, which is made where it is not there yet.
+
+    Parameters
+    ----------
+    location
+        A file's path, or `postgresql://user:password@host:port/database`.
+    must_exist
+        Whether a store that is missing is refused, instead of made.
+
+    Raises
+    ------
+    InputError
+        If the store cannot be used; the message says why.
+    """
+    if location.startswith(POSTGRES):
+        try:
+            from server.store.postgres.store import PostgresStore  # noqa: PLC0415 - an extra, installed by those who need it
+        except ImportError:
+            raise InputError(
+                "PostgreSQL needs further packages; install them with: pip install 'equipoise[postgres]'"
+            ) from None
+        return PostgresStore(location, must_exist)
+    if is_address(location):
+        scheme = location.partition("://")[0]
+        raise InputError(f"--store {scheme}://...: there is no such kind of store; name a file or postgresql://...")
+    return SqliteStore(Path(location), must_exist)
+
+
+@contextmanager
+def opened_store(location: str, must_exist: bool = False) -> Iterator[Store]:
+    """Open a store for a block; see `open_store`."""
+    store = open_store(location, must_exist)
+    try:
+        yield store
+    finally:
+        store.close()

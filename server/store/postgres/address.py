@@ -1,0 +1,140 @@
+"""Addresses of PostgreSQL servers, and connecting to them: one server, or several of which one is the primary."""
+
+import re
+from typing import Any
+
+import psycopg
+from psycopg import pq
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from batteries.errors import InputError
+from server.store.errors import StoreAway
+from server.store.postgres.connections import Connection
+
+WORD = r"(?:[^:@/?#\[\]\s%]|%[0-9A-Fa-f]{2})"
+HOST = r"(?:(?:[^:@/?#\[\]\s%,]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:]+\])(?::\d+)?"
+ADDRESS = re.compile(rf"postgres(?:ql)?://(?:{WORD}+(?::{WORD}*)?@)?{HOST}(?:,{HOST})*/{WORD}+(?:\?[^@\s]*)?")
+"""An address that PostgreSQL reads as its writer meant it."""
+
+DEFAULTS: dict[str, Any] = {
+    "application_name": "equipoise",
+    "connect_timeout": 5,  # seconds
+    # The kernel closes a connection to an unplugged server after 11 s in which nothing is sent,
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 6_000,  # and after 6 s in which what was sent is not acknowledged.
+}
+"""What an address may set otherwise, after its `?`."""
+OF_SEVERAL = {
+    "target_session_attrs": "read-write",  # the primary, whichever server that is by now
+    "connect_timeout": 3,  # for each: a request waits until the first, which is silent, was given up
+}
+"""Defaults for addresses of several servers."""
+LONG_WORK = {"tcp_user_timeout": 30_000}
+"""Defaults for long work: a server that takes in a copy may leave it waiting in TCP for a while."""
+OF_CONNECTIONS: dict[str, Any] = {
+    "autocommit": True,  # `transaction` begins and commits
+    # PgBouncer in transaction mode gives each transaction another session. A statement that was prepared in one is
+    # missing in the next, or is another client's.
+    "prepare_threshold": None,
+}
+"""How each connection works, whatever the address."""
+FULL = ("too many clients", "connection slots", "too many connections", "no more connections")
+"""What PostgreSQL and PgBouncer say, in English, when all their connections are in use."""
+
+
+def read_address(url: str, **defaults: Any) -> str:
+    """Return an address in the form in which connections are opened, with defaults for what it leaves open.
+
+    Parameters
+    ----------
+    url
+        The address, `postgresql://...`.
+    defaults
+        Other ones than `DEFAULTS`.
+
+    Raises
+    ------
+    InputError
+        If it is not an address. No message quotes the address, as it may hold a password.
+    """
+    if not ADDRESS.fullmatch(url):
+        raise InputError(
+            "the address of the database is not of the form postgresql://user:password@host:port/database. "
+            "Fix: correct it. In a password write signs such as @ and / as %40 and %2F. Put commas between several "
+            "servers (host1:port,host2:port)."
+        )
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise InputError(
+            "the address of the database has an option after ? that PostgreSQL does not know. Fix: correct the option."
+        ) from None
+    several = OF_SEVERAL if _names_several(given) else {}
+    return make_conninfo("", **DEFAULTS | several | defaults | given)
+
+
+def _names_several(parameters: dict[str, Any]) -> bool:
+    return "," in str(parameters.get("host") or parameters.get("hostaddr") or "")
+
+
+def connect(conninfo: str) -> Connection:
+    """Open a connection outside a pool.
+
+    Raises
+    ------
+    StoreAway
+        If no server can be used now, but perhaps soon.
+    InputError
+        If a server refuses this address, user or password.
+    """
+    try:
+        return Connection.connect(conninfo, **OF_CONNECTIONS)
+    except psycopg.OperationalError as error:
+        if _is_away(conninfo, error):
+            raise away(error) from None
+    try:
+        return Connection.connect(conninfo, **OF_CONNECTIONS)  # it may have come up between the two looks
+    except psycopg.OperationalError as error:
+        raise refused(error) from None
+
+
+def _is_away(conninfo: str, error: psycopg.OperationalError) -> bool:
+    """Return whether a failure to connect may pass by itself.
+
+    psycopg does not tell the code of such an error, and its text may be in any language; so the server is asked.
+    """
+    if isinstance(error, psycopg.errors.ConnectionTimeout) or any(text in str(error) for text in FULL):
+        return True
+    parameters = conninfo_to_dict(conninfo)
+    if _names_several(parameters):
+        parameters["target_session_attrs"] = "any"
+        try:
+            Connection.connect(make_conninfo("", **parameters)).close()
+        except psycopg.OperationalError:
+            pass
+        else:
+            return True  # only the primary is missing
+    found = pq.PGconn.ping(make_conninfo("", **parameters).encode())
+    return found in {pq.Ping.REJECT, pq.Ping.NO_RESPONSE}  # starting up or recovering; not there
+
+
+def away(error: psycopg.Error) -> StoreAway:
+    """Return the error for a database that cannot be used now."""
+    return StoreAway(f"the database cannot be used now ({reason(error)}). Fix: start it, or wait until it is back.")
+
+
+def refused(error: psycopg.Error) -> InputError:
+    """Return the error for a database that will not be usable before a person changes something."""
+    return InputError(
+        f"the database cannot be used ({reason(error)}). Fix: check its address, password and the user's rights."
+    )
+
+
+def reason(error: Exception) -> str:
+    """Return what an error says, in one line: its first, or what each of several servers said."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    of_servers = [line.removeprefix("- ") for line in lines if line.startswith("- host:")]
+    return "; ".join(of_servers or lines[:1])

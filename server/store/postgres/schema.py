@@ -1,0 +1,124 @@
+"""Tables of the PostgreSQL store: the same as SQLite's, by name and column.
+
+Made once, under a lock, so that servers that start together do not hinder each other; a database of an earlier version
+gets what it lacks. Double precision, as everywhere in Equipoise; flags are integers, and times and JSON are texts, as
+in SQLite.
+"""
+
+from server.store.tables import TRIALS
+
+VERSION = "m008_revisions_and_exclusions"
+"""Of SQLite's migrations, the one that these tables are equal to."""
+
+STATEMENTS = (
+    "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS studies (
+      study_digest TEXT PRIMARY KEY, study TEXT NOT NULL, version TEXT NOT NULL, battery_digest TEXT NOT NULL,
+      definition TEXT NOT NULL, texts TEXT, registered_at TEXT
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS items (
+      battery_digest TEXT, item_id TEXT, task TEXT NOT NULL, factors TEXT NOT NULL, content TEXT NOT NULL,
+      key TEXT NOT NULL, PRIMARY KEY (battery_digest, item_id)
+    )
+    """,
+    "CREATE TABLE IF NOT EXISTS participants (participant TEXT PRIMARY KEY, kind TEXT NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS sessions (
+      session TEXT PRIMARY KEY, participant TEXT NOT NULL REFERENCES participants (participant),
+      study_digest TEXT NOT NULL REFERENCES studies (study_digest), battery_digest TEXT NOT NULL, "group" INTEGER,
+      seed INTEGER, source TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL, completed_at TEXT,
+      consent_digest TEXT, token_digest TEXT UNIQUE, start_id TEXT UNIQUE, completion_code TEXT, n_trials INTEGER,
+      place TEXT, release_reason TEXT, seen_at TEXT, n_answered INTEGER, checksum TEXT
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS sessions_place ON sessions (study_digest, place, seen_at)",
+    "CREATE INDEX IF NOT EXISTS sessions_participant ON sessions (participant)",
+    """
+    CREATE TABLE IF NOT EXISTS runs (
+      session TEXT PRIMARY KEY REFERENCES sessions (session), run TEXT NOT NULL UNIQUE, model TEXT NOT NULL,
+      model_version TEXT NOT NULL, temperature DOUBLE PRECISION, prompt_digest TEXT, parameters TEXT
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS planned_trials (
+      session TEXT REFERENCES sessions (session), trial_index INTEGER, phase TEXT NOT NULL, item_id TEXT NOT NULL,
+      PRIMARY KEY (session, trial_index)
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS responses (
+      session TEXT REFERENCES sessions (session), trial_index INTEGER, attempt INTEGER, response_id TEXT NOT NULL,
+      response TEXT NOT NULL, rt_ms DOUBLE PRECISION, fixation_ms DOUBLE PRECISION, fixation_frames INTEGER,
+      shown_at TEXT, received_at TEXT NOT NULL, frames_dropped INTEGER, focus_lost INTEGER, valid INTEGER NOT NULL,
+      text TEXT, imported_correct INTEGER, checksum TEXT NOT NULL, PRIMARY KEY (session, trial_index, attempt)
+    )
+    """,
+    """
+    ALTER TABLE responses
+      ADD COLUMN IF NOT EXISTS fixation_frames_intended INTEGER,
+      ADD COLUMN IF NOT EXISTS frame_ms DOUBLE PRECISION, ADD COLUMN IF NOT EXISTS onset_source TEXT,
+      ADD COLUMN IF NOT EXISTS visit INTEGER, ADD COLUMN IF NOT EXISTS input TEXT,
+      ADD COLUMN IF NOT EXISTS missing TEXT, ADD COLUMN IF NOT EXISTS signals TEXT,
+      ADD COLUMN IF NOT EXISTS jspsych TEXT
+    """,
+    """
+    ALTER TABLE sessions
+      ADD COLUMN IF NOT EXISTS demographics TEXT,
+      ADD COLUMN IF NOT EXISTS occasion INTEGER, ADD COLUMN IF NOT EXISTS adopted_at TEXT,
+      ADD COLUMN IF NOT EXISTS revision INTEGER, ADD COLUMN IF NOT EXISTS excluded_at TEXT,
+      ADD COLUMN IF NOT EXISTS excluded_reason TEXT
+    """,
+    'CREATE INDEX IF NOT EXISTS sessions_seed ON sessions (study_digest, "group", seed)',
+    """
+    CREATE TABLE IF NOT EXISTS places (
+      study_digest TEXT REFERENCES studies (study_digest), kind TEXT, "group" INTEGER, n_begun INTEGER NOT NULL,
+      n_reserved INTEGER NOT NULL, n_confirmed INTEGER NOT NULL, is_open INTEGER NOT NULL,
+      PRIMARY KEY (study_digest, kind, "group")
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS logs (
+      study_digest TEXT PRIMARY KEY REFERENCES studies (study_digest), n_events INTEGER NOT NULL, checksum TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS events (
+      study_digest TEXT REFERENCES studies (study_digest), event_index INTEGER, at TEXT NOT NULL, event TEXT NOT NULL,
+      session TEXT, details TEXT NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (study_digest, event_index)
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS identities (
+      study TEXT, source TEXT, external_id TEXT, participant TEXT NOT NULL REFERENCES participants (participant),
+      parameters TEXT NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (study, source, external_id)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS identities_participant ON identities (participant)",
+    """
+    CREATE TABLE IF NOT EXISTS visits (
+      session TEXT REFERENCES sessions (session), visit INTEGER, visit_id TEXT NOT NULL, at TEXT NOT NULL,
+      next_trial_index INTEGER NOT NULL, device TEXT, PRIMARY KEY (session, visit)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS sessions_completion_code ON sessions (completion_code)",
+    "ALTER TABLE identities ADD COLUMN IF NOT EXISTS checksum TEXT, ADD COLUMN IF NOT EXISTS signed_at TEXT",
+    """
+    CREATE TABLE IF NOT EXISTS answer_totals (
+      study_digest TEXT REFERENCES studies (study_digest), part INTEGER, n_answers BIGINT NOT NULL,
+      checksum_sum BIGINT NOT NULL, PRIMARY KEY (study_digest, part)
+    )
+    """,
+    "ALTER TABLE studies ADD COLUMN IF NOT EXISTS content_digest TEXT",
+    """
+    CREATE TABLE IF NOT EXISTS revisions (
+      study_digest TEXT REFERENCES studies (study_digest), revision INTEGER, content_digest TEXT NOT NULL,
+      battery_digest TEXT NOT NULL, definition TEXT NOT NULL, texts TEXT NOT NULL, registered_at TEXT NOT NULL,
+      PRIMARY KEY (study_digest, revision)
+    )
+    """,
+    "DROP VIEW IF EXISTS trials",  # which cannot be replaced where its columns came in another order
+    f"CREATE VIEW trials AS {TRIALS}",
+)

@@ -1,0 +1,301 @@
+"""The store for more than one server: PostgreSQL, or what speaks its protocol, through a pool of connections.
+
+Answers go through a group commit of their own in each server process; everything else is a transaction by itself, under
+the lock of the study's log. A transaction that the database calls off, to keep others apart, is done again. When a
+connection is lost, all others are renewed, as the primary may be another server by now.
+"""
+
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import sql
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from batteries.errors import InputError
+from batteries.store_format import KNOWN_MIGRATIONS
+from server.store.database import Database, Rows
+from server.store.errors import StoreAway, StoreUnavailable
+from server.store.postgres import schema
+from server.store.postgres.address import LONG_WORK, OF_CONNECTIONS, away, connect, read_address, reason, refused
+from server.store.postgres.connections import CHECK, LONG, REQUEST, SCHEMA, Connection, Limits, transaction
+from server.store.sql import identities, response_totals
+from server.store.sql.group_commit import GroupCommit
+from server.store.sql.responses import Answers
+from server.store.sql.savepoints import do_batch
+from server.store.sql.store import SqlStore
+from server.store.sql.studies import add_content_digests
+from server.store.tables import TABLES
+from server.store.timestamps import now
+
+Result = TypeVar("Result")
+MAX_CONNECTIONS = 16
+"""Of one server process; PostgreSQL allows 100 in all as it is installed."""
+PATIENCE_S = 5.0
+"""How long a request waits for a connection, or tries again when it collides with others."""
+CHECK_S = 2.0
+"""How long a check does so."""
+SCHEMA_LOCK = 0x65717569
+"""Number of the lock under which servers that start together make the tables one after the other."""
+BYTES_OF_DELETED_ROWS = (
+    "The database keeps the bytes of deleted rows in its files and in its write-ahead log for some time, and backups "
+    "keep them too. Fix: where they must be gone now, run the statements in docs/how-to/deploy.md, under “With "
+    "PostgreSQL”."
+)
+
+
+class PostgresDatabase:
+    """A PostgreSQL connection inside a transaction."""
+
+    for_update = " FOR UPDATE"
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
+        return self.connection.execute(_with_percent_s(sql), parameters)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        rows = list(rows)
+        if rows:
+            self.connection.cursor().executemany(_with_percent_s(sql), rows)
+
+    def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        with self.connection.cursor(name=f"equipoise_{secrets.token_hex(4)}") as cursor:
+            cursor.itersize = 5_000
+            yield from cursor.execute(sql.encode())
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        names = sql.SQL(", ").join(map(sql.Identifier, columns))
+        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+        with self.connection.cursor().copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def damage(self) -> list[str]:
+        return []  # PostgreSQL checks its pages itself, as it reads them
+
+
+@lru_cache(maxsize=2048)
+def _with_percent_s(statement: str) -> bytes:
+    return statement.replace("?", "%s").encode()
+
+
+class PostgresStore(SqlStore):
+    """A store in a PostgreSQL database.
+
+    Parameters
+    ----------
+    url
+        `postgresql://user:password@host:port/database`. Of several servers (`host1:port,host2:port`) the primary is
+        used, whichever of them it is.
+    must_exist
+        Whether a database without our tables is refused, instead of given them.
+
+    Raises
+    ------
+    StoreAway
+        If the database cannot be used now, but perhaps soon.
+    InputError
+        If the database refuses this user, does not sync its commits, was written by a newer Equipoise, or holds no
+        store where one must exist.
+    """
+
+    def __init__(self, url: str, must_exist: bool = False) -> None:
+        super().__init__()
+        self._url = url
+        self._conninfo_for_long_work = read_address(url, **LONG_WORK)
+        _prepare(self._conninfo_for_long_work, must_exist)
+        self._renewed_at = 0.0
+        # After an outage a pool tries again for `reconnect_timeout`, at ever longer intervals; when it has given up,
+        # the next request makes it try at once. So it is told to give up soon.
+        self._pool = ConnectionPool(
+            read_address(url),
+            connection_class=Connection,
+            min_size=1,
+            max_size=MAX_CONNECTIONS,
+            timeout=PATIENCE_S,
+            reconnect_timeout=1.0,
+            kwargs=OF_CONNECTIONS,
+            open=True,
+        )
+        self._group: GroupCommit[Answers] = GroupCommit(self._commit)
+
+    def _write(self, job: Callable[[Database], Result]) -> Result:
+        return self._transaction(job, again_after=(psycopg.errors.UniqueViolation,))
+
+    def _add_answers(self, new: Answers) -> list[bool]:
+        is_new: list[bool] = self._group.do(new)
+        return is_new
+
+    def _commit(self, batch: Sequence[Answers]) -> Sequence[Any]:
+        def job(db: Database) -> list[Any]:
+            return do_batch(db, batch, of_one_alone=psycopg.IntegrityError, of_all=psycopg.Error)
+
+        return self._transaction(job)
+
+    def _transaction(
+        self,
+        job: Callable[[Database], Result],
+        again_after: tuple[type[psycopg.Error], ...] = (),
+        limits: Limits = REQUEST,
+        patience_s: float | None = None,
+    ) -> Result:
+        """Do a job in a transaction, again when it collided with another; two that begin the same thing collide too."""
+        again_after = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, *again_after)
+        patience_s = PATIENCE_S if patience_s is None else patience_s
+        deadline = time.monotonic() + patience_s
+        attempt = 0
+        while True:
+            try:
+                with self._lent(limits, patience_s) as db:
+                    return job(db)
+            except again_after as error:
+                if time.monotonic() > deadline:
+                    raise _unavailable(error) from error
+                time.sleep(random.uniform(0, min(0.1, 0.005 * 2**attempt)))
+                attempt += 1
+            except psycopg.DataError as error:
+                raise _cannot_hold(error) from None
+            except psycopg.Error as error:
+                raise _unavailable(error) from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[Database]:
+        try:
+            with self._lent(REQUEST, PATIENCE_S) as db:
+                yield db
+        except psycopg.Error as error:
+            raise _unavailable(error) from error
+
+    @contextmanager
+    def _lent(self, limits: Limits, patience_s: float) -> Iterator[Database]:
+        """Lend a connection of the pool inside a transaction."""
+        began_at = time.monotonic()
+        with self._pool.connection(patience_s) as connection:
+            try:
+                with transaction(connection, limits):
+                    yield PostgresDatabase(connection)
+            except psycopg.errors.ReadOnlySqlTransaction:  # it was the primary once
+                connection.close()
+                raise
+            finally:
+                if connection.closed and began_at > self._renewed_at:
+                    # The others lead to the same server. Each would fail in its turn, and only after a while.
+                    self._renewed_at = time.monotonic()
+                    self._pool.drain()
+
+    def check(self) -> None:
+        # Changes nothing, but writes it: only that tells whether there is still room on the disk.
+        self._transaction(
+            lambda db: db.execute("UPDATE logs SET n_events = n_events").rowcount, limits=CHECK, patience_s=CHECK_S
+        )
+
+    def kept_traces(self) -> list[str]:
+        """Say what PostgreSQL keeps; it does not tell what is still in its files."""
+        return [BYTES_OF_DELETED_ROWS]
+
+    def check_integrity(self) -> None:
+        """PostgreSQL checks its pages itself, as it reads them."""
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Database]:
+        with self._own_connection("ISOLATION LEVEL REPEATABLE READ READ ONLY") as db:
+            yield db
+
+    @contextmanager
+    def filling(self) -> Iterator[Database]:
+        with self._own_connection() as db:
+            yield db
+
+    @contextmanager
+    def _own_connection(self, mode: str = "") -> Iterator[Database]:
+        """Lend a connection outside the pool, inside a transaction, for work that takes long."""
+        try:
+            with connect(self._conninfo_for_long_work) as connection, transaction(connection, LONG, mode):
+                yield PostgresDatabase(connection)
+        except StoreAway as error:
+            raise StoreUnavailable(str(error)) from None
+        except psycopg.DataError as error:
+            raise _cannot_hold(error) from None
+        except psycopg.Error as error:
+            raise _unavailable(error) from error
+
+    def close(self) -> None:
+        self._group.close()
+        self._pool.close()
+
+
+def _unavailable(error: psycopg.Error) -> StoreUnavailable:
+    return StoreUnavailable("no connection to the database" if isinstance(error, PoolTimeout) else reason(error))
+
+
+def _cannot_hold(error: psycopg.DataError) -> InputError:
+    return InputError(
+        f"PostgreSQL cannot hold one of these values ({str(error).strip().splitlines()[0]}); such as a text with the "
+        "character NUL: take it out, or use a SQLite store."
+    )
+
+
+def _prepare(conninfo: str, must_exist: bool) -> None:
+    """Make the tables, or see that they are ours."""
+    try:
+        with connect(conninfo) as connection, transaction(connection, SCHEMA):
+            (fsync,) = _one(connection, "SELECT current_setting('fsync', true)")
+            if fsync == "off":
+                raise InputError(
+                    "the database runs with fsync = off, so that answers are lost when its machine fails; "
+                    "switch it on in postgresql.conf."
+                )
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
+            applied = _applied(connection)
+            if must_exist and not applied:
+                raise InputError(
+                    "there is no store in this database. Fix: check the database's name, or collect responses with "
+                    "`equipoise serve` first."
+                )
+            if schema.VERSION in applied:
+                return  # not again: a change of tables would wait for whoever reads them, and all writers behind it
+            for statement in schema.STATEMENTS:
+                connection.execute(statement.encode())
+            identities.add_checksums(PostgresDatabase(connection))
+            response_totals.count_all(PostgresDatabase(connection))
+            add_content_digests(PostgresDatabase(connection))
+            connection.execute(
+                "INSERT INTO _migrations (name, applied_at) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+                (schema.VERSION, now()),
+            )
+    except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:
+        raise away(error) from None
+    except psycopg.Error as error:
+        raise refused(error) from None
+
+
+def _applied(connection: Connection) -> set[str]:
+    """Return the versions of our tables that a database has had; refuse one that is another program's, or newer."""
+
+    def is_there(table: str) -> bool:
+        return bool(_one(connection, "SELECT to_regclass(%s) IS NOT NULL", (table,))[0])
+
+    if is_there("_migrations"):
+        applied = {name for (name,) in connection.execute("SELECT name FROM _migrations")}
+        unknown = sorted(applied - set(KNOWN_MIGRATIONS))
+        if unknown:
+            raise InputError(
+                f"this store was written by a newer Equipoise (it has {', '.join(unknown)}); update Equipoise."
+            )
+        return applied
+    if any(map(is_there, [*TABLES, "trials"])):
+        raise InputError("this database holds tables of another program; make a database for Equipoise alone.")
+    return set()
+
+
+def _one(connection: Connection, query: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...]:
+    row = connection.execute(query.encode(), parameters).fetchone()
+    assert row is not None
+    return row

@@ -1,0 +1,387 @@
+"""Places in counterbalance groups: reserved at the start, confirmed on completion, or released for somebody else.
+
+A group's places are those that are confirmed or reserved; the next person goes where the fewest are taken. All
+functions work under the lock of the study's log (`server.store.sql.assignment_log`), so that decisions come one after
+the other and no group is ever over-filled; each decision is written to that log with the numbers on which it rests.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from experiment.records import Kind, Source, Status
+from experiment.study.recruitment import Recruitment
+from server.store.database import Database, marks
+from server.store.errors import Conflict, StudyFull
+from server.store.models import REGAINED_AFTER, Adopted, Place, Release
+from server.store.sql.assignment_log import Log
+from server.store.timestamps import minutes_ago, now
+
+
+@dataclass(frozen=True)
+class GroupPlaces:
+    """How many places of a group are taken."""
+
+    group: int
+    n_begun: int
+    """Sessions ever begun; also the seed of the latest, unless there are some that were taken elsewhere."""
+    n_reserved: int
+    n_confirmed: int
+    is_open: bool
+
+    @property
+    def n_taken(self) -> int:
+        """Places that nobody else can have."""
+        return self.n_reserved + self.n_confirmed
+
+
+def choose_group(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> int | None:
+    """Return the group for the next person: the open one with the fewest places taken, or None if all is full.
+
+    Of several, the one with the fewest completed, as somebody under way may yet leave; of these, the first. Those
+    under way count like those who have completed: to go by the completed alone would send everybody who comes before
+    the next completion into one group.
+    """
+    if recruitment.quota is not None and sum(group.n_taken for group in groups) >= recruitment.quota:
+        return None
+    free = [group for group in groups if group.is_open and not _is_filled(group, recruitment)]
+    if not free:
+        return None
+    return min(free, key=lambda group: (group.n_taken, group.n_confirmed, group.group)).group
+
+
+def _is_filled(group: GroupPlaces, recruitment: Recruitment) -> bool:
+    return recruitment.quota_per_group is not None and group.n_taken >= recruitment.quota_per_group
+
+
+def read_places(db: Database, study_digest: str, kind: Kind) -> list[GroupPlaces]:
+    """Return the places of each group, in the groups' order."""
+    rows = db.execute(
+        'SELECT "group", n_begun, n_reserved, n_confirmed, is_open FROM places '
+        'WHERE study_digest = ? AND kind = ? ORDER BY "group"',
+        (study_digest, kind.value),
+    )
+    return [
+        GroupPlaces(group, n_begun, n_reserved, n_confirmed, bool(is_open))
+        for group, n_begun, n_reserved, n_confirmed, is_open in rows
+    ]
+
+
+def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
+    """Make the empty groups of a study that is registered for the first time."""
+    db.executemany(
+        'INSERT INTO places (study_digest, kind, "group", n_begun, n_reserved, n_confirmed, is_open) '
+        "VALUES (?, ?, ?, 0, 0, 0, 1) ON CONFLICT DO NOTHING",
+        [
+            (study_digest, kind.value, group)
+            for kind in (Kind.HUMAN, Kind.SIMULATED)
+            for group in range(1, n_groups + 1)
+        ],
+    )
+
+
+def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> StudyFull | None:
+    """Return what a person who came now would be told, or None if there is a place for them."""
+    if choose_group(read_places(db, study_digest, Kind.HUMAN), recruitment) is not None:
+        return None
+    groups = _places_for_newcomers(db, study_digest, recruitment)
+    return None if choose_group(groups, recruitment) is not None else _why_full(groups, recruitment)
+
+
+def require_place(db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None) -> None:
+    """Refuse a person who came now as `reserve` would, and reserve nothing."""
+    _group_of_newcomer(_places_for_newcomers(db, study_digest, recruitment), Kind.HUMAN, recruitment, wanted)
+
+
+def _places_for_newcomers(db: Database, study_digest: str, recruitment: Recruitment) -> list[GroupPlaces]:
+    """Return the places of people in each group as they are once those of whom nothing is heard are released."""
+    expired = Counter(group for _, group, _ in _expired(db, study_digest, recruitment))
+    groups = read_places(db, study_digest, Kind.HUMAN)
+    return [replace(group, n_reserved=group.n_reserved - expired[group.group]) for group in groups]
+
+
+def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted: int | None = None) -> tuple[int, int]:
+    """Reserve a place for a new session and return its group and seed.
+
+    Raises
+    ------
+    StudyFull
+        If there is none.
+    Conflict
+        If there is none in the group that is wanted, or no such group.
+    """
+    if kind is Kind.HUMAN:
+        release_expired(log, recruitment)
+    groups = read_places(log.db, log.study_digest, kind)
+    group = _group_of_newcomer(groups, kind, recruitment, wanted)
+    seed = _next_seed(log, kind, group)
+    _count(log, kind, group.group, n_begun=1, n_reserved=1)
+    asked_for = {} if wanted is None else {"wanted": wanted}
+    numbers = _numbers(groups, recruitment)
+    log.write("reserved", session, kind=kind, group=group.group, seed=seed, **asked_for, **numbers)
+    return group.group, seed
+
+
+def _group_of_newcomer(
+    groups: Sequence[GroupPlaces], kind: Kind, recruitment: Recruitment, wanted: int | None
+) -> GroupPlaces:
+    """Return the group that is wanted, or whose turn it is; refuse if it has no place."""
+    if wanted is not None:
+        return _group_with_room(groups, wanted, kind, recruitment)
+    if kind is Kind.SIMULATED:
+        # Dealt in turn, and never against a quota: so that a simulation can be repeated.
+        return min(groups, key=lambda group: (group.n_begun, group.group))
+    chosen = choose_group(groups, recruitment)
+    if chosen is None:
+        raise _why_full(groups, recruitment)
+    return groups[chosen - 1]
+
+
+def _group_with_room(groups: Sequence[GroupPlaces], wanted: int, kind: Kind, recruitment: Recruitment) -> GroupPlaces:
+    group = _group_numbered(groups, wanted)
+    if kind is Kind.SIMULATED:
+        return group
+    if not group.is_open:
+        raise Conflict(f"Group {wanted} is closed for new participants; open it, or leave the group to Equipoise.")
+    if _is_filled(group, recruitment):
+        raise Conflict(
+            f"Group {wanted} is full: {group.n_confirmed} have completed, {group.n_reserved} are under way, and its "
+            f"quota is {recruitment.quota_per_group}; raise the quota, or leave the group to Equipoise."
+        )
+    n_taken = sum(group.n_taken for group in groups)
+    if recruitment.quota is not None and n_taken >= recruitment.quota:
+        raise Conflict(
+            f"Group {wanted} has no room, as the study is full: {n_taken} have completed or are under way, and its "
+            f"quota is {recruitment.quota}; raise the quota."
+        )
+    return group
+
+
+def _group_numbered(groups: Sequence[GroupPlaces], number: int) -> GroupPlaces:
+    if not 1 <= number <= len(groups):
+        raise Conflict(f"There is no group {number} in this study; the groups are 1 to {len(groups)}.")
+    return groups[number - 1]
+
+
+def _next_seed(log: Log, kind: Kind, group: GroupPlaces) -> int:
+    """Return the seed of a group's next session: its number, or the next that no adopted session has."""
+    seed = group.n_begun + 1
+    while log.db.execute(
+        "SELECT 1 FROM sessions JOIN participants USING (participant) "
+        'WHERE study_digest = ? AND "group" = ? AND seed = ? AND kind = ?',
+        (log.study_digest, group.group, seed, kind.value),
+    ).fetchone():
+        seed += 1
+    return seed
+
+
+def adopt(log: Log, kind: Kind, adopted: Adopted, recruitment: Recruitment, **details: object) -> Place:
+    """Count a session that was taken elsewhere, and give it a place if there is room for it.
+
+    What somebody has answered is never refused: without room the session is one whose place another has.
+
+    Raises
+    ------
+    Conflict
+        If there is no such group.
+    """
+    _group_numbered(read_places(log.db, log.study_digest, kind), adopted.group)
+    has_room = _has_room_now(log, kind, adopted.group, recruitment)
+    place = Place.RESERVED if has_room else Place.RELEASED
+    numbers = _numbers(read_places(log.db, log.study_digest, kind), recruitment)
+    _count(log, kind, adopted.group, n_begun=1, n_reserved=int(has_room))
+    log.write(
+        "adopted",
+        adopted.session,
+        kind=kind,
+        group=adopted.group,
+        seed=adopted.seed,
+        place=place,
+        **details,
+        **numbers,
+    )
+    return place
+
+
+def reserve_in(log: Log, held: "HeldPlace", recruitment: Recruitment, session: str) -> int:
+    """Reserve a place for another session of somebody, in the group where theirs was released; return its seed.
+
+    Raises
+    ------
+    StudyFull
+        If there is no room in it.
+    """
+    if not _has_room_now(log, held.kind, held.group, recruitment):
+        raise StudyFull("place_given_away")
+    groups = read_places(log.db, log.study_digest, held.kind)
+    seed = _next_seed(log, held.kind, groups[held.group - 1])
+    _count(log, held.kind, held.group, n_begun=1, n_reserved=1)
+    numbers = _numbers(groups, recruitment)
+    log.write("reserved", session, kind=held.kind, group=held.group, seed=seed, instead_of=held.session, **numbers)
+    return seed
+
+
+def release_expired(log: Log, recruitment: Recruitment) -> None:
+    """Release the places of people who have not answered for the study's time-out."""
+    for session, group, seen_at in _expired(log.db, log.study_digest, recruitment):
+        _release(log, Kind.HUMAN, session, group, Place.RESERVED, Release.TIME_OUT, seen_at=seen_at)
+
+
+def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[tuple[str, int, str]]:
+    """Return session, group and the time of the last visit of those who have timed out."""
+    limit = minutes_ago(recruitment.time_out_min)
+    return db.execute(
+        'SELECT session, "group", seen_at FROM sessions JOIN participants USING (participant) '
+        "WHERE study_digest = ? AND place = 'reserved' AND kind = 'human' AND seen_at < ? AND NOT EXISTS "
+        "(SELECT 1 FROM responses WHERE responses.session = sessions.session AND received_at >= ?) ORDER BY session",
+        (study_digest, limit, limit),
+    ).fetchall()
+
+
+def with_places(db: Database, study_digest: str, recruitment: Recruitment, sessions: Sequence[str]) -> list[str]:
+    """Return which of these sessions hold a place; one that has timed out is free for the next person."""
+    expired = {session for session, _, _ in _expired(db, study_digest, recruitment)}
+    rows = db.execute(
+        f"SELECT session FROM sessions WHERE place = 'reserved' AND session IN ({marks(sessions)})", sessions
+    )
+    return [session for (session,) in rows if session not in expired]
+
+
+@dataclass(frozen=True)
+class HeldPlace:
+    """A session as decisions about its place see it."""
+
+    session: str
+    kind: Kind
+    group: int
+    status: Status
+    place: Place
+    release_reason: str | None
+    has_all_answers: bool
+    source: Source
+    is_adopted: bool
+    """Whether it was begun elsewhere, and what was answered is not to be refused."""
+
+
+def held_place(db: Database, session: str) -> HeldPlace:
+    """Return a session's place; under the log's lock nobody else changes it."""
+    name, kind, group, status, place, reason, n_missing, source, adopted_at = db.execute(
+        'SELECT session, kind, "group", status, place, release_reason, n_trials - n_answered, source, adopted_at '
+        "FROM sessions JOIN participants USING (participant) WHERE session = ?",
+        (session,),
+    ).fetchone()
+    return HeldPlace(
+        session=name,
+        kind=Kind(kind),
+        group=group,
+        status=Status(status),
+        place=Place(place),
+        release_reason=reason,
+        has_all_answers=n_missing == 0,
+        source=Source(source),
+        is_adopted=adopted_at is not None,
+    )
+
+
+def confirm(log: Log, held: HeldPlace, recruitment: Recruitment, completed_at: str) -> None:
+    """Confirm the place of somebody who has completed; who lost or never had one has it if there is room."""
+    if held.place is Place.RESERVED:
+        _count(log, held.kind, held.group, n_reserved=-1, n_confirmed=1)
+    elif held.release_reason in REGAINED_AFTER and _has_room_now(log, held.kind, held.group, recruitment):
+        _count(log, held.kind, held.group, n_confirmed=1)
+    else:
+        reason = held.release_reason
+        log.write("surplus", held.session, group=held.group, place_released_for=reason, completed_at=completed_at)
+        return
+    log.db.execute("UPDATE sessions SET place = 'confirmed', release_reason = NULL WHERE session = ?", (held.session,))
+    log.write("confirmed", held.session, group=held.group, completed_at=completed_at)
+
+
+def release(log: Log, held: HeldPlace, reason: Release, **details: str) -> bool:
+    """Release a place and return whether there was one to release."""
+    _release(log, held.kind, held.session, held.group, held.place, reason, **details)
+    return held.place is not Place.RELEASED
+
+
+def regain(log: Log, held: HeldPlace, recruitment: Recruitment) -> None:
+    """Reserve a place again for somebody who has come back.
+
+    Raises
+    ------
+    StudyFull
+        If there is no room, or the researcher has released the place.
+    """
+    if held.place is Place.RELEASED:
+        may_return = held.release_reason in REGAINED_AFTER
+        if not may_return or not _has_room_now(log, held.kind, held.group, recruitment):
+            raise StudyFull("place_given_away")
+        _count(log, held.kind, held.group, n_reserved=1)
+        log.write("regained", held.session, group=held.group)
+    log.db.execute(
+        "UPDATE sessions SET place = ?, release_reason = NULL, seen_at = ? WHERE session = ?",
+        (Place.RESERVED.value, now(), held.session),
+    )
+
+
+def open_group(log: Log, group: int, is_open: bool) -> None:
+    """Open or close a group for new participants.
+
+    Raises
+    ------
+    Conflict
+        If the study has no such group.
+    """
+    changed = log.db.execute(
+        "UPDATE places SET is_open = ? WHERE study_digest = ? AND kind = 'human' AND \"group\" = ?",
+        (int(is_open), log.study_digest, group),
+    )
+    if not changed.rowcount:
+        raise Conflict(f"there is no group {group}")
+    log.write("opened" if is_open else "closed", group=group)
+
+
+def _release(log: Log, kind: Kind, session: str, group: int, place: Place, reason: Release, **details: str) -> None:
+    log.db.execute(
+        "UPDATE sessions SET place = 'released', release_reason = ? WHERE session = ?", (reason.value, session)
+    )
+    if place is Place.RESERVED:
+        _count(log, kind, group, n_reserved=-1)
+    elif place is Place.CONFIRMED:
+        _count(log, kind, group, n_confirmed=-1)
+    log.write("released", session, group=group, because=reason, was=place, **details)
+
+
+def _has_room_now(log: Log, kind: Kind, number: int, recruitment: Recruitment) -> bool:
+    """Return whether there is a place in a group, as a newcomer would find it if it is open."""
+    release_expired(log, recruitment)
+    if kind is Kind.SIMULATED:
+        return True
+    groups = read_places(log.db, log.study_digest, kind)
+    group = next(group for group in groups if group.group == number)
+    others = sum(group.n_taken for group in groups)
+    return not _is_filled(group, recruitment) and (recruitment.quota is None or others < recruitment.quota)
+
+
+def _count(log: Log, kind: Kind, group: int, n_begun: int = 0, n_reserved: int = 0, n_confirmed: int = 0) -> None:
+    log.db.execute(
+        "UPDATE places SET n_begun = n_begun + ?, n_reserved = n_reserved + ?, n_confirmed = n_confirmed + ? "
+        'WHERE study_digest = ? AND kind = ? AND "group" = ?',
+        (n_begun, n_reserved, n_confirmed, log.study_digest, kind.value, group),
+    )
+
+
+def _numbers(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> dict[str, object]:
+    """Return what a choice rests on: [completed, under way] of each group, the closed groups, the quotas."""
+    return {
+        "taken": {group.group: [group.n_confirmed, group.n_reserved] for group in groups},
+        "closed": [group.group for group in groups if not group.is_open],
+        "quota": recruitment.quota,
+        "quota_per_group": recruitment.quota_per_group,
+    }
+
+
+def _why_full(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> StudyFull:
+    """Return what to tell somebody who comes too late: for good, or until somebody under way leaves."""
+    if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
+        return StudyFull("study_full")
+    return StudyFull("places_taken", minutes=round(recruitment.time_out_min))

@@ -1,0 +1,70 @@
+"""The log of decisions about places, and of what the researcher did: append-only, numbered without gaps, chained.
+
+Whoever writes to it locks the study's end of the log first; that lock is also what makes decisions about places come
+one after the other, whatever the number of server processes.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from server.store.checksums import link
+from server.store.database import Database, marks
+from server.store.models import Access, Event
+from server.store.timestamps import now
+
+
+@dataclass
+class Log:
+    """The locked end of a study's log, inside a transaction."""
+
+    db: Database
+    study_digest: str
+    n_events: int
+    checksum: str
+
+    def write(self, event: str, session: str | None = None, **details: Any) -> None:
+        """Append a decision, with the reason and the numbers on which it rests."""
+        at, text = now(), json.dumps(details, ensure_ascii=False, separators=(",", ":"))
+        self.checksum = link(self.checksum, [self.study_digest, self.n_events, at, event, session, text])
+        self.db.execute(
+            "INSERT INTO events (study_digest, event_index, at, event, session, details, checksum) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (self.study_digest, self.n_events, at, event, session, text, self.checksum),
+        )
+        self.n_events += 1
+        self.db.execute(
+            "UPDATE logs SET n_events = ?, checksum = ? WHERE study_digest = ?",
+            (self.n_events, self.checksum, self.study_digest),
+        )
+
+
+def lock_log(db: Database, study_digest: str) -> Log:
+    """Lock the end of a study's log until the transaction ends."""
+    n_events, checksum = db.execute(
+        f"SELECT n_events, checksum FROM logs WHERE study_digest = ?{db.for_update}",
+        (study_digest,),
+    ).fetchone()
+    return Log(db, study_digest, n_events, checksum)
+
+
+def note(db: Database, study_digests: Iterable[str], access: Access, details: Mapping[str, Any]) -> list[int]:
+    """See `Store.note`."""
+    numbers = []
+    for study_digest in sorted(study_digests):  # in one order, so that two who note at once do not wait for each other
+        log = lock_log(db, study_digest)
+        numbers.append(log.n_events)
+        log.write(access.value, **details)
+    return numbers
+
+
+def read_log(db: Database, study_digest: str, since: int = 0, of: Sequence[str] = ()) -> list[Event]:
+    """See `Store.events`."""
+    chosen = f" AND event IN ({marks(of)})" if of else ""
+    rows = db.execute(
+        "SELECT event_index, at, event, session, details FROM events "
+        f"WHERE study_digest = ? AND event_index >= ?{chosen} ORDER BY event_index",
+        (study_digest, since, *of),
+    )
+    return [Event(index, at, event, session, json.loads(details)) for index, at, event, session, details in rows]

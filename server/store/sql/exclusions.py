@@ -1,0 +1,97 @@
+"""Sessions that the researcher excludes from the analysis by name, with a reason, and takes back. Their answers stay.
+
+Excluding a session releases its place, so that another person is recruited; taking it back gives a place again if there
+is room. Both are in the log of decisions.
+"""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+
+from experiment.records import Kind, Status
+from experiment.study.definition import Study
+from server.store.database import Database
+from server.store.errors import Conflict, StudyFull
+from server.store.models import REGAINED_AFTER, Place, Release
+from server.store.sql import assignment
+from server.store.sql.assignment_log import Log, lock_log
+from server.store.timestamps import now
+
+
+def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
+    """See `Store.exclude_sessions`."""
+    for session in sorted(sessions):
+        log, excluded_reason = _locked(db, session)
+        held = assignment.held_place(db, session)
+        if held.kind is not Kind.HUMAN:
+            raise Conflict(
+                f"session {session} is of a simulated participant. Fix: leave all of them out of an analysis with "
+                "`equipoise analyze --without-simulated`."
+            )
+        if held.status is Status.WITHDRAWN:
+            raise Conflict(f"session {session} was withdrawn, so its answers are deleted and in no analysis.")
+        if excluded_reason is not None:
+            raise Conflict(f"session {session} is excluded already ({excluded_reason}).")
+        at = now()
+        db.execute("UPDATE sessions SET excluded_at = ?, excluded_reason = ? WHERE session = ?", (at, reason, session))
+        log.write(
+            "excluded",
+            session,
+            excluded_at=at,
+            reason=reason,
+            status=held.status,
+            was=held.place,
+            place_released_for=held.release_reason,
+        )
+        if held.place is not Place.RELEASED or (
+            held.status is Status.ACTIVE and held.release_reason in REGAINED_AFTER  # else they could come back
+        ):
+            assignment.release(log, held, Release.EXCLUSION)
+
+
+def include(db: Database, study: Study, sessions: Sequence[str], reason: str) -> list[Place]:
+    """See `Store.include_sessions`."""
+    places = []
+    for session in sorted(sessions):
+        log, excluded_reason = _locked(db, session)
+        if excluded_reason is None:
+            raise Conflict(f"session {session} is not excluded, so there is nothing to undo.")
+        if assignment.held_place(db, session).status is Status.WITHDRAWN:
+            raise Conflict(f"session {session} was withdrawn, so its answers are deleted and in no analysis.")
+        db.execute("UPDATE sessions SET excluded_at = NULL, excluded_reason = NULL WHERE session = ?", (session,))
+        log.write("included", session, reason=reason)
+        _give_place_back(log, study, session)
+        places.append(assignment.held_place(db, session).place)
+    return places
+
+
+def _locked(db: Database, session: str) -> tuple[Log, str | None]:
+    """Lock the log of a session's study; return it and why the session is excluded."""
+    (study_digest,) = db.execute("SELECT study_digest FROM sessions WHERE session = ?", (session,)).fetchone()
+    log = lock_log(db, study_digest)
+    (reason,) = db.execute("SELECT excluded_reason FROM sessions WHERE session = ?", (session,)).fetchone()
+    return log, reason
+
+
+def _give_place_back(log: Log, study: Study, session: str) -> None:
+    """Give a session the place back that its exclusion released, if there is room."""
+    (text,) = log.db.execute(
+        "SELECT details FROM events WHERE study_digest = ? AND session = ? AND event = 'excluded' "
+        "ORDER BY event_index DESC LIMIT 1",
+        (log.study_digest, session),
+    ).fetchone()
+    before = json.loads(text)
+    held = assignment.held_place(log.db, session)
+    if held.release_reason != Release.EXCLUSION or before["place_released_for"] == Release.EXCLUSION:
+        return  # withdrawn since, or released for another reason before it was excluded
+    reason = Release(before["place_released_for"] or Release.NO_ROOM)
+    assignment.release(log, held, reason)
+    if before["was"] == Place.RELEASED:
+        return
+    held = assignment.held_place(log.db, session)
+    if held.status is Status.COMPLETED:
+        (completed_at,) = log.db.execute("SELECT completed_at FROM sessions WHERE session = ?", (session,)).fetchone()
+        assignment.confirm(log, held, study.definition.recruitment, completed_at)
+        return
+    with suppress(StudyFull):  # they may come back once there is room, as after a time-out
+        assignment.regain(log, held, study.definition.recruitment)

@@ -1,0 +1,147 @@
+"""Who participants are to a panel: kept in a table of its own, which can be emptied without touching an answer."""
+
+import json
+from typing import Any
+
+from experiment.study.definition import Study
+from server.store.checksums import link
+from server.store.database import Database, insert_sql
+from server.store.models import PANEL, Identity, SessionFound
+from server.store.sql.assignment_log import lock_log
+from server.store.sql.studies import logs_of
+from server.store.timestamps import now
+
+SUBMISSION_PARAMETER = "SESSION_ID"
+"""Parameter in which Prolific gives its name of the submission, which the participant and the researcher see."""
+IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "own_code", "created_at")
+
+CHECKED = ("study", "source", "external_id", "participant", "parameters", "created_at")
+"""What of a row its checksum covers; the rows of different people do not depend on each other, as each can be
+deleted."""
+
+
+def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
+    """Store whom a pseudonym stands for; the primary key refuses the same person twice."""
+    row = (study, identity.source, identity.external_id, participant, json.dumps(identity.parameters), now())
+    values = (*row, link("", row), identity.signed_at)
+    db.execute(insert_sql("identities", (*CHECKED, "checksum", "signed_at")), values)
+
+
+def add_checksums(db: Database) -> None:
+    """Give their checksums to the rows of a store that had none."""
+    for row in db.execute(f"SELECT {', '.join(CHECKED)} FROM identities WHERE checksum IS NULL").fetchall():
+        db.execute(
+            "UPDATE identities SET checksum = ? WHERE study = ? AND source = ? AND external_id = ?",
+            (link("", row), *row[:3]),
+        )
+
+
+def changed(db: Database) -> list[str]:
+    """Return the participants whose panel id, or what came with it, is not as it was stored."""
+    rows = db.execute(f"SELECT {', '.join(CHECKED)}, checksum FROM identities ORDER BY participant").fetchall()
+    return [row[3] for *row, checksum in rows if checksum not in {None, link("", row)}]
+
+
+def participant_of(db: Database, study: str, identity: Identity) -> str | None:
+    """Return the pseudonym of a person who is known; whoever else begins something for them waits."""
+    row = db.execute(
+        f"SELECT participant FROM identities WHERE study = ? AND source = ? AND external_id = ?{db.for_update}",
+        (study, identity.source, identity.external_id),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def session_of(db: Database, study: str, identity: Identity, occasion: int | None) -> str | None:
+    """Return the session that this person has begun, in any version of the study; of several a completed one.
+
+    Where people come on several occasions, it is that of this occasion.
+    """
+    rows = db.execute(
+        "SELECT session, occasion FROM identities JOIN sessions USING (participant) "
+        "WHERE study = ? AND identities.source = ? AND external_id = ? "
+        "ORDER BY CASE WHEN status = 'completed' THEN 0 ELSE 1 END, started_at DESC",
+        (study, identity.source, identity.external_id),
+    )
+    return next((session for session, of in rows.fetchall() if occasion in {None, of}), None)
+
+
+def may_resume(db: Database, session: str, identity: Identity) -> bool:
+    """Return whether somebody who comes with a known id, and not with the session's token, may resume the session.
+
+    A panel's id alone is no proof: others may know it. A signature of the panel is one, once: it must be newer than the
+    last opening of the session and than the last signature that was let in. Without signatures, the panel's name of the
+    submission must be the one that began.
+    """
+    if identity.source != PANEL:  # a personal link is signed by us, and a laboratory shows the researcher's token
+        return True
+    parameters, let_in_at, opened_at = db.execute(
+        "SELECT parameters, signed_at, "
+        "(SELECT MAX(at) FROM visits WHERE visits.session = sessions.session) "
+        "FROM identities JOIN sessions USING (participant) WHERE session = ?",
+        (session,),
+    ).fetchone()
+    if identity.signed_at is not None:
+        return all(identity.signed_at > at for at in (opened_at, let_in_at) if at is not None)
+    submission = identity.parameters.get(SUBMISSION_PARAMETER)
+    return submission is not None and submission == json.loads(parameters).get(SUBMISSION_PARAMETER)
+
+
+def let_in(db: Database, study: str, identity: Identity) -> None:
+    """Note the panel's signature of a person who was let in by it: it opens nothing again."""
+    db.execute(
+        "UPDATE identities SET signed_at = ? WHERE study = ? AND source = ? AND external_id = ?",
+        (identity.signed_at, study, identity.source, identity.external_id),
+    )
+
+
+def sessions_of(db: Database, study: str, source: str, external_id: str) -> list[SessionFound]:
+    """See `Store.sessions_of`."""
+    rows = db.execute(
+        "SELECT session, participant, status, place, excluded_reason FROM identities JOIN sessions USING (participant) "
+        "WHERE study = ? AND identities.source = ? AND external_id = ? ORDER BY started_at",
+        (study, source, external_id),
+    )
+    return [SessionFound(*row) for row in rows]
+
+
+def external_id(db: Database, session: str) -> str | None:
+    """See `Store.external_id`."""
+    row = db.execute(
+        "SELECT external_id FROM identities JOIN sessions USING (participant) WHERE session = ?", (session,)
+    ).fetchone()
+    return row[0] if row else None
+
+
+def session_named(db: Database, study: str, session: str) -> SessionFound | None:
+    """See `Store.session_named`."""
+    row = db.execute(
+        "SELECT session, participant, status, place, excluded_reason FROM sessions JOIN studies USING (study_digest) "
+        "WHERE study = ? AND session = ? AND place IS NOT NULL",
+        (study, session),
+    ).fetchone()
+    return SessionFound(*row) if row else None
+
+
+def identities(db: Database, study: str) -> list[dict[str, Any]]:
+    """See `Store.identities`."""
+    rows = db.execute(
+        "SELECT identities.source, external_id, participant, session, status, completion_code, parameters, created_at "
+        "FROM identities JOIN sessions USING (participant) WHERE study = ? "
+        "ORDER BY created_at, external_id, started_at",
+        (study,),
+    )
+    people = []
+    for *fields, parameters, created_at in rows:
+        known = dict(zip(IDENTITY_COLUMNS, (*fields, created_at), strict=True))
+        kept = {f"url_{name}" if name in known else name: value for name, value in json.loads(parameters).items()}
+        people.append(known | kept)
+    return people
+
+
+def delete(db: Database, study: Study, participant: str | None) -> int:
+    """See `Store.delete_identities`."""
+    chosen, values = ("", [study.name]) if participant is None else (" AND participant = ?", [study.name, participant])
+    n_deleted = db.execute(f"DELETE FROM identities WHERE study = ?{chosen}", values).rowcount
+    for study_digest in logs_of(db, study) if n_deleted else ():
+        lock_log(db, study_digest).write("identities deleted", number=n_deleted)
+    return n_deleted

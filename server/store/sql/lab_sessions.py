@@ -1,0 +1,164 @@
+"""Sessions that were taken in a laboratory, whole, as they can be handed on to another store."""
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from experiment.records import Kind, LabDevice, Response, Status
+from experiment.study.definition import Study
+from server.store.checksums import RESPONSE_COLUMNS
+from server.store.contract import Store
+from server.store.database import Database
+from server.store.sql.studies import CONTENT_OF_SESSION, nearest
+
+_SELECT = f"""
+    SELECT session, participant, external_id, occasion, kind, "group", seed, status, started_at, completed_at,
+           consent_digest, start_id, completion_code, demographics, contents.content_digest, excluded_reason
+      FROM sessions JOIN participants USING (participant) JOIN identities USING (participant)
+      JOIN {CONTENT_OF_SESSION}
+     WHERE sessions.source = 'lab' AND identities.source = 'lab'
+"""
+"""Rehearsals have no identity, and are nothing to hand on."""
+
+
+@dataclass(frozen=True)
+class TakenSession:
+    """A session of a laboratory with all that was answered in it."""
+
+    session: str
+    participant: str
+    """The pseudonym."""
+    code: str
+    """By which the laboratory calls the participant."""
+    occasion: int
+    kind: Kind
+    group: int
+    seed: int
+    status: Status
+    started_at: datetime
+    completed_at: datetime | None
+    consent_digest: str | None
+    start_id: str
+    """By which a start that is sent again is known; one of its own where none leads to it here any more."""
+    own_code: str
+    """By which the participant can have the answers deleted."""
+    demographics: dict[str, Any] | None
+    """What somebody said about themselves, if asked."""
+    content_digest: str
+    """Digest of the study's content that it began with."""
+    excluded_reason: str | None
+    """Why the researcher has excluded it here; None if not."""
+    device: LabDevice | None
+    """What it was taken on, the last time."""
+    responses: tuple[Response, ...]
+
+
+def taken_sessions(db: Database, study: Study) -> list[TakenSession]:
+    """Return the sessions that a laboratory has taken of this version of a study, the oldest first."""
+    rows = db.execute(
+        f"{_SELECT} AND sessions.study_digest = ? ORDER BY started_at, session", (_digest(db, study),)
+    ).fetchall()
+    return [_taken(db, row) for row in rows]
+
+
+def _digest(db: Database, study: Study) -> str:
+    registered = nearest(db, study)
+    return registered.study_digest if registered else ""
+
+
+def taken_session(db: Database, session: str) -> TakenSession:
+    """Return a session that a laboratory has taken."""
+    return _taken(db, db.execute(f"{_SELECT} AND session = ?", (session,)).fetchone())
+
+
+def versions_of_others(db: Database, study: Study) -> dict[str, int]:
+    """Return the other versions of a study of which a laboratory has taken sessions, and how many."""
+    rows = db.execute(
+        "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
+        "JOIN identities ON identities.participant = sessions.participant AND identities.source = 'lab' "
+        "WHERE studies.study = ? AND study_digest <> ? AND sessions.source = 'lab' GROUP BY version ORDER BY version",
+        (study.name, _digest(db, study)),
+    )
+    return dict(rows.fetchall())
+
+
+def n_without_code(db: Database, study: Study) -> int:
+    """Return how many of a laboratory's sessions of people nobody can name any more: their codes were deleted."""
+    rows = db.execute(
+        "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
+        "WHERE study_digest = ? AND source = 'lab' AND kind = 'human' AND NOT EXISTS "
+        "(SELECT 1 FROM identities WHERE identities.participant = sessions.participant AND source = 'lab')",
+        (_digest(db, study),),
+    )
+    n: int = rows.fetchone()[0]
+    return n
+
+
+def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
+    """Return the laboratory's sessions of a study whose answers were withdrawn."""
+    rows = db.execute(
+        "SELECT session FROM sessions JOIN studies USING (study_digest) "
+        "WHERE study = ? AND source = 'lab' AND status = 'withdrawn'",
+        (study,),
+    )
+    return [session for (session,) in rows.fetchall()]
+
+
+def _taken(db: Database, row: Sequence[Any]) -> TakenSession:
+    session, participant, code, occasion, kind, group, seed, status, *rest = row
+    started_at, completed_at, consent_digest, start_id, own_code, demographics, content_digest, excluded_reason = rest
+    devices = db.execute(
+        "SELECT device FROM visits WHERE session = ? AND device IS NOT NULL ORDER BY visit DESC LIMIT 1", (session,)
+    ).fetchall()
+    return TakenSession(
+        session,
+        participant,
+        code,
+        occasion,
+        Kind(kind),
+        group,
+        seed,
+        Status(status),
+        datetime.fromisoformat(started_at),
+        datetime.fromisoformat(completed_at) if completed_at else None,
+        consent_digest,
+        # Always the same: a session that is handed on as it goes is compared with what was handed on before.
+        start_id or str(uuid.uuid5(uuid.NAMESPACE_OID, session)),
+        own_code,
+        json.loads(demographics)["answers"] if demographics else None,
+        content_digest,
+        excluded_reason,
+        LabDevice.model_validate_json(devices[0][0]) if devices else None,
+        tuple(_responses(db, session)),
+    )
+
+
+def _responses(db: Database, session: str) -> list[Response]:
+    columns = [column for column in RESPONSE_COLUMNS if column in Response.model_fields]
+    rows = db.execute(
+        f"SELECT {', '.join(columns)} FROM responses WHERE session = ? ORDER BY trial_index, attempt", (session,)
+    )
+    return [Response.model_validate(_told(dict(zip(columns, row, strict=True)))) for row in rows.fetchall()]
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    as_json = ("response", "signals", "jspsych")
+    return row | {name: json.loads(row[name]) for name in as_json if row[name] is not None}
+
+
+def devices_of(store: Store, session: str) -> dict[int, LabDevice]:
+    """Return what each visit of a session was taken on, by the visit's number."""
+    with store.snapshot() as db:
+        rows = db.execute("SELECT visit, device FROM visits WHERE session = ? AND device IS NOT NULL", (session,))
+        return {visit: LabDevice.model_validate_json(device) for visit, device in rows.fetchall()}
+
+
+def trials_of(store: Store, session: str) -> list[dict[str, Any]]:
+    """Return the rows of a session in the view `trials`, in the order of its plan."""
+    with store.snapshot() as db:
+        rows = db.execute("SELECT * FROM trials WHERE session = ? ORDER BY trial_index", (session,))
+        names = [column[0] for column in rows.description]
+        return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]

@@ -1,0 +1,94 @@
+"""Model runs: stored whole, each once."""
+
+from batteries.canonical_json import digest
+from batteries.errors import InputError
+from experiment.plan import Phase, Plan, Trial
+from experiment.records import Kind, Participant, Run, Session, Status
+from experiment.study.definition import Study
+from server.store.checksums import link_answer
+from server.store.database import Database, insert_sql
+from server.store.errors import Conflict
+from server.store.models import AddedRun
+from server.store.sql import response_totals, responses
+from server.store.sql.assignment_log import Log
+from server.store.sql.session_rows import insert
+from server.store.sql.studies import Registered, as_json, served
+from server.store.timestamps import now
+
+
+def add(log: Log, study: Study, run: Run) -> AddedRun:
+    """Store a run, or find that it is stored already. See `Store.add_runs`."""
+    db = log.db
+    # A run is what was asked and answered: its label and the time of the asking are left out.
+    identity = run.model_dump(mode="json", exclude={"run", "started_at", "completed_at"})
+    try:
+        session = f"run-{digest([study.battery.digest, identity])[:16]}"
+    except InputError as error:
+        raise InputError(f"the run {run.run}: {error}") from None
+    known = db.execute("SELECT run FROM runs WHERE session = ?", (session,)).fetchone()
+    if known:
+        return AddedRun(known[0], is_new=False)
+    _refuse_stored_answers(db, run)
+    label = _free_label(db, run.run)
+    _insert(db, served(db, study), study, run, session, label)
+    log.write("run added", session, run=label)
+    return AddedRun(label, is_new=True)
+
+
+def _refuse_stored_answers(db: Database, run: Run) -> None:
+    trial_index_of = {response.response_id: response.trial_index for response in run.responses}
+    stored = db.execute("SELECT response_id, run FROM runs JOIN responses USING (session)")
+    for response_id, label in stored:
+        if response_id in trial_index_of:
+            raise Conflict(
+                f"the answer of `{run.run}` to item `{run.item_ids[trial_index_of[response_id]]}` is in the store "
+                f"already, as part of the run `{label}`; import all files of a run together, and each once."
+            )
+
+
+def _free_label(db: Database, label: str) -> str:
+    taken = {row[0] for row in db.execute("SELECT run FROM runs")}
+    free, number = label, 1
+    while free in taken:
+        number += 1
+        free = f"{label} ({number})"
+    return free
+
+
+def _insert(db: Database, registered: Registered, study: Study, run: Run, session: str, label: str) -> None:
+    trials = tuple(
+        Trial(trial_index=index, phase=Phase.TEST, item_id=item_id) for index, item_id in enumerate(run.item_ids)
+    )
+    described = (label, run.model, run.model_version, run.temperature, run.prompt_digest, as_json(run.parameters))
+    db.execute("INSERT INTO participants (participant, kind) VALUES (?, ?)", (session, Kind.MODEL.value))
+    checksum = insert(
+        db,
+        Session(
+            session=session,
+            participant=Participant(participant=session, kind=Kind.MODEL),
+            study_digest=registered.study_digest,
+            revision=registered.revision,
+            battery_digest=study.battery.digest,
+            group=None,
+            seed=None,
+            source=run.source,
+            status=Status.COMPLETED,
+            started_at=run.started_at,
+            completed_at=run.completed_at,
+        ),
+        Plan(group=None, seed=None, trials=trials),
+        run=described,
+    )
+    db.execute(
+        insert_sql("runs", ("session", "run", "model", "model_version", "temperature", "prompt_digest", "parameters")),
+        (session, *described),
+    )
+    received_at = now()
+    rows = []
+    for response in sorted(run.responses, key=lambda response: response.trial_index):
+        values = responses.row(session, response, received_at, response.valid, response.text, response.imported_correct)
+        checksum = link_answer(checksum, values)
+        rows.append((*values, checksum))
+    responses.write(db, rows)
+    response_totals.add(db, ((registered.study_digest, row[-1]) for row in rows))
+    db.execute("UPDATE sessions SET n_answered = ?, checksum = ? WHERE session = ?", (len(rows), checksum, session))

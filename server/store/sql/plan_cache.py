@@ -1,0 +1,46 @@
+"""Plans in memory, so that an answer needs none from the database: one a session, found by the session's token."""
+
+import threading
+
+from server.store.models import SessionPlan
+
+MAX_TRIALS_IN_MEMORY = 500_000
+"""Of all plans together; a trial takes about a hundred bytes, as items are shared."""
+
+
+class Plans:
+    """Plans of sessions by the token that each had last; the oldest go when there are too many. For any thread."""
+
+    def __init__(self) -> None:
+        self._by_token: dict[str, SessionPlan] = {}
+        self._token_of: dict[str, str] = {}
+        self._n_trials = 0
+        self._lock = threading.Lock()
+
+    def of_token(self, token_digest: str) -> SessionPlan | None:
+        """Return the plan of the session that a token leads to, or lately led to, if it is here."""
+        return self._by_token.get(token_digest)
+
+    def of_session(self, session: str) -> SessionPlan | None:
+        """Return the plan of a session, if it is here."""
+        return self._by_token.get(self._token_of.get(session, ""))
+
+    def keep(self, token_digest: str, plan: SessionPlan) -> None:
+        """Keep the plan of a session under its token, and under no earlier one."""
+        with self._lock:
+            if self._by_token.get(token_digest) is plan:
+                return
+            self._drop(token_digest)  # who begins again keeps the token
+            if plan.session in self._token_of:
+                self._drop(self._token_of[plan.session])
+            self._by_token[token_digest] = plan
+            self._token_of[plan.session] = token_digest
+            self._n_trials += len(plan.trials)
+            while self._n_trials > MAX_TRIALS_IN_MEMORY and len(self._by_token) > 1:
+                self._drop(next(iter(self._by_token)))
+
+    def _drop(self, token_digest: str) -> None:
+        plan = self._by_token.pop(token_digest, None)
+        if plan is not None:
+            del self._token_of[plan.session]
+            self._n_trials -= len(plan.trials)

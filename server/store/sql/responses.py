@@ -1,0 +1,217 @@
+"""Answers: many participants' at once, checked against their sessions and written in a handful of statements."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+from experiment.records import Response, Status
+from server.store.checksums import RESPONSE_COLUMNS, link_answer
+from server.store.database import Database, marks
+from server.store.errors import Conflict, NotYourSession, Refusal
+from server.store.models import ENDED_FOR, NOTHING_PASSED_OVER
+from server.store.sql import response_totals
+from server.store.sql.studies import as_json
+from server.store.timestamps import as_text, now
+
+COLUMNS = (*RESPONSE_COLUMNS, "checksum")
+MAX_ROWS_AT_ONCE = 1_000
+"""SQLite takes 32,766 values in a statement."""
+ID_IN_USE = "This response id belongs to another answer."
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one request brings: answers to the next trials of one session."""
+
+    session: str
+    token_digest: str
+    responses: Sequence[Response]
+    passed_over: range = NOTHING_PASSED_OVER
+    """Practice trials that the session need not answer."""
+
+
+@dataclass
+class _State:
+    """A session as it stands, and will stand after what has been accepted."""
+
+    study_digest: str
+    token_digest: str | None
+    status: str
+    release_reason: str | None
+    n_trials: int
+    n_answered: int
+    checksum: str
+    known_ids: set[str] = field(default_factory=set)
+    """Ids of its answers that were sent again, or with another answer."""
+
+
+def add(db: Database, batch: Sequence[Answers]) -> list[list[bool] | Conflict]:
+    """Store what a batch of requests brings; each request is stored whole, or refused by the `Conflict` in its place.
+
+    Works in six statements, however large the batch. See `Store.add_responses`.
+    """
+    states = _lock_states(db, sorted({answers.session for answers in batch}))
+    _note_known_ids(db, batch, states)
+    received_at = now()
+    accepted: list[tuple[Any, ...]] = []
+    outcomes: list[list[bool] | Conflict] = []
+    for answers in batch:
+        state = states.get(answers.session)
+        before = replace(state, known_ids=set(state.known_ids)) if state else None
+        n_accepted = len(accepted)
+        try:
+            if state is None or state.token_digest != answers.token_digest:
+                raise NotYourSession("opened_elsewhere")
+            outcomes.append([_accept(db, answers, state, one, received_at, accepted) for one in answers.responses])
+        except Conflict as conflict:
+            if before:
+                states[answers.session] = before
+            del accepted[n_accepted:]
+            outcomes.append(conflict)
+    write(db, accepted)
+    _move_on(db, {row[0]: states[row[0]] for row in accepted})
+    response_totals.add(db, ((states[row[0]].study_digest, row[-1]) for row in accepted))
+    return outcomes
+
+
+def _move_on(db: Database, changed: dict[str, _State]) -> None:
+    """Write how far the sessions have come; one statement, as a database gives up Python's lock for each."""
+    if changed:
+        new = ", ".join(["(?, CAST(? AS INTEGER), ?)"] * len(changed))
+        values = [(session, state.n_answered, state.checksum) for session, state in changed.items()]
+        db.execute(
+            "UPDATE sessions SET n_answered = new.column2, checksum = new.column3 "
+            f"FROM (VALUES {new}) AS new WHERE session = new.column1",
+            list(chain.from_iterable(values)),
+        )
+
+
+def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
+    # In the order of their names, so that two servers never wait for each other in a circle.
+    rows = db.execute(
+        "SELECT session, study_digest, token_digest, status, release_reason, n_trials, n_answered, checksum "
+        f"FROM sessions WHERE session IN ({marks(sessions)}) ORDER BY session{db.for_update}",
+        sessions,
+    )
+    return {session: _State(*state) for session, *state in rows}
+
+
+def _note_known_ids(db: Database, batch: Sequence[Answers], states: dict[str, _State]) -> None:
+    # Looked up among a session's own answers: an index to keep them apart would be one more page to write for each.
+    sent = [(answers.session, response.response_id) for answers in batch for response in answers.responses]
+    for some in _portions(sent):
+        rows = db.execute(
+            f"SELECT session, response_id FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS sent "
+            "JOIN responses ON session = sent.column1 AND response_id = sent.column2",
+            list(chain.from_iterable(some)),
+        )
+        for session, response_id in rows:
+            states[session].known_ids.add(response_id)
+
+
+def _accept(
+    db: Database,
+    answers: Answers,
+    state: _State,
+    response: Response,
+    received_at: str,
+    accepted: list[tuple[Any, ...]],
+) -> bool:
+    """Add the row of a new answer to those accepted, or find that it is stored already."""
+    if response.trial_index < state.n_answered:
+        _check_is_retry(db, answers.session, response, accepted)
+        return False
+    if state.status != Status.ACTIVE or state.release_reason in ENDED_FOR:
+        raise Refusal("session_over")
+    if response.trial_index >= state.n_trials:
+        raise Conflict(f"There is no trial {response.trial_index} in this session.")
+    if state.n_answered in answers.passed_over:
+        state.n_answered = answers.passed_over.stop
+    if response.trial_index > state.n_answered:
+        raise Refusal("answer_missing")
+    if response.response_id in state.known_ids:
+        raise Conflict(ID_IN_USE)
+    state.known_ids.add(response.response_id)
+    values = row(answers.session, response, received_at)
+    state.n_answered, state.checksum = state.n_answered + 1, link_answer(state.checksum, values)
+    accepted.append((*values, state.checksum))
+    return True
+
+
+def _check_is_retry(db: Database, session: str, response: Response, accepted: Iterable[tuple[Any, ...]]) -> None:
+    sent = (response.response_id, as_json(response.response))
+    stored = db.execute(
+        "SELECT response_id, response FROM responses WHERE session = ? AND trial_index = ?",
+        (session, response.trial_index),
+    ).fetchone()
+    if stored is None:  # accepted in this very batch, and not yet written
+        stored = next(((row[3], row[4]) for row in accepted if row[:2] == (session, response.trial_index)), None)
+    if stored is None:  # passed over, and so never answered
+        raise Refusal("answered_already")
+    if stored == sent:
+        return
+    if stored[0] == response.response_id:
+        raise Conflict(ID_IN_USE)
+    raise Refusal("answered_already")
+
+
+def row(
+    session: str,
+    response: Response,
+    received_at: str,
+    valid: bool = True,
+    text: str | None = None,
+    imported_correct: bool | None = None,
+) -> tuple[Any, ...]:
+    """Return an answer as it is stored, in the order of `RESPONSE_COLUMNS`."""
+    return (
+        session,
+        response.trial_index,
+        response.attempt,
+        response.response_id,
+        as_json(response.response),
+        _plain(response.rt_ms),
+        _plain(response.fixation_ms),
+        response.fixation_frames,
+        response.fixation_frames_intended,
+        _plain(response.frame_ms),
+        as_text(response.shown_at) if response.shown_at else None,
+        response.onset_source,
+        received_at,
+        response.frames_dropped,
+        response.focus_lost,
+        int(valid),
+        text,
+        None if imported_correct is None else int(imported_correct),
+        response.visit,
+        response.input,
+        response.missing,
+        as_json(response.signals.model_dump(exclude_defaults=True)) if response.signals else None,
+        as_json(response.jspsych.model_dump()) if response.jspsych else None,
+    )
+
+
+def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows as `row` makes them, each with its checksum at the end; as many as a statement can hold at once."""
+    for some in _portions(rows):
+        values = ", ".join([f"({marks(COLUMNS)})"] * len(some))
+        db.execute(f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES {values}", list(chain.from_iterable(some)))
+
+
+def _portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:
+    """Yield as many rows at a time as one statement can hold."""
+    return (rows[first : first + MAX_ROWS_AT_ONCE] for first in range(0, len(rows), MAX_ROWS_AT_ONCE))
+
+
+def _plain(number: float | None) -> float | None:
+    """Return a number as every database gives it back: SQLite knows no negative zero."""
+    return None if number is None else number + 0.0
+
+
+def answers_of(db: Database, session: str) -> list[tuple[int, str]]:
+    """Return trial index and answer (JSON) of a session's answers."""
+    rows: list[tuple[int, str]] = db.execute(
+        "SELECT trial_index, response FROM responses WHERE session = ? ORDER BY trial_index", (session,)
+    ).fetchall()
+    return rows

@@ -1,0 +1,62 @@
+"""A batch of work inside one transaction: each piece done whole or not at all, without harm to the others."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from server.store.database import Database
+from server.store.sql import responses
+from server.store.sql.responses import Answers
+
+Job = Callable[[Database], Any]
+
+
+def do_batch(
+    db: Database, batch: Sequence[Answers | Job], of_one_alone: type[Exception], of_all: type[Exception]
+) -> list[Any]:
+    """Do all work of a batch and return what came of each piece: its result, or the exception that undid it.
+
+    Answers come first, all in a few statements, then the jobs in their order.
+
+    Parameters
+    ----------
+    db
+        A connection inside a transaction, which the caller commits.
+    batch
+        Answers and jobs.
+    of_one_alone
+        The database's error for a piece of work that contradicts what is stored.
+    of_all
+        The database's other errors: they are raised, and nothing of the batch is done.
+    """
+    outcomes: dict[int, Any] = {}
+    new = [position for position, work in enumerate(batch) if isinstance(work, Answers)]
+    if new:
+        answers = [work for work in batch if isinstance(work, Answers)]
+        together = _attempt(db, lambda db: responses.add(db, answers), of_one_alone, of_all)
+        if isinstance(together, Exception):
+            # One of them holds what the database cannot take: each alone, then, so that it harms no other.
+            together = [_alone(db, batch[position], of_one_alone, of_all) for position in new]
+        outcomes.update(zip(new, together, strict=True))
+    for position, work in enumerate(batch):
+        if not isinstance(work, Answers):
+            outcomes[position] = _attempt(db, work, of_one_alone, of_all)
+    return [outcomes[position] for position in range(len(batch))]
+
+
+def _alone(db: Database, work: Any, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
+    outcome = _attempt(db, lambda db: responses.add(db, [work]), of_one_alone, of_all)
+    return outcome if isinstance(outcome, Exception) else outcome[0]
+
+
+def _attempt(db: Database, job: Job, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
+    """Return a job's result, or the exception after which its changes were undone."""
+    db.execute("SAVEPOINT job")
+    try:
+        result = job(db)
+    except Exception as error:
+        if isinstance(error, of_all) and not isinstance(error, of_one_alone):
+            raise
+        db.execute("ROLLBACK TO SAVEPOINT job")
+        result = error
+    db.execute("RELEASE SAVEPOINT job")
+    return result

@@ -1,0 +1,169 @@
+"""Taking in a session that was taken elsewhere, as by a laboratory without a connection: as it is, and whole.
+
+Names, pseudonyms and own codes are drawn at random; the laboratory's code of a participant is not, and two laboratories
+may call two people alike. So a session that is here is known by the former, whatever code it is brought under; and for
+one that is new, it is asked first whether somebody else has its code here.
+"""
+
+import json
+from typing import Any
+
+from experiment.records import Participant, Source, Status
+from experiment.study.definition import Study
+from server.store.database import Database
+from server.store.errors import Conflict
+from server.store.models import Adopted, Place, Release, SessionStart
+from server.store.sql import assignment, identities, sessions, studies
+from server.store.sql.assignment_log import lock_log
+from server.store.sql.session_rows import begin, insert_participant
+from server.store.sql.studies import Registered
+from server.store.timestamps import now
+
+OTHER_CONTENT = (
+    "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
+    "laboratory; where only its wording changed, run `equipoise revise` on both."
+)
+UNDER_OTHER_CODES = "hand these on under codes of their own, with `lab send --prefix B-`."
+
+
+def adopt(db: Database, study: Study, start: SessionStart) -> bool:
+    """Store a session that was taken elsewhere, or open it if it is here; return whether it is new.
+
+    The person keeps the pseudonym that they have here, if any; else they bring theirs. See `Store.start_session`.
+    """
+    adopted = start.adopted
+    assert adopted is not None
+    registered = studies.find(db, adopted.content_digest or study.digest)
+    if registered is None or registered.study_digest != studies.served(db, study).study_digest:
+        raise Conflict(f"{adopted.session}: {OTHER_CONTENT}")
+    log = lock_log(db, registered.study_digest)
+    known = identities.participant_of(db, study.name, start.identity) if start.identity else None
+    if _is_here(db, registered, known, start, adopted):
+        sessions.hand_over(db, adopted.session, start)
+        return False
+    if known != adopted.participant:
+        _refuse_other_code(db, known, start, adopted)
+    if known not in {None, adopted.participant}:
+        _refuse_somebody_else(db, study, known, start, adopted)
+    participant = known or adopted.participant
+    if not adopted.is_withdrawn:
+        sessions.refuse_withdrawn(db, participant)
+    if known is None:
+        _bring(db, study, start, adopted)
+    sessions.free_start_id(db, adopted.session, start)
+    elsewhere = {} if participant == adopted.participant else {"participant_elsewhere": adopted.participant}
+    place = assignment.adopt(log, start.kind, adopted, study.definition.recruitment, **elsewhere)
+    who = Participant(participant=participant, kind=start.kind)
+    begin(db, study, registered, adopted.session, who, adopted.group, adopted.seed, start, start.visit)
+    db.execute(
+        "UPDATE sessions SET place = ?, release_reason = ?, seen_at = ? WHERE session = ?",
+        (place.value, None if place is Place.RESERVED else Release.NO_ROOM.value, now(), adopted.session),
+    )
+    return True
+
+
+def _is_here(db: Database, registered: Registered, known: str | None, start: SessionStart, adopted: Adopted) -> bool:
+    """Return whether the session is stored, under whichever code; refuse another session of the same name.
+
+    `known` is the pseudonym of whoever has the code here.
+    """
+    stored = db.execute(
+        'SELECT study_digest, kind, occasion, "group", seed, source, participant, completion_code '
+        "FROM sessions JOIN participants USING (participant) WHERE session = ?",
+        (adopted.session,),
+    ).fetchone()
+    if stored is None:
+        return False
+    *content, participant, own_code = stored
+    brought: list[Any] = [
+        registered.study_digest,
+        start.kind.value,
+        start.occasion,
+        adopted.group,
+        adopted.seed,
+        Source.LAB.value,
+    ]
+    pseudonyms = {participant, _participant_elsewhere(db, adopted.session)}
+    is_theirs = not pseudonyms.isdisjoint({adopted.participant, known} - {None})
+    if content != brought or not is_theirs or adopted.own_code not in {None, own_code}:
+        raise Conflict(
+            f"There is another session of the name {adopted.session} here; its study, participant, session number, "
+            "group, seed or code is not that of the one you bring."
+        )
+    return True
+
+
+def _participant_elsewhere(db: Database, session: str) -> str | None:
+    """Return the pseudonym under which a session was brought, if another is kept here."""
+    found = db.execute(
+        "SELECT details FROM events WHERE session = ? AND event = 'adopted' "
+        "AND study_digest = (SELECT study_digest FROM sessions WHERE session = ?)",
+        (session, session),
+    ).fetchone()
+    return json.loads(found[0]).get("participant_elsewhere") if found else None
+
+
+def _refuse_other_code(db: Database, known: str | None, start: SessionStart, adopted: Adopted) -> None:
+    """Refuse a session of somebody who is here already, but not under the code, or as the kind, that it comes under."""
+    there = db.execute(
+        "SELECT kind, external_id FROM participants LEFT JOIN identities USING (participant) WHERE participant = ?",
+        (adopted.participant,),
+    ).fetchone()
+    if there is None:
+        return
+    kind, code = there
+    who = f"Whoever took session {adopted.session}"
+    if kind != start.kind:
+        raise Conflict(f"{who} is here as another kind of participant; bring it as that.")
+    if code is None and known is None:  # the code was deleted since
+        return
+    brought = _code(start)
+    if code is None:
+        raise Conflict(f"{who} is here without a code, and {brought} is somebody else here; {UNDER_OTHER_CODES}")
+    prefix = code.removesuffix(brought)
+    how = f"under the code {code}" if prefix == code else f"with `lab send --prefix {prefix}`"
+    raise Conflict(f"{who} is known here by another code, {code} and not {brought}; hand it on {how}, as before.")
+
+
+def _refuse_somebody_else(db: Database, study: Study, known: str, start: SessionStart, adopted: Adopted) -> None:
+    """Refuse a session whose code somebody has here who has taken the same occasion here too, or has withdrawn.
+
+    Two laboratories that count their participants alike would make one participant of two people, and whoever withdrew
+    in the one would keep out the other's, or have the other's answers deleted. A session here without an answer is not
+    meant: the reply to its start was lost, and the laboratory went on by itself. Nor is one that came from the same
+    participant there, who began again.
+    """
+    there = db.execute(
+        "SELECT session, status, occasion, n_answered FROM sessions JOIN studies USING (study_digest) "
+        "WHERE study = ? AND participant = ? ORDER BY session",
+        (study.name, known),
+    ).fetchall()
+    others = [one for one in there if _participant_elsewhere(db, one[0]) != adopted.participant]
+    code = _code(start)
+    if_other = f"if that is somebody else, {UNDER_OTHER_CODES}"
+    if adopted.is_withdrawn:
+        if len(others) < len(there) or any(status == Status.WITHDRAWN for _, status, *_ in there):
+            return
+        raise Conflict(
+            f"Participant {code} has withdrawn where session {adopted.session} was taken, and there is a participant "
+            f"{code} here; if that is the same person, delete their answers here with `equipoise withdraw STUDY "
+            f"--participant {code}`; {if_other}"
+        )
+    for session, status, occasion, n_answered in others:
+        if status == Status.WITHDRAWN:
+            raise Conflict(f"A participant {code} has withdrawn here, and their answers were deleted; {if_other}")
+        if occasion == start.occasion and n_answered > 0:
+            raise Conflict(f"There is another session {occasion} of a participant {code} here, {session}; {if_other}")
+
+
+def _code(start: SessionStart) -> str:
+    return start.identity.external_id if start.identity else ""
+
+
+def _bring(db: Database, study: Study, start: SessionStart, adopted: Adopted) -> None:
+    """Store somebody whom nobody here knows by the laboratory's code."""
+    is_here = db.execute("SELECT 1 FROM participants WHERE participant = ?", (adopted.participant,)).fetchone()
+    if not is_here:
+        insert_participant(db, study, adopted.participant, start)
+    elif start.identity is not None:  # the code was deleted since
+        identities.insert(db, study.name, start.identity, adopted.participant)

@@ -1,0 +1,136 @@
+"""The rows of a new session: participant, session, plan, first visit, and the checksum that its chain begins with."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from experiment.plan import Plan, plan_session
+from experiment.records import Participant, Session, Status
+from experiment.study.definition import Study
+from server.store.checksums import FIXED, SESSIONS, beginning_of_session
+from server.store.database import Database, insert_sql
+from server.store.models import SessionStart, Visit
+from server.store.sql import identities
+from server.store.sql.studies import Registered, as_json
+from server.store.timestamps import as_text, now
+
+
+def insert_participant(db: Database, study: Study, participant: str, start: SessionStart) -> None:
+    """Store somebody who is new, and whom the pseudonym stands for."""
+    db.execute("INSERT INTO participants (participant, kind) VALUES (?, ?)", (participant, start.kind.value))
+    if start.identity is not None:
+        identities.insert(db, study.name, start.identity, participant)
+
+
+def begin(
+    db: Database,
+    study: Study,
+    registered: Registered,
+    name: str,
+    participant: Participant,
+    group: int,
+    seed: int,
+    start: SessionStart,
+    visit: Visit,
+) -> None:
+    """Store a session that begins, in a place reserved for it, or as it was begun elsewhere; and its first visit."""
+    session = Session(
+        session=name,
+        participant=participant,
+        study_digest=registered.study_digest,
+        revision=registered.revision,
+        battery_digest=registered.battery_digest,
+        group=group,
+        seed=seed,
+        source=start.source,
+        status=Status.ACTIVE,
+        started_at=start.adopted.started_at if start.adopted else datetime.now(UTC),
+    )
+    own_code = (start.adopted and start.adopted.own_code) or secrets.token_hex(5).upper()
+    insert(db, session, plan_session(study, group, seed), start, own_code)
+    note_visit(db, name, visit)
+
+
+def note_visit(db: Database, session: str, visit: Visit, most: int = 1) -> None:
+    """Store one opening of a session, with what it was opened on, unless there are `most` already."""
+    device = as_json(visit.device.model_dump()) if visit.device else None
+    db.execute(
+        "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "
+        "SELECT session, (SELECT COUNT(*) + 1 FROM visits WHERE session = ?), ?, ?, n_answered, ? "
+        "FROM sessions WHERE session = ? AND (SELECT COUNT(*) FROM visits WHERE session = ?) < ?",
+        (session, visit.visit_id, now(), device, session, session, most),
+    )
+
+
+def insert(
+    db: Database,
+    session: Session,
+    plan: Plan,
+    start: SessionStart | None = None,
+    completion_code: str | None = None,
+    run: Sequence[Any] | None = None,
+) -> str:
+    """Store a new session of a participant, with its plan; return the checksum that its answers go on from.
+
+    `run` is what is stored of a model's run: label, model, version, temperature, prompt digest, parameters.
+    """
+    participant = session.participant
+    started_at = as_text(session.started_at)
+    completed_at = as_text(session.completed_at) if session.completed_at else None
+    fixed = (
+        session.session,
+        participant.participant,
+        participant.kind.value,
+        session.study_digest,
+        session.battery_digest,
+        session.group,
+        session.seed,
+        session.source.value,
+        started_at,
+        start.consent_digest if start else None,
+        *(run or [None] * 6),
+        completed_at if run else None,
+        start.occasion if start else None,
+        now() if start and start.adopted else None,
+        session.revision,
+        completion_code,
+    )
+    checksum = beginning_of_session(fixed, ((trial.phase, trial.item_id) for trial in plan.trials))
+    row: dict[str, Any] = {
+        "session": session.session,
+        "participant": participant.participant,
+        "study_digest": session.study_digest,
+        "battery_digest": session.battery_digest,
+        "group": session.group,
+        "seed": session.seed,
+        "source": session.source.value,
+        "status": session.status.value,
+        "started_at": started_at,
+        "completed_at": completed_at,
+        "consent_digest": start.consent_digest if start else None,
+        "token_digest": start.token_digest if start else None,
+        "start_id": start.start_id if start else None,
+        "completion_code": completion_code,
+        "n_trials": len(plan.trials),
+        "place": "reserved" if start else None,
+        "seen_at": started_at if start else None,
+        "n_answered": 0,
+        "checksum": checksum,
+        "occasion": fixed[-4],
+        "adopted_at": fixed[-3],
+        "revision": session.revision,
+    }
+    db.execute(insert_sql("sessions", list(row)), list(row.values()))
+    db.executemany(
+        "INSERT INTO planned_trials (session, trial_index, phase, item_id) VALUES (?, ?, ?, ?)",
+        [(session.session, trial.trial_index, trial.phase.value, trial.item_id) for trial in plan.trials],
+    )
+    return checksum
+
+
+def beginning(db: Database, session: str, columns: str = FIXED) -> str:
+    """Return the checksum with which a stored session's chain begins; `columns` are what of it is fixed."""
+    fixed = db.execute(f"SELECT {columns} FROM {SESSIONS} WHERE session = ?", (session,)).fetchone()
+    plan = db.execute("SELECT phase, item_id FROM planned_trials WHERE session = ? ORDER BY trial_index", (session,))
+    return beginning_of_session(fixed, plan.fetchall())

@@ -1,0 +1,397 @@
+"""What was asked: studies with their definitions and texts, and the items of their batteries."""
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from batteries.errors import InputError
+from batteries.items import Item
+from experiment.records import Kind
+from experiment.study.definition import Study, StudyDefinition, content_digest
+from experiment.study.revision import Changes, Content, changes, listed
+from server.store.checksums import link
+from server.store.database import Database
+from server.store.errors import StoreUnavailable
+from server.store.models import GroupProgress, RegisteredDefinition, Revision
+from server.store.sql import assignment
+from server.store.sql.assignment_log import lock_log
+from server.store.timestamps import now
+
+
+def as_json(value: Any) -> str:
+    """Return a value as the store writes it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+CONTENTS = """(
+    SELECT study_digest, 1 AS revision, content_digest, battery_digest, definition, texts, registered_at FROM studies
+    UNION ALL
+    SELECT study_digest, revision, content_digest, battery_digest, definition, texts, registered_at FROM revisions
+) AS contents"""
+"""Every content under which a version of a study was served: what was registered first, and its revisions."""
+
+CONTENT_OF_SESSION = f"""{CONTENTS}
+    ON contents.study_digest = sessions.study_digest AND contents.revision = COALESCE(sessions.revision, 1)"""
+"""The content that a session began with; sessions that are older than revisions began with the first."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """The names under which a store keeps a content of a study."""
+
+    study_digest: str
+    """The digest of what was registered first. Groups, log and sessions belong to it, whatever was revised since."""
+    revision: int
+    """1 for what was registered first."""
+    content_digest: str
+    battery_digest: str
+
+
+def find(db: Database, wanted: str) -> Registered | None:
+    """Return what is registered with this content, or None."""
+    # Of equal contents the one that people have begun, as an earlier Equipoise registered one under each plan; then the
+    # one that was accepted last: until people begin, a version can be registered several times.
+    row = db.execute(
+        f"""
+        SELECT study_digest, revision, content_digest, battery_digest FROM {CONTENTS} WHERE content_digest = ?
+         ORDER BY EXISTS (SELECT 1 FROM sessions JOIN participants USING (participant)
+                           WHERE sessions.study_digest = contents.study_digest AND kind = 'human') DESC,
+                  registered_at DESC, revision DESC
+         LIMIT 1
+        """,
+        (wanted,),
+    ).fetchone()
+    return Registered(*row) if row else None
+
+
+def served(db: Database, study: Study) -> Registered:
+    """Return what is registered of a study that is served."""
+    found = find(db, study.digest)
+    if found is None:
+        raise StoreUnavailable("the study that is served is not registered in this store")
+    return found
+
+
+def begun_with(db: Database, session: str) -> Registered:
+    """Return what is registered of the content that a session began with."""
+    row = db.execute(
+        "SELECT contents.study_digest, contents.revision, contents.content_digest, contents.battery_digest "
+        f"FROM sessions JOIN {CONTENT_OF_SESSION} WHERE session = ?",
+        (session,),
+    ).fetchone()
+    return Registered(*row)
+
+
+def nearest(db: Database, study: Study) -> Registered | None:
+    """Return what is registered of a study, or of its version as it was before its files changed; None if nothing is.
+
+    For commands that read, and for the researcher's decisions about sessions that have begun.
+    """
+    found = find(db, study.digest)
+    if found is None:
+        study_digest = _begun(db, study) or _registered_last(db, study)
+        found = _latest(db, study_digest) if study_digest else None
+    return found
+
+
+def logs_of(db: Database, study: Study | None) -> list[str]:
+    """Return the digest under which a study, or at least another version of it, has its log; None means all studies."""
+    if study is None:
+        return [study_digest for (study_digest,) in db.execute("SELECT study_digest FROM logs").fetchall()]
+    found = nearest(db, study)
+    if found is not None:
+        return [found.study_digest]
+    rows = db.execute(
+        "SELECT study_digest FROM studies WHERE study = ? ORDER BY registered_at DESC LIMIT 1", (study.name,)
+    )
+    return [study_digest for (study_digest,) in rows.fetchall()]
+
+
+def _begun(db: Database, study: Study, besides: str = "") -> str | None:
+    """Return the digest under which people have begun sessions of this version, if it is another than `besides`."""
+    row = db.execute(
+        "SELECT study_digest FROM studies JOIN sessions USING (study_digest) JOIN participants USING (participant) "
+        "WHERE study = ? AND version = ? AND study_digest <> ? AND kind = 'human' LIMIT 1",
+        (study.name, study.definition.version, besides),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _registered_last(db: Database, study: Study) -> str | None:
+    row = db.execute(
+        "SELECT study_digest FROM studies WHERE study = ? AND version = ? ORDER BY registered_at DESC LIMIT 1",
+        (study.name, study.definition.version),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _latest(db: Database, study_digest: str) -> Registered:
+    row = db.execute(
+        f"SELECT study_digest, revision, content_digest, battery_digest FROM {CONTENTS} "
+        "WHERE study_digest = ? ORDER BY revision DESC LIMIT 1",
+        (study_digest,),
+    ).fetchone()
+    return Registered(*row)
+
+
+def _before(db: Database, latest: Registered) -> list[Registered]:
+    """Return the contents of the same version that `latest` followed."""
+    rows = db.execute(
+        f"SELECT study_digest, revision, content_digest, battery_digest FROM {CONTENTS} "
+        "WHERE study_digest = ? AND revision < ? ORDER BY revision",
+        (latest.study_digest, latest.revision),
+    ).fetchall()
+    return [Registered(*row) for row in rows]
+
+
+def register(db: Database, study: Study) -> None:
+    """Record a study, unless people have begun sessions of a study of this version with another content."""
+    known = find(db, study.digest)
+    begun = _begun(db, study, besides=known.study_digest if known else "")
+    if begun is not None:
+        raise InputError(_why_refused(study, _changes_since(db, _latest(db, begun), study)))
+    if known is not None:
+        return
+    db.execute(
+        "INSERT INTO studies (study_digest, study, version, battery_digest, definition, texts, registered_at, "
+        "content_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            study.digest,
+            study.name,
+            study.definition.version,
+            study.battery.digest,
+            study.definition.model_dump_json(),
+            as_json(dict(study.texts)),
+            now(),
+            study.digest,
+        ),
+    )
+    _insert_items(db, study)
+    assignment.add_groups(db, study.digest, study.definition.design.groups)
+    # Last: whoever finds it finds all the rest.
+    is_first = db.execute(
+        "INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '') ON CONFLICT DO NOTHING", (study.digest,)
+    )
+    if is_first.rowcount:
+        lock_log(db, study.digest).write("registered", content=content_checksum(db, study.digest))
+
+
+def add_content_digests(db: Database) -> None:
+    """Give what an earlier Equipoise registered, under digests made otherwise, its digest of today.
+
+    So a study that people have begun goes on in its groups. What cannot be read any more has none.
+    """
+    for study_digest, stored, today in _content_digests(db):
+        if stored is None and today is not None:
+            db.execute("UPDATE studies SET content_digest = ? WHERE study_digest = ?", (today, study_digest))
+
+
+def studies_not_found(db: Database) -> list[str]:
+    """Return the digests of the studies that no folder would be found to be, as their content's digest was changed."""
+    return [study for study, stored, today in _content_digests(db) if stored not in {None, study, today}]
+
+
+def _content_digests(db: Database) -> list[tuple[str, str | None, str | None]]:
+    """Return each study's digest, the stored digest of its content, and that of today; None where it is unreadable."""
+    found = []
+    for study_digest, stored, battery_digest, definition, texts in db.execute(
+        "SELECT study_digest, content_digest, battery_digest, definition, texts FROM studies"
+    ).fetchall():
+        today = None
+        with suppress(ValueError, InputError):
+            today = content_digest(StudyDefinition.model_validate_json(definition), battery_digest, json.loads(texts))
+        found.append((study_digest, stored, today))
+    return found
+
+
+def _insert_items(db: Database, study: Study) -> None:
+    db.executemany(
+        "INSERT INTO items (battery_digest, item_id, task, factors, content, key) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [
+            (study.battery.digest, item.item_id, item.task, *map(as_json, (item.factors, item.content, item.key)))
+            for item in study.battery.items
+        ],
+    )
+
+
+def revise(db: Database, study: Study, reason: str) -> Revision:
+    """See `Store.revise_study`."""
+    path, version = study.folder / "study.yaml", study.definition.version
+    begun = _begun(db, study)
+    if begun is None:
+        raise InputError(
+            f"{path}: nobody has begun version {version}, so nothing needs to be accepted. "
+            "Fix: start the server; it serves the study as it is now."
+        )
+    log = lock_log(db, begun)
+    known = find(db, study.digest)
+    if known is not None and known.study_digest == begun:
+        raise InputError(f"{path}: this is revision {known.revision} of version {version} already; nothing to accept.")
+    latest = _latest(db, begun)
+    found = _changes_since(db, latest, study)
+    if found.substance or not found.wording:
+        raise InputError(_why_refused(study, found))
+    for earlier in _before(db, latest):  # so that several small steps do not change what is asked
+        since = _changes_since(db, earlier, study)
+        if since.substance:
+            raise InputError(_why_refused(study, since))
+    number = latest.revision + 1
+    db.execute(
+        "INSERT INTO revisions (study_digest, revision, content_digest, battery_digest, definition, texts, "
+        "registered_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            begun,
+            number,
+            study.digest,
+            study.battery.digest,
+            study.definition.model_dump_json(),
+            as_json(dict(study.texts)),
+            now(),
+        ),
+    )
+    _insert_items(db, study)
+    content = content_checksum(db, begun, number)
+    log.write("revised", revision=number, reason=reason, changed=found.wording, content=content)
+    return Revision(version, number, now(), reason, found.wording, 0, found.options)
+
+
+def changed_since(db: Database, study: Study) -> str | None:
+    """See `Store.changed_since`."""
+    if find(db, study.digest) is not None:
+        return None
+    near = nearest(db, study)
+    if near is None:
+        return None
+    found = _changes_since(db, near, study)
+    return listed([*found.substance, *found.wording]) or "something"
+
+
+def _changes_since(db: Database, registered: Registered, study: Study) -> Changes:
+    """Return what changed, or nothing in particular where what is stored cannot be read any more."""
+    try:
+        definition, texts = definition_and_texts(db, registered.study_digest, registered.revision)
+        before = Content(definition, texts, items_of(db, registered.battery_digest), registered.battery_digest)
+    except (ValueError, TypeError, LookupError):
+        return Changes((), ())
+    return changes(before, Content.of(study))
+
+
+def _why_refused(study: Study, found: Changes) -> str:
+    """Return the sentence that names what changed since people began this version, and what to do."""
+    since = f"{study.folder / 'study.yaml'}: people have begun version {study.definition.version} of this study, and"
+    if found.wording and not found.substance:
+        return (
+            f"{since} only the wording of {listed(found.wording)} changed since. Fix: accept it for those who come "
+            f'from now on with `equipoise revise {study.folder} --reason "..."`, or give it a new `version`.'
+        )
+    names = listed(found.substance) or "its definition, battery or texts"
+    return f"{since} {names} changed since. Fix: give it a new `version`."
+
+
+def revisions(db: Database, study: str) -> list[Revision]:
+    """See `Store.revisions`."""
+    rows = db.execute(
+        "SELECT version, events.study_digest, at, details FROM events JOIN studies USING (study_digest) "
+        "WHERE study = ? AND event = 'revised' ORDER BY at, event_index",
+        (study,),
+    ).fetchall()
+    found = []
+    for version, study_digest, at, text in rows:
+        details = json.loads(text)
+        (n_sessions,) = db.execute(
+            "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
+            "WHERE study_digest = ? AND revision = ? AND kind <> 'model'",
+            (study_digest, details["revision"]),
+        ).fetchone()
+        changed = tuple(details["changed"])
+        found.append(Revision(version, details["revision"], at, details["reason"], changed, n_sessions))
+    return found
+
+
+def content_checksum(db: Database, study_digest: str, revision: int = 1) -> str:
+    """Return a checksum of what was registered of a study: its definition, its texts and its battery's items."""
+    study = db.execute(
+        "SELECT study, version, battery_digest, definition, texts FROM studies WHERE study_digest = ?"
+        if revision == 1
+        else "SELECT study, version, revisions.battery_digest, revisions.definition, revisions.texts, "
+        "revisions.content_digest FROM revisions JOIN studies USING (study_digest) "
+        f"WHERE study_digest = ? AND revision = {int(revision)}",
+        (study_digest,),
+    ).fetchone()
+    if study is None:
+        return ""
+    items = db.execute(
+        "SELECT item_id, task, factors, content, key FROM items WHERE battery_digest = ?", (study[2],)
+    ).fetchall()
+    return link("", [*study, *sorted(map(list, items))])
+
+
+def items_of(db: Database, battery_digest: str) -> dict[str, Item]:
+    """Return a battery's items by id."""
+    rows = db.execute(
+        "SELECT item_id, task, factors, content, key FROM items WHERE battery_digest = ?", (battery_digest,)
+    )
+    return {
+        item_id: Item(
+            item_id=item_id, task=task, factors=json.loads(factors), content=json.loads(content), key=json.loads(key)
+        )
+        for item_id, task, factors, content, key in rows
+    }
+
+
+def definition_and_texts(db: Database, study_digest: str, revision: int) -> tuple[StudyDefinition, dict[str, str]]:
+    """Return a study's definition and texts as they were registered."""
+    definition, texts = db.execute(
+        f"SELECT definition, texts FROM {CONTENTS} WHERE study_digest = ? AND revision = ?", (study_digest, revision)
+    ).fetchone()
+    return StudyDefinition.model_validate_json(definition), json.loads(texts)
+
+
+def registered_definitions(db: Database, study: str) -> list[RegisteredDefinition]:
+    """See `Store.registered_definitions`."""
+    rows = db.execute(
+        """
+        SELECT registered_at, definition, COUNT(*)
+          FROM studies JOIN sessions USING (study_digest) JOIN participants USING (participant)
+         WHERE kind <> 'model' AND study = ?
+         GROUP BY study_digest, registered_at, definition ORDER BY registered_at
+        """,
+        (study,),
+    )
+    return [RegisteredDefinition(at, StudyDefinition.model_validate_json(text), n) for at, text, n in rows]
+
+
+def progress(db: Database, study: Study) -> list[GroupProgress]:
+    """See `Store.progress`."""
+    registered = nearest(db, study)
+    if registered is None:
+        groups = range(1, study.definition.design.groups + 1)
+        kinds = (Kind.HUMAN, Kind.SIMULATED)
+        return [GroupProgress(kind, group, 0, 0, 0, 0, 0, is_open=True) for kind in kinds for group in groups]
+    study_digest = registered.study_digest
+    rows = db.execute(
+        """
+        SELECT kind, sessions."group",
+               COUNT(CASE WHEN status = 'active' AND place = 'reserved' THEN 1 END),
+               COUNT(CASE WHEN status = 'completed' AND place = 'confirmed' THEN 1 END),
+               COUNT(CASE WHEN status = 'active' AND place = 'released' THEN 1 END),
+               COUNT(CASE WHEN status = 'completed' AND place = 'released' THEN 1 END),
+               COUNT(CASE WHEN status = 'withdrawn' THEN 1 END)
+          FROM sessions JOIN participants USING (participant)
+         WHERE kind <> 'model' AND study_digest = ? GROUP BY kind, sessions."group"
+        """,
+        (study_digest,),
+    )
+    counted = {(kind, group): tuple(counts) for kind, group, *counts in rows}
+    found = []
+    for kind in (Kind.HUMAN, Kind.SIMULATED):
+        for places in assignment.read_places(db, study_digest, kind):
+            under_way, completed, lapsed, replaced, withdrawn = counted.get((kind, places.group), (0, 0, 0, 0, 0))
+            found.append(
+                GroupProgress(
+                    kind, places.group, under_way, completed, lapsed, replaced, withdrawn, is_open=places.is_open
+                )
+            )
+    return found

@@ -1,0 +1,471 @@
+"""The embedded store: one SQLite file in WAL mode, every commit fsynced, one writer thread.
+
+Only the writer thread changes what the store has open: it takes up a backup that was put in the file's place, and
+rescues a log that was taken away. A thread that finds one of these asks it to.
+"""
+
+import glob
+import logging
+import math
+import queue
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from batteries.errors import InputError
+from server.store.database import Database, SqliteDatabase
+from server.store.errors import StoreUnavailable
+from server.store.sql import studies
+from server.store.sql.group_commit import GroupCommit
+from server.store.sql.plan_cache import Plans
+from server.store.sql.responses import Answers
+from server.store.sql.savepoints import do_batch
+from server.store.sql.store import SqlStore
+from server.store.sqlite.file import connect, migrate, refuse_strange, warn_of_open_file
+from server.store.sqlite.write_ahead_log import (
+    LogIdentity,
+    empty_log,
+    has_hole,
+    identity_of,
+    is_cut,
+    log_beside,
+    log_identity,
+    make_writable,
+    move_log,
+    put_log_aside,
+    save_from_memory,
+    size_of,
+)
+
+logger = logging.getLogger("equipoise")
+
+Result = TypeVar("Result")
+Job = Callable[[Database], Any]
+
+LEAST_ROOM_BYTES = 128 * 1024
+"""A session's beginning takes some 40 KB of the log."""
+WRITER_CACHE_KB = 16 * 1024
+"""Room for the upper levels of the trees of many millions of answers."""
+MOVE_LOG_AFTER_ROWS = 4_000
+"""Rows changed after which the log's pages move to the file: some 10 MB of log. Pages of sessions under way are written
+to the log again and again and move once, so that a longer log spares the disk."""
+EMPTY_LOG_AFTER_S = 60.0
+"""The log is emptied as often as this even if the store is never idle: what another process deleted is in it until
+then."""
+RETRY_TO_EMPTY_LOG_S = 0.5
+"""After a deletion the log is emptied as often as this, until no reader is in the way."""
+READERS_PATIENCE_S = 2.0
+"""How long the writer waits for requests that read, where it must have the log for itself."""
+HANDS_OFF = "Never touch the files beside the database (-wal, -shm) while a program uses it."
+DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """The writer's connection, and the log that it has open."""
+
+    connection: sqlite3.Connection
+    log: LogIdentity
+
+
+class SqliteStore(SqlStore):
+    """A store in one file.
+
+    Parameters
+    ----------
+    path
+        The database file; made, with its folder, if it is not there.
+    must_exist
+        Whether a missing or empty file is refused instead.
+
+    Raises
+    ------
+    InputError
+        If the file is no store, is damaged, was written by a newer Equipoise, or is missing where its log is not.
+    """
+
+    def __init__(self, path: Path, must_exist: bool = False) -> None:
+        super().__init__()
+        self.path = path
+        if not must_exist:
+            try:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # answers are for their owner's eyes
+            except OSError as error:
+                raise InputError(
+                    f"{path.parent}: this folder cannot be made ({error.strerror}); mend the path."
+                ) from None
+        migrate(path, must_exist)
+        warn_of_open_file(path)
+        self._file = identity_of(path)
+        self._damage: str | None = None
+        self._generation = 0
+        """Of connections; those of an earlier one are not used again."""
+        self._idle_readers: queue.LifoQueue[tuple[int, sqlite3.Connection]] = queue.LifoQueue()
+        # These are the writer thread's own.
+        self._writing: _Writing | None = None
+        self._n_rows_moved = 0
+        self._tried_to_empty_at = time.monotonic()
+        self._must_empty_log = False
+        self._moving: threading.Thread | None = None
+        self._group: GroupCommit[Answers | Job] = GroupCommit(self._commit, self._tidy)
+
+    def _write(self, job: Callable[[Database], Result]) -> Result:
+        result: Result = self._group.do(job)
+        return result
+
+    def _delete(self, job: Callable[[Database], Result]) -> Result:
+        def delete(db: Database) -> Result:
+            self._must_empty_log, self._tried_to_empty_at = True, -math.inf  # once this is committed, and at once
+            return job(db)
+
+        return self._write(delete)
+
+    def _add_answers(self, new: Answers) -> list[bool]:
+        is_new: list[bool] = self._group.do(new)
+        return is_new
+
+    def kept_traces(self) -> list[str]:
+        deadline = time.monotonic() + READERS_PATIENCE_S
+        while self._must_empty_log and time.monotonic() < deadline:
+            time.sleep(0.1)
+            with suppress(StoreUnavailable):
+                self._group.do(_nothing)  # after which the writer tries again
+        traces = []
+        if self._must_empty_log:
+            traces.append(
+                f"{log_beside(self.path)}: this log still holds what was deleted, as a program reads the store. Fix: "
+                "wait until that program (such as a backup) has ended; a running server then empties the log within a "
+                "minute, and so does the next command on this store."
+            )
+        name = glob.escape(self.path.name)
+        aside = sorted(self.path.parent.glob(f"{name}-before-*-wal"))
+        traces += [
+            f"{log}: this log of a database file that was replaced may hold what was deleted. Fix: delete it when you "
+            "no longer need it."
+            for log in aside
+        ]
+        traces += [
+            f"{copy}: this copy of the store, left by a program that was killed as it made it, may hold what was "
+            "deleted. Fix: see in docs/how-to/run-online.md whether you need it; if not, delete it."
+            for copy in sorted(self.path.parent.glob(f"{name}-saved-*"))
+        ]
+        return traces
+
+    def check(self) -> None:
+        super().check()
+        if shutil.disk_usage(self.path.parent).free < LEAST_ROOM_BYTES:
+            raise StoreUnavailable("there is no room on the disk for another session")
+
+    def check_integrity(self) -> None:
+        with self._reading() as db:
+            (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise InputError(
+                f"{self.path}: the store is damaged ({found.partition(chr(10))[0]}); stop the server, move this file "
+                "and those beside it (-wal, -shm) away, keep them, and put your latest backup in its place."
+            )
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Database]:
+        with self._connection() as connection:
+            connection.execute("BEGIN")
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # the moment that is seen from now on
+            yield SqliteDatabase(connection)
+
+    @contextmanager
+    def filling(self) -> Iterator[Database]:
+        with self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield SqliteDatabase(connection)
+            connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Finish what is being written, and leave everything in the one file, without a log beside it.
+
+        Where somebody else has the store open, the log stays for them; it holds nothing that the file lacks, unless
+        they read for longer than `READERS_PATIENCE_S`. Again is the same as once.
+        """
+        if not self._group.close():
+            logger.error("%s: another program holds the store; it was left as it is", self.path)
+            return
+        if self._writing is not None:
+            with suppress(sqlite3.Error, StoreUnavailable):
+                empty_log(self._writer_connection(), READERS_PATIENCE_S)
+        self._close_connections()
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection for once; what is not committed at the end is undone."""
+        self._require_files()
+        generation = self._generation
+        try:
+            with closing(connect(self.path)) as connection:
+                yield connection
+        except sqlite3.Error as error:
+            raise self._unavailable(error, generation) from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[Database]:
+        """Lend a reading connection: as many are kept as were ever needed at once, whatever threads come and go."""
+        generation = self._generation
+        try:
+            generation, connection = self._reader()
+        except sqlite3.Error as error:
+            raise self._unavailable(error, generation) from error
+        try:
+            yield SqliteDatabase(connection)
+        except sqlite3.Error as error:
+            connection.close()
+            raise self._unavailable(error, generation) from error
+        except BaseException:
+            connection.close()
+            raise
+        self._idle_readers.put((generation, connection))
+        if generation != self._generation:
+            self._close_idle_readers()
+
+    def _reader(self) -> tuple[int, sqlite3.Connection]:
+        self._require_files()
+        generation = self._generation
+        with suppress(queue.Empty):
+            while True:
+                opened, connection = self._idle_readers.get_nowait()
+                if opened == generation:
+                    return generation, connection
+                connection.close()
+        connection = connect(self.path)
+        connection.execute("PRAGMA query_only = ON")
+        return generation, connection
+
+    def _require_files(self) -> None:
+        """Make sure that a connection to the file and its log, as they are now, sees what was committed.
+
+        Raises
+        ------
+        StoreUnavailable
+            If the file has vanished, or something else is in its place; what was written to a file without a name would
+            be lost, and a new empty file would be a study without its sessions.
+        """
+        if not self._has_its_files(self._writing):
+            self._group.do(_nothing)  # the writer does what is to be done
+
+    def _has_its_files(self, writing: _Writing | None) -> bool:
+        """Return whether the file and its log are those that were opened."""
+        try:
+            file = identity_of(self.path)
+        except OSError as error:
+            raise StoreUnavailable(str(error)) from error
+        return file == self._file and (writing is None or writing.log == log_identity(self.path))
+
+    def _unavailable(self, error: sqlite3.Error, generation: int) -> StoreUnavailable:
+        """Return what to say of an error; after damage nothing is written any more, as it could be lost or spread."""
+        is_damage = getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
+        with suppress(StoreUnavailable):
+            # Where a file was exchanged or the log was cut just now, that is what was found.
+            is_file_itself = self._has_its_files(self._writing) and not has_hole(self.path)
+            if is_damage and self._damage is None and is_file_itself and generation == self._generation:
+                self._damage = f"the file is damaged ({error}); nothing is stored until it is replaced by a backup"
+                logger.error("%s: %s", self.path, self._damage)
+        return StoreUnavailable(str(error))
+
+    # What follows is done in the writer thread alone.
+
+    def _commit(self, batch: Sequence[Answers | Job]) -> Sequence[Any]:
+        try:
+            connection = self._writer_connection()
+            connection.execute("BEGIN IMMEDIATE")
+            outcomes = do_batch(
+                SqliteDatabase(connection), batch, of_one_alone=sqlite3.IntegrityError, of_all=sqlite3.Error
+            )
+            connection.execute("COMMIT")
+        except StoreUnavailable:
+            raise
+        except sqlite3.Error as error:
+            # A connection that has seen a full disk or an unreadable page is not trusted with the next batch.
+            unavailable = self._unavailable(error, self._generation)
+            self._let_go()
+            raise unavailable from error
+        except Exception:
+            self._let_go()
+            raise
+        if not self._has_its_files(self._writing):
+            # Taken away during the commit: what is in a log or a file without a name must not be acknowledged.
+            if identity_of(self.path) != self._file:
+                raise StoreUnavailable("another file took the store's place")
+            self._rescue_log()
+        elif is_cut(connection, self.path):
+            self._save_from_memory(connection)
+        elif self._must_empty_log:
+            self._tidy(is_idle=False)
+        return outcomes
+
+    def _writer_connection(self) -> sqlite3.Connection:
+        has_its_files = self._has_its_files(self._writing)
+        if has_its_files and self._writing is not None and is_cut(self._writing.connection, self.path):
+            self._save_from_memory(self._writing.connection)
+            has_its_files = False  # there is a new one
+        if not has_its_files:
+            if identity_of(self.path) == self._file:
+                self._rescue_log()
+            else:
+                try:
+                    self._take_up_file()
+                except (OSError, InputError) as error:
+                    raise StoreUnavailable(str(error)) from error
+        if self._damage is not None:
+            raise StoreUnavailable(self._damage)
+        if self._writing is None:
+            make_writable(self.path)
+            connection = connect(self.path)
+            connection.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KB}")
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # opens the log
+            self._writing = _Writing(connection, log_identity(self.path))
+            self._n_rows_moved = 0
+        return self._writing.connection
+
+    def _tidy(self, is_idle: bool) -> None:
+        """Move what is in the log to the file: aside, while others write, and then here what little is left."""
+        if is_idle and self._writing is None and not size_of(log_beside(self.path)):
+            return
+        if self._moving is not None and self._moving.is_alive():
+            return
+        try:
+            if is_idle:
+                self._writer_connection()  # finds out whether the log was touched
+                if not size_of(log_beside(self.path)):
+                    return
+            if self._writing is not None:
+                self._move_log(self._writing.connection, is_idle)
+        except StoreUnavailable:
+            pass  # as whoever writes next will hear
+        except sqlite3.Error as error:
+            logger.warning("%s: the log could not be moved into the file (%s)", self.path, error)
+            self._let_go()
+
+    def _move_log(self, connection: sqlite3.Connection, is_idle: bool) -> None:
+        waited_s = time.monotonic() - self._tried_to_empty_at
+        is_due = is_idle or waited_s > (RETRY_TO_EMPTY_LOG_S if self._must_empty_log else EMPTY_LOG_AFTER_S)
+        was_moved_aside, self._moving = self._moving is not None, None
+        if is_due and (self._must_empty_log or was_moved_aside):
+            self._tried_to_empty_at = time.monotonic()
+            if empty_log(connection):
+                self._must_empty_log = False
+        elif was_moved_aside:
+            move_log(SqliteDatabase(connection))  # so that the next commit can begin the log anew
+        elif is_due or connection.total_changes - self._n_rows_moved > MOVE_LOG_AFTER_ROWS:
+            self._n_rows_moved = connection.total_changes
+            self._moving = threading.Thread(target=self._move_log_aside, name="equipoise-log", daemon=True)
+            self._moving.start()
+
+    def _move_log_aside(self) -> None:
+        """Move the log's pages to the file in a thread and by a connection of its own, so that no commit waits."""
+        with suppress(StoreUnavailable), self._reading() as db:
+            move_log(db)
+
+    def _rescue_log(self) -> None:
+        """Move what is in a log that was taken away to the file, through the open connection, and begin a new log.
+
+        Raises
+        ------
+        StoreUnavailable
+            If that is not possible now: somebody reads, or the disk is full. The connection is kept for the next time.
+        """
+        assert self._writing is not None
+        self._close_idle_readers()
+        try:
+            if self._writing.connection.in_transaction:
+                self._writing.connection.execute("ROLLBACK")
+            is_rescued = empty_log(self._writing.connection, READERS_PATIENCE_S)
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"the log was taken away, and what is in it cannot be saved now: {error}") from error
+        if not is_rescued:
+            raise StoreUnavailable("the log was taken away while a program reads the store")
+        self._close_connections()
+        logger.warning(
+            "%s: its log was taken away while the store was in use; nothing is lost. %s", self.path, HANDS_OFF
+        )
+
+    def _save_from_memory(self, connection: sqlite3.Connection) -> None:
+        """Begin a new file, as the log was cut; the one of before has lost what was only in its log."""
+        try:
+            save_from_memory(connection, self.path)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(f"the log was cut, and what was in it cannot be saved now: {error}") from error
+        self._close_connections()
+        logger.warning(
+            "%s: its log was emptied by another program while the store was in use; nothing is lost. %s",
+            self.path,
+            HANDS_OFF,
+        )
+
+    def _take_up_file(self) -> None:
+        """Go on with another file that was put in the place of the store: a backup."""
+        file = identity_of(self.path)
+        if not size_of(self.path):
+            raise StoreUnavailable("the file is empty")
+        refuse_strange(self.path, "mode=ro&immutable=1")  # by itself, without a log beside it
+        self._put_log_aside()
+        migrate(self.path, must_exist=True)
+        with closing(connect(self.path)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for study in self._registered.values():
+                studies.register(SqliteDatabase(connection), study)
+            connection.execute("COMMIT")
+        self._plans = Plans()
+        self._damage = None
+        self._file = file
+
+    def _put_log_aside(self) -> None:
+        """Move a log to the file that it belongs to, wherever that is now, or rename it if somebody reads it.
+
+        SQLite would write it into the file that is in the place of the store now.
+        """
+        if self._writing is None:
+            self._close_connections()
+            return
+        is_empty = False
+        with suppress(sqlite3.Error):
+            is_empty = empty_log(self._writing.connection, READERS_PATIENCE_S)
+        log = self._writing.log
+        self._close_connections()
+        put_log_aside(self.path, log, is_empty)
+
+    def _let_go(self) -> None:
+        """Close all connections, so that the next batch begins with new ones, once what is in the log is safe."""
+        writing = self._writing
+        with suppress(sqlite3.Error):
+            if writing is not None and writing.connection.in_transaction:
+                writing.connection.execute("ROLLBACK")
+        with suppress(StoreUnavailable, sqlite3.Error):
+            if writing is None or writing.connection.in_transaction:
+                self._close_connections()
+            elif not self._has_its_files(writing):
+                if identity_of(self.path) == self._file:  # else its log belongs to the file of before
+                    self._rescue_log()
+            elif is_cut(writing.connection, self.path):
+                self._save_from_memory(writing.connection)
+            else:
+                self._close_connections()
+
+    def _close_connections(self) -> None:
+        self._generation += 1
+        self._close_idle_readers()
+        if self._writing is not None:
+            with suppress(sqlite3.Error):
+                self._writing.connection.close()  # undoes what was not committed
+            self._writing = None
+
+    def _close_idle_readers(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                self._idle_readers.get_nowait()[1].close()
+
+
+def _nothing(_: Database) -> None:
+    """Stand for work, where only what the writer does beside it is wanted."""

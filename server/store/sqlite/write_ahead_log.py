@@ -1,0 +1,190 @@
+"""The write-ahead log beside the SQLite file: which files it is in, and moving its pages into the database file.
+
+Neither the database file nor the index may be opened and closed here by other means than SQLite's: on POSIX systems
+that would drop the locks that SQLite holds on them. On the log it holds none.
+"""
+
+import os
+import secrets
+import sqlite3
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+from server.store.database import Database
+from server.store.errors import StoreUnavailable
+
+FileIdentity = tuple[int, int]
+LogIdentity = tuple[FileIdentity | None, FileIdentity | None]
+"""Of the log and of its index (`-wal`, `-shm`); None for a file that is not there."""
+
+LOG_STARTS = b"\x37\x7f\x06"
+"""The first bytes of a log's header, whatever its order of bytes: https://www.sqlite.org/fileformat2.html#walformat."""
+
+
+def identity_of(path: str | Path) -> FileIdentity:
+    """Return what tells a file from another that takes its place under the same name."""
+    status = os.stat(path)  # noqa: PTH116 - asked several times for each commit, and a Path takes five times as long
+    return status.st_dev, status.st_ino
+
+
+def log_beside(path: Path) -> Path:
+    """Return the path of a database file's log."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def index_beside(path: Path) -> Path:
+    """Return the path of the index of a database file's log."""
+    return path.with_name(f"{path.name}-shm")
+
+
+def size_of(path: Path) -> int:
+    """Return a file's size in bytes, 0 if there is no such file."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def log_identity(path: Path) -> LogIdentity:
+    """Return in which files the log of a database file is now."""
+    return _identity_or_none(f"{path}-wal"), _identity_or_none(f"{path}-shm")
+
+
+def _identity_or_none(path: str | Path) -> FileIdentity | None:
+    try:
+        return identity_of(path)
+    except FileNotFoundError:
+        return None
+
+
+def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
+    """Move all pages of the log into the database file and empty the log; return whether that was possible.
+
+    Parameters
+    ----------
+    connection
+        A connection outside a transaction.
+    patience_s
+        How long to try again while others read; they go on, and what they see must stay in the log until they end.
+    """
+    (busy_timeout_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        deadline = time.monotonic() + patience_s
+        while True:
+            (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not is_busy or time.monotonic() > deadline:
+                return not is_busy
+            time.sleep(0.02)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
+
+
+def move_log(db: Database) -> None:
+    """Move the log's pages into the database file, as far as nobody reads them; others write meanwhile."""
+    db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+
+def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
+    """Delete a log that is empty, or else rename it, so that SQLite does not write it into the file at `path`.
+
+    Parameters
+    ----------
+    path
+        The database file.
+    log
+        The log that is meant; another one in its place is left alone.
+    is_empty
+        Whether nothing is in it.
+    """
+    name = f"{path.name}-before-{secrets.token_hex(4)}"
+    for file, identity, suffix in zip((log_beside(path), index_beside(path)), log, ("-wal", "-shm"), strict=True):
+        if identity is not None and _identity_or_none(file) == identity:
+            if is_empty:
+                file.unlink()
+            else:
+                file.rename(path.with_name(name + suffix))
+
+
+def make_writable(path: Path) -> None:
+    """Give the log's files the mode of the database file again.
+
+    SQLite makes them with the mode that the file has then; where that could not be written to for a while, they would
+    keep it from being written to ever after.
+    """
+    mode = path.stat().st_mode
+    for file in (log_beside(path), index_beside(path)):
+        with suppress(OSError):  # not there, or another user's
+            if (mode & ~file.stat().st_mode) & 0o222:
+                file.chmod(mode)
+
+
+def has_hole(path: Path) -> bool:
+    """Return whether the log does not begin as SQLite has it begin: it was emptied by something else.
+
+    What is written to a log after it was emptied stands behind a hole.
+    """
+    return _start_of_log(path) not in (b"", LOG_STARTS)
+
+
+def is_cut(connection: sqlite3.Connection, path: Path) -> bool:
+    """Return whether something else than SQLite has emptied the log, so that committed pages are missing from it."""
+    start = _start_of_log(path)
+    if start:
+        return start != LOG_STARTS
+    try:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()  # finds nothing to do if SQLite emptied it
+    except sqlite3.OperationalError:
+        return True
+    return False
+
+
+def _start_of_log(path: Path) -> bytes:
+    try:
+        log = os.open(f"{path}-wal", os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            return os.read(log, len(LOG_STARTS))
+        finally:
+            os.close(log)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise StoreUnavailable(str(error)) from error
+
+
+def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
+    """Replace a database file, whose log was cut, by what the connection that wrote it still holds in memory.
+
+    Raises
+    ------
+    sqlite3.Error, OSError
+        If a page is neither in memory nor in the file, or there is no room; then nothing is changed.
+    """
+    aside = path.with_name(f"{path.name}-saved-{secrets.token_hex(4)}")
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with closing(sqlite3.connect(aside)) as copy:
+            connection.backup(copy)
+            (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":  # a page was read from the hole
+            raise sqlite3.DatabaseError(found)
+        os.fsync(descriptor)
+        aside.replace(path)
+    finally:
+        os.close(descriptor)
+        aside.unlink(missing_ok=True)
+    for file in (log_beside(path), index_beside(path)):
+        file.unlink(missing_ok=True)
+    sync_names(path.parent)
+
+
+def sync_names(folder: Path) -> None:
+    """Have the names in a folder written to the disk; Windows cannot be asked to."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,352 @@
+"""Whether all is there that was acknowledged, and as it was: the checksum chains and the books of a store.
+
+What was withdrawn is gone by right: the session and the log of decisions still say that it was there.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from experiment.plan import Phase
+from experiment.records import Kind
+from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_answer, link
+from server.store.database import Database
+from server.store.models import Access, Place, Release
+from server.store.sql import identities, response_totals
+from server.store.sql.studies import content_checksum, studies_not_found
+
+ACCESSES = frozenset(Access)
+UNREADABLE = (sqlite3.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What may be raised on the way through rows of which a byte was changed."""
+
+
+@dataclass
+class Verified:
+    """What was found in a store."""
+
+    n_sessions: int = 0
+    n_responses: int = 0
+    problems: list[str] = field(default_factory=list)
+    """A sentence on each thing that is not as it was written; none if all is well."""
+    digest: str = ""
+    """SHA-256 over the ends of all chains: noted down, it tells later whether anything has changed since."""
+
+
+@dataclass
+class _Logs:
+    """What the logs of all studies tell."""
+
+    told: dict[str, tuple[str, str | None, str | None, str | None]] = field(default_factory=dict)
+    """Status, time of completion (of people), place, and reason of its release, of each session, by its name."""
+    broken: set[str] = field(default_factory=set)
+    """Studies whose log has a gap, which leaves open what it told."""
+    whole: set[str] = field(default_factory=set)
+    excluded: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """When and why the researcher excluded a session, by its name."""
+    closed: set[tuple[str, int]] = field(default_factory=set)
+    """The digest of each study, and a group of it that the researcher has closed."""
+    revisions: set[tuple[str, int]] = field(default_factory=set)
+    """The digest of each study that was revised, and the number of the revision."""
+    ends: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
+    """Check a store: every answer against its chain, the items, the log of decisions, and the counts of places.
+
+    Parameters
+    ----------
+    db
+        A connection that sees the store at one moment.
+    on_rows
+        Called with the number of answers checked since the last call.
+    """
+    found = Verified()
+    try:
+        logs = _read_logs(db)
+        totals_here: dict[str, list[int]] = {}
+        ends = [*_check_sessions(db, found, logs, totals_here, on_rows), *logs.ends]
+        found.problems += [*logs.problems, *_check_places(db, logs), *_check_totals(db, totals_here)]
+        found.problems += [*_check_revisions(db, logs), *_check_exclusions(db, logs)]
+        found.problems += [
+            f"participant {participant}: the panel id, or what came with it, is not as it was stored."
+            for participant in identities.changed(db)
+        ]
+        # Sorted here, as databases differ in how they order texts.
+        found.digest = hashlib.sha256("\n".join(sorted(ends)).encode()).hexdigest()
+    except UNREADABLE as error:
+        found.problems.append(f"the checks ended early, as a part of the store cannot be read ({error}).")
+    return found
+
+
+def _named(study_digest: str) -> str:
+    return f"study {study_digest[:12]}..."
+
+
+def _read_logs(db: Database) -> _Logs:
+    """Check each study's log against its chain, and read from it what became of the sessions."""
+    logs = _Logs()
+    for study_digest, n_events, checksum in db.execute("SELECT study_digest, n_events, checksum FROM logs").fetchall():
+        trouble = _read_log(db, study_digest, (n_events, checksum), logs)
+        if trouble:
+            logs.broken.add(study_digest)
+            logs.problems.append(f"{_named(study_digest)}: {trouble}")
+        else:
+            logs.whole.add(study_digest)
+    for (study_digest,) in db.execute("SELECT study_digest FROM studies").fetchall():
+        if study_digest not in logs.whole | logs.broken:
+            logs.broken.add(study_digest)
+            logs.problems.append(f"{_named(study_digest)}: its log is missing.")
+    return logs
+
+
+def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs) -> str | None:
+    """Add what a study's log tells to `logs`; return what is wrong with it, if anything."""
+    events = db.execute(
+        "SELECT event_index, at, event, session, details, checksum FROM events "
+        "WHERE study_digest = ? ORDER BY event_index",
+        (study_digest,),
+    ).fetchall()
+    expected = decided = ""
+    n_decided = 0
+    for position, (index, at, event, session, details, stored) in enumerate(events):
+        expected = link(expected, [study_digest, index, at, event, session, details])
+        if index != position or stored != expected:
+            return f"entry {position} of the log is missing or changed."
+        if event not in ACCESSES:
+            decided = link(decided, [study_digest, n_decided, at, event, session, details])
+            n_decided += 1
+        told = json.loads(details)
+        _tell(logs, event, session, told)
+        if event == "closed":
+            logs.closed.add((study_digest, told["group"]))
+        elif event == "opened":
+            logs.closed.discard((study_digest, told["group"]))
+        elif event in {"registered", "revised"}:
+            revision = told.get("revision", 1)
+            logs.revisions.add((study_digest, revision))
+            if told["content"] != content_checksum(db, study_digest, revision):
+                logs.problems.append(
+                    f"{_named(study_digest)}: its definition, texts or items are not those registered"
+                    f"{f' as revision {revision}' if revision > 1 else ''}."
+                )
+    # Without accesses: who looked at the data has not changed them. The links are those of a log that has none.
+    logs.ends.append(f"{study_digest} {n_decided} {decided}")
+    return None if (len(events), expected) == end else "entries are missing at the end of the log."
+
+
+def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any]) -> None:
+    if event == "begun before this log":
+        logs.told |= {
+            name: (status, at, place, Release.WITHDRAWAL if place == Place.RELEASED else None)
+            for name, (status, at, place) in details["sessions"].items()
+        }
+    if session is None:
+        return
+    if event == "excluded":
+        logs.excluded[session] = (details["excluded_at"], details["reason"])
+    elif event == "included":
+        logs.excluded.pop(session, None)
+    status, completed_at, place, reason = logs.told.get(session, ("active", None, None, None))
+    places = {"reserved": "reserved", "regained": "reserved", "confirmed": "confirmed", "released": "released"}
+    if event == "withdrew":
+        status = "withdrawn"
+    elif event == "run added" or "completed_at" in details:
+        status = "completed"
+    if event == "adopted":
+        place = details["place"]
+        reason = Release.NO_ROOM if place == Place.RELEASED else None
+    elif event in places:
+        place, reason = places[event], details.get("because")
+    logs.told[session] = (status, details.get("completed_at", completed_at), place, reason)
+
+
+def _check_sessions(
+    db: Database, found: Verified, logs: _Logs, totals_here: dict[str, list[int]], on_rows: Callable[[int], None]
+) -> Iterator[str]:
+    """Check each session's chain and what the log tells of it, and yield the chain's end; sum up the answers."""
+    for table in ("planned_trials", "responses", "visits"):
+        strays = db.execute(f"SELECT DISTINCT session FROM {table} WHERE session NOT IN (SELECT session FROM sessions)")
+        found.problems += [f"session {session}: it is missing, but its {table} are there." for (session,) in strays]
+    # Four passes in the same order, side by side: no more than a session is ever in memory.
+    plan_of = _BySession(
+        db,
+        "SELECT session, phase, item_id FROM planned_trials WHERE session IN (SELECT session FROM sessions) "
+        "ORDER BY session, trial_index",
+    )
+    answers_of = _BySession(
+        db,
+        f"SELECT {', '.join(RESPONSE_COLUMNS)}, checksum FROM responses "
+        "WHERE session IN (SELECT session FROM sessions) ORDER BY session, trial_index, attempt",
+    )
+    visits_of = _BySession(
+        db,
+        "SELECT session, visit, visit_id, at, next_trial_index, device FROM visits "
+        "WHERE session IN (SELECT session FROM sessions) ORDER BY session, visit",
+    )
+    seen = set()
+    for row in db.stream(
+        "SELECT study_digest, status, completed_at, place, release_reason, n_trials, n_answered, checksum, "
+        f"demographics, {FIXED} FROM {SESSIONS} ORDER BY session"
+    ):
+        study_digest, status, completed_at, place, reason, n_trials, n_answered, checksum, demographics, *fixed = row
+        session, is_model = fixed[0], fixed[2] == Kind.MODEL
+        seen.add(session)
+        plan, rows = [trial[1:] for trial in plan_of(session)], answers_of(session)
+        found.n_sessions += 1
+        found.n_responses += len(rows)
+        numbers = [response_totals.number_of(answer[-1]) for answer in rows]
+        totals_here[study_digest] = [
+            before + here
+            for before, here in zip(totals_here.get(study_digest, (0, 0)), (len(rows), sum(numbers)), strict=True)
+        ]
+        on_rows(len(rows))
+        found.problems += _check_chain(session, plan, rows, fixed, (n_trials, n_answered, checksum))
+        n_there = len(rows) + _n_passed_over(plan, rows, n_answered)
+        if status == "completed" and not is_model and n_there < n_trials:
+            found.problems.append(
+                f"session {session}: it is completed, but only {n_there} of {n_trials} answers are there."
+            )
+        if study_digest in logs.whole:
+            told = logs.told.get(session)
+            if told is None:
+                found.problems.append(f"session {session}: it is there, but the log does not know of it.")
+            elif told != (status, None if is_model else completed_at, place, reason):
+                found.problems.append(
+                    f"session {session}: its status, place, release or time of completion is not what the log tells "
+                    f"({status}, not {told[0]}; {place} ({reason}), not {told[2]} ({told[3]}))."
+                )
+        elif study_digest not in logs.broken:
+            found.problems.append(f"session {session}: its study {study_digest[:12]}... is missing.")
+        beside = [*visits_of(session), *([demographics] if demographics else [])]
+        yield f"{session} {status} {n_answered} {checksum}{' ' + link('', beside) if beside else ''}"
+    found.problems += [
+        f"session {session}: the log says it was begun, but it is missing." for session in logs.told.keys() - seen
+    ]
+
+
+def _check_chain(
+    session: str, plan: list[Any], rows: list[Any], fixed: list[Any], end: tuple[int, int, str]
+) -> Iterator[str]:
+    n_trials, n_answered, checksum = end
+    if len(plan) != n_trials:
+        yield f"session {session}: {len(plan)} planned trials are there of {n_trials}."
+    if len(rows) + _n_passed_over(plan, rows, n_answered) != n_answered:
+        yield f"session {session}: {len(rows)} answers are there of {n_answered} that were acknowledged."
+    last = beginning_of_session(fixed, plan)
+    if not (is_link_of_answer(rows[0][-1], last, rows[0][:-1]) if rows else checksum == last):
+        last = beginning_of_session(fixed[:-1], plan)  # as it was before `m007`
+    for *values, stored in rows:
+        if not is_link_of_answer(stored, last, values):
+            yield f"session {session}: the answer to trial {values[1]}, or what comes before it, was changed."
+            return
+        last = stored
+    if last != checksum:
+        yield f"session {session}: its plan, or the end of its answers, is not as it was written."
+
+
+def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
+    """Return how many practice trials needed no answer, as a round before them was good enough."""
+    if len(rows) == n_answered:
+        return 0
+    answered = {row[1] for row in rows}
+    unanswered = [phase for index, (phase, _) in enumerate(plan[:n_answered]) if index not in answered]
+    return unanswered.count(Phase.PRACTICE) if rows else 0
+
+
+class _BySession:
+    """The rows of each session, asked for in the order of a query."""
+
+    def __init__(self, db: Database, query: str) -> None:
+        self._groups = ((session, list(rows)) for session, rows in groupby(db.stream(query), key=itemgetter(0)))
+        self._next = next(self._groups, None)
+
+    def __call__(self, session: str) -> list[tuple[Any, ...]]:
+        if self._next is None or self._next[0] != session:
+            return []
+        rows, self._next = self._next[1], next(self._groups, None)
+        return rows
+
+
+def _check_revisions(db: Database, logs: _Logs) -> Iterator[str]:
+    for study_digest in studies_not_found(db):
+        yield f"{_named(study_digest)}: the digest of its content is not that of its definition, texts and items."
+    for study_digest, revision in db.execute("SELECT study_digest, revision FROM revisions").fetchall():
+        if study_digest in logs.whole and (study_digest, revision) not in logs.revisions:
+            yield f"{_named(study_digest)}: revision {revision} is there, but the log does not know of it."
+    for study_digest, revision in db.execute(
+        "SELECT DISTINCT study_digest, revision FROM sessions WHERE revision IS NOT NULL"
+    ).fetchall():
+        if study_digest in logs.whole and (study_digest, revision) not in logs.revisions:
+            yield f"{_named(study_digest)}: sessions began with revision {revision}, of which the log does not know."
+
+
+def _check_exclusions(db: Database, logs: _Logs) -> Iterator[str]:
+    rows = db.execute(
+        "SELECT session, study_digest, excluded_at, excluded_reason FROM sessions "
+        "WHERE excluded_at IS NOT NULL OR excluded_reason IS NOT NULL"
+    ).fetchall()
+    excluded = {session: (at, reason) for session, _, at, reason in rows}
+    broken = {session for session, study_digest, *_ in rows if study_digest not in logs.whole}
+    for session in sorted((excluded.keys() | logs.excluded.keys()) - broken):
+        if excluded.get(session) != logs.excluded.get(session):
+            yield f"session {session}: whether and why it is excluded is not what the log tells."
+
+
+def _check_places(db: Database, logs: _Logs) -> Iterator[str]:
+    counted: Counter[tuple[Any, ...]] = Counter()
+    for study_digest, kind, group, place, n in db.execute(
+        'SELECT study_digest, kind, "group", place, COUNT(*) FROM sessions JOIN participants USING (participant) '
+        'WHERE place IS NOT NULL GROUP BY study_digest, kind, "group", place'
+    ):
+        counted[study_digest, kind, group, place] = n
+        counted[study_digest, kind, group, "begun"] += n
+    places = {
+        tuple(group): numbers
+        for *group, n_begun, n_reserved, n_confirmed in db.execute(
+            'SELECT study_digest, kind, "group", n_begun, n_reserved, n_confirmed FROM places'
+        )
+        for numbers in [(n_begun, n_reserved, n_confirmed)]
+    }
+    for study_digest, definition in db.execute("SELECT study_digest, definition FROM studies").fetchall():
+        for kind in (Kind.HUMAN.value, Kind.SIMULATED.value):
+            for group in range(1, _n_groups(definition) + 1):
+                numbers = tuple(counted[study_digest, kind, group, what] for what in ("begun", "reserved", "confirmed"))
+                if places.get((study_digest, kind, group)) != numbers:
+                    yield f"{_named(study_digest)}, group {group}, {kind}: the places do not add up with the sessions."
+    for study_digest, group, is_open in db.execute(
+        'SELECT study_digest, "group", is_open FROM places WHERE kind = \'human\' ORDER BY study_digest, "group"'
+    ).fetchall():
+        if study_digest in logs.whole and bool(is_open) == ((study_digest, group) in logs.closed):
+            found = "open" if is_open else "closed"
+            yield f"{_named(study_digest)}, group {group}: it is {found}, and its log says otherwise."
+
+
+def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[str]:
+    """Check that no study has lost answers with all that its sessions say of them."""
+    stored = response_totals.read(db)
+    for study_digest in sorted(stored.keys() | totals_here.keys()):
+        n_stored, sum_stored = stored.get(study_digest, (0, 0))
+        n_here, sum_here = totals_here.get(study_digest, (0, 0))
+        if n_here != n_stored:
+            yield (
+                f"{_named(study_digest)}: {n_here} answers are there of {n_stored} that were stored (unless an older "
+                "Equipoise wrote to this store after the update)."
+            )
+        elif sum_here != sum_stored:
+            yield f"{_named(study_digest)}: its answers are not those that were stored."
+
+
+def _n_groups(definition: str) -> int:
+    """Return the number of groups in a definition; none in one that was made unreadable, which is told elsewhere."""
+    try:
+        n_groups: int = json.loads(definition)["design"]["groups"]
+    except (ValueError, KeyError, TypeError):
+        return 0
+    return n_groups
