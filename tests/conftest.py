@@ -13,6 +13,7 @@ from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.study.definition import Study
 from tests.missing import skip_but_never_in_ci
+from tests.paths import ROOT
 from tests.pgbouncer import PgBouncer, find_pgbouncer
 from tests.postgres import PostgresCluster, find_binaries
 
@@ -20,7 +21,7 @@ from tests.postgres import PostgresCluster, find_binaries
 settings.register_profile("without deadline", settings.default, deadline=None)
 settings.load_profile("without deadline")
 
-ROOT = Path(__file__).parent.parent
+
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 

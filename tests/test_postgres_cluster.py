@@ -11,9 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.paths import ROOT
 from tests.postgres import PostgresCluster, find_binaries
-
-ROOT = Path(__file__).parent.parent
 
 
 def run(url: str, statement: str) -> None:

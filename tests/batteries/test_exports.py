@@ -25,8 +25,9 @@ from batteries.exports.jspsych import JSPSYCH_VERSION, jspsych_files
 from batteries.items import Battery, Item
 from equipoise.cli.main import main
 from tests.missing import skip_but_never_in_ci
+from tests.paths import ROOT, STUDIES
 
-WEB = Path(__file__).parents[2] / "experiment" / "web"
+WEB = ROOT / "experiment" / "web"
 
 TRICKY = {
     "text": 'She said, "wait",\nand  ran to São Paulo — 北京.\n\n<b>Then</b> & only: {x} $title */ </script> *no*\\n;',
@@ -416,7 +417,7 @@ def test_an_address_without_a_group_or_jspsych_says_what_is_missing(chromium: Br
 
 @pytest.mark.parametrize("answers", [False, True])
 def test_gorillas_spreadsheets_hold_the_answers_only_when_asked_to(tmp_path: Path, answers: bool) -> None:
-    study = Path(__file__).parents[2] / "equipoise" / "studies" / "intuition-single"
+    study = STUDIES / "intuition-single"
     command = ["battery", "export", str(study), "--format", "gorilla", "-o", str(tmp_path / "sheets")]
     result = CliRunner().invoke(main, [*command, *(["--answers"] if answers else [])])
     assert result.exit_code == 0, result.output

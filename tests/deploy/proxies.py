@@ -14,8 +14,9 @@ from pathlib import Path
 
 from server.serve import free_port
 from tests.missing import skip_but_never_in_ci
+from tests.paths import ROOT
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+DEPLOY = ROOT / "deploy"
 START_TIMEOUT_S = 20
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
 ROOMS = ("batteries", "experiment", "server", "analysis", "equipoise")
 

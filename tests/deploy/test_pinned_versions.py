@@ -2,11 +2,11 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 HASHED = ("deploy/requirements.txt", "deploy/build-requirements.txt")
 CONSTRAINTS = ("constraints.txt", "constraints-lab.txt")
 

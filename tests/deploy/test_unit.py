@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.missing import skip_but_never_in_ci
+from tests.paths import ROOT
 
-UNIT = Path(__file__).parents[2] / "deploy" / "equipoise.service"
+UNIT = ROOT / "deploy" / "equipoise.service"
 
 
 @pytest.fixture

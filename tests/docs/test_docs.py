@@ -34,8 +34,9 @@ from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
 from server.store.sql.sessions import LISTED
+from tests.paths import ROOT
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 FENCE = re.compile(r"^```(?P<words>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE_SPAN = re.compile(r"`(equipoise [^`]+)`")

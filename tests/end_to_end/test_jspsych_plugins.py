@@ -16,6 +16,7 @@ from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
 from experiment.web import __file__ as web
 from tests.end_to_end.visitor import Visitor, simulated
+from tests.paths import ROOT
 
 PLUGIN = Path(web).parent / "node_modules/@jspsych/plugin-html-slider-response/dist/index.browser.min.js"
 STUDY = """
@@ -110,7 +111,7 @@ def test_a_plugin_that_cannot_be_loaded_is_told_and_begins_nothing(visit: Any, d
 
 
 JSPSYCH = Path(web).parent / "node_modules/jspsych/dist/index.browser.min.js"
-HOW_TO = Path(__file__).parents[2] / "docs/how-to/use-with-jspsych.md"
+HOW_TO = ROOT / "docs/how-to/use-with-jspsych.md"
 INFOS = """() => Object.values(equipoisePlugins).filter((plugin) => plugin.info).map(({ info }) => [
   info.name, Object.keys(info.parameters), Object.keys(info.data)])"""
 

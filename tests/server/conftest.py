@@ -17,7 +17,7 @@ from server.settings import Settings
 from server.store import SqliteStore, Store
 from server.store.postgres.store import PostgresStore
 from tests.postgres import PostgresCluster
-from tests.server.laboratories import LabOf, Laboratory
+from tests.server.laboratory.laboratories import LabOf, Laboratory
 from tests.server.stores import Clock, empty, make_small, recruiting
 
 SECRETS = Secrets(signing_key="a signing key for tests", researcher_token="researcher-token")

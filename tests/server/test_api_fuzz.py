@@ -28,9 +28,10 @@ from server.app import create_app
 from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store
+from tests.paths import STUDIES
 from tests.server.stores import make_small, problems, recruiting, rows, saying
 
-SAMPLE = Path(__file__).parents[2] / "equipoise" / "studies" / "blackbox-predict"
+SAMPLE = STUDIES / "blackbox-predict"
 SECRETS = Secrets("a signing key for tests", "researcher-token")
 NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
 sentence_of = file_reading._sentence

@@ -26,7 +26,7 @@ from server import gateway
 from server.gateway import Gateway
 from server.participants.views import Answers
 from tests.server.served import Server, Taker, assert_sound, locked, posix, stored_ids
-from tests.server.test_operations import raw_request, read_reply
+from tests.server.test_serve import raw_request, read_reply
 
 N_SLOW = 2_000
 

@@ -4,7 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 FIRST_REQUESTS_AT_ONCE = """
 import sys, time
 from pathlib import Path

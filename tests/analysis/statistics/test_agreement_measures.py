@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,9 @@ from analysis.statistics.agreement_measures import (
     split_half_reliability,
 )
 from batteries.errors import InputError
+from tests.paths import FIXTURES
 
-R = json.loads((Path(__file__).parents[1] / "fixtures" / "comparing_measures.json").read_text(encoding="utf-8"))
+R = json.loads((FIXTURES / "comparing_measures.json").read_text(encoding="utf-8"))
 SETTINGS = {"confidence": 0.95, "resamples": 2_000, "seed": 1}
 BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
 

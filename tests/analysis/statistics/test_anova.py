@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,8 +10,9 @@ from scipy import stats
 from analysis.statistics.anova import one_way_anova, repeated_measures_anova
 from analysis.statistics.t_tests import independent_t, paired_t
 from batteries.errors import InputError
+from tests.paths import FIXTURES
 
-R = json.loads((Path(__file__).parent.parent / "fixtures" / "one_factor_anova.json").read_text(encoding="utf-8"))
+R = json.loads((FIXTURES / "one_factor_anova.json").read_text(encoding="utf-8"))
 SAMPLES = st.lists(st.integers(-1000, 1000), min_size=2, max_size=9).filter(lambda values: len(set(values)) > 1)
 
 

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +7,9 @@ from hypothesis import strategies as st
 
 from analysis.statistics.corrections import benjamini_hochberg, holm
 from batteries.errors import InputError
+from tests.paths import FIXTURES
 
-R = json.loads((Path(__file__).parent.parent / "fixtures" / "corrections.json").read_text(encoding="utf-8"))
+R = json.loads((FIXTURES / "corrections.json").read_text(encoding="utf-8"))
 FAMILIES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 BOTH = pytest.mark.parametrize("correct", [holm, benjamini_hochberg])
 

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,8 +10,9 @@ from scipy.stats.contingency import association
 
 from analysis.statistics.counts import chi_square, cochran_q, goodness_of_fit, mcnemar
 from batteries.errors import InputError
+from tests.paths import FIXTURES
 
-R = json.loads((Path(__file__).parent.parent / "fixtures" / "counts.json").read_text(encoding="utf-8"))
+R = json.loads((FIXTURES / "counts.json").read_text(encoding="utf-8"))
 COUNTS = st.lists(st.lists(st.integers(1, 60), min_size=3, max_size=3), min_size=2, max_size=5)
 
 

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +8,9 @@ from hypothesis import strategies as st
 from analysis.statistics.equivalence import equivalence_of_interval, equivalence_t
 from analysis.statistics.t_tests import independent_t, paired_t
 from batteries.errors import InputError
+from tests.paths import FIXTURES
 
-R = json.loads((Path(__file__).parent.parent / "fixtures" / "t_tests.json").read_text(encoding="utf-8"))
+R = json.loads((FIXTURES / "t_tests.json").read_text(encoding="utf-8"))
 SAMPLES = st.lists(st.integers(-50, 50), min_size=3, max_size=10).filter(lambda values: len(set(values)) > 1)
 ONE, TWO = np.array([1.0, 2.0, 4.0, 4.0]), np.array([2.0, 3.0, 3.0, 7.0])
 

@@ -1,7 +1,6 @@
 import json
 from fractions import Fraction
 from math import inf
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,8 +9,9 @@ from hypothesis import strategies as st
 from analysis.statistics.grim import rounding_bounds
 from analysis.statistics.intervals import Interval
 from analysis.statistics.reported_p import MOST_DF, possible_df, possible_p
+from tests.paths import FIXTURES
 
-R = json.loads((Path(__file__).parent.parent / "fixtures" / "reported_p.json").read_text(encoding="utf-8"))
+R = json.loads((FIXTURES / "reported_p.json").read_text(encoding="utf-8"))
 STATISTIC = st.floats(0.01, 6)
 DF = st.integers(1, 300)
 

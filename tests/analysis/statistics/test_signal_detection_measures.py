@@ -1,12 +1,12 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from analysis.statistics.signal_detection_measures import signal_detection
+from tests.paths import FIXTURES
 
-R = json.loads((Path(__file__).parents[1] / "fixtures" / "comparing_measures.json").read_text(encoding="utf-8"))
+R = json.loads((FIXTURES / "comparing_measures.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("case", R["detection"])

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +8,9 @@ from scipy import stats
 
 from analysis.statistics.t_tests import independent_t, one_sample_t, paired_t
 from batteries.errors import InputError
+from tests.paths import FIXTURES
 
-R = json.loads((Path(__file__).parent.parent / "fixtures" / "t_tests.json").read_text(encoding="utf-8"))
+R = json.loads((FIXTURES / "t_tests.json").read_text(encoding="utf-8"))
 SAMPLES = st.lists(st.integers(-1000, 1000), min_size=2, max_size=12).filter(lambda values: len(set(values)) > 1)
 
 

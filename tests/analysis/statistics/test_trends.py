@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,8 +6,9 @@ import pytest
 from analysis.statistics.intervals import mover_difference, wilson
 from analysis.statistics.trends import mover_contrast, trend_weights
 from batteries.errors import InputError
+from tests.paths import FIXTURES
 
-R = json.loads((Path(__file__).parents[1] / "fixtures" / "comparing_measures.json").read_text(encoding="utf-8"))
+R = json.loads((FIXTURES / "comparing_measures.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("case", R["trend"])

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batteries.files.csv_files import guarded, is_formula, unguarded, write_rows
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 OURS = ("batteries", "experiment", "server", "analysis", "equipoise", "benchmarks")
 
 

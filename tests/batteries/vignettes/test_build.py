@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from batteries.items import Battery, Item, load_battery
 from equipoise.cli.main import main
 from tests.batteries.vignettes import published_format as published
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 QUESTIONS = {qa["id"]: qa for qa in published.qa_documents()}
 CODES = {"A": "00", "B": "10", "C": "01", "D": "11"}
 PUBLISHED_COLUMNS = re.findall(

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[3]
+from tests.paths import ROOT
+
 WINDOW_PROGRAMS = Path(__file__).with_name("window_programs.py")
 HELD_S = 0.06
 """How long a person holds a key."""

@@ -1,0 +1,164 @@
+"""Degrees of freedom, p values and conclusions that do not follow."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.audit import audit
+from tests.analysis.audit.audit_tables import found, sentences, table, wrong
+
+
+@pytest.mark.parametrize(
+    ("words", "cells", "verdict"),
+    [
+        ("n1|n2|t|df", "20|22|2.1|40", "consistent"),
+        ("n1|n2|t|df", "20|22|2.1|41", "inconsistent"),
+        ("n1|n2|t|df", "20|22|2.1|38.72", "consistent"),  # Welch's
+        ("n1|n2|t|df", "20|22|2.1|38", "suspicious"),
+        ("n1|n2|test|t|df", "20|22|Welch t-test|2.1|38", "consistent"),
+        ("n1|n2|t|df", "20|22|2.1|18.3", "inconsistent"),  # below the smaller group's
+        ("n1|n2|t|df", "20|20|2.1|19", "consistent"),  # pairs
+        ("n1|n2|test|t|df", "20|20|independent t-test|2.1|19", "suspicious"),  # but it fits Welch's
+        ("n|test|t|df", "38|paired t-test|2.1|37", "consistent"),
+        ("n|test|t|df", "38|paired t-test|2.1|36", "inconsistent"),
+        ("n|test|t|df", "38|paired t-test|2.1|74", "inconsistent"),
+        ("n|test|t|df", "38|paired t-test|2.1|30.2", "inconsistent"),
+        ("n|test|t|df", "38|independent t-test|2.1|36", "consistent"),
+        ("n|test|t|df", "38|t-test|2.1|30.2", "consistent"),  # Welch's
+        ("n|t|df", "38|2.1|37", "consistent"),
+        ("n|t|df", "38|2.1|74", "suspicious"),
+        ("n|r|df", "30|.41|28", "consistent"),
+        ("n|r|df", "30|.41|29", "inconsistent"),
+        ("n|k|F|df", "45|3|3.1|2, 42", "consistent"),
+        ("n|k|F|df", "45|3|3.1|(2, 88)", "consistent"),  # three conditions within 45
+        ("n|k|test|F|df", "45|3|one-way ANOVA|3.1|2, 43", "inconsistent"),
+        ("n|F|df1|df2", "45|3.1|2|42", "consistent"),
+        ("n|test|F|df1|df2", "45|one-way ANOVA|3.1|2|43", "inconsistent"),
+        ("Shape|chi2|df", "2 x 4|5.1|3", "consistent"),
+        ("Shape|chi2|df", "2 × 4|5.1|4", "inconsistent"),
+        ("Shape|chi2|df", "1 x 4|5.1|3", "consistent"),
+    ],
+)
+def test_they_follow_from_the_participants(words, cells, verdict):
+    audited = audit(table(f"row|{words}\na|{cells}"))
+    (check,) = audited[audited["check"].str.startswith("df of")]["verdict"]
+    assert check == verdict
+
+
+def test_the_same_people_as_two_groups_are_named():
+    audited = audit(table("row|n|test|t|df\na|38|paired t-test|2.1|74"))
+    assert "2 x 38 - 2 = 74, as if the same 38 were two groups" in sentences(audited)
+
+
+def test_a_t_test_with_more_degrees_of_freedom_than_participants():
+    audited = audit(table("row|test|t|df\na|t-test|2.1|74"), participants=38)
+    assert found(audited, "a") == ["inconsistent"]
+
+
+@pytest.mark.parametrize(
+    ("result", "p", "verdict"),
+    [
+        ("t(28) = 2.20", ".036", "consistent"),
+        ("t(28) = 2.20", ".04", "consistent"),
+        ("t(28) = −2.20", "p = .036", "consistent"),
+        ("t(28) = 2.20", ".032", "inconsistent"),
+        ("t(28) = 2.20", "< .05", "consistent"),
+        ("t(28) = 2.20", "< .001", "inconsistent"),
+        ("t(28) = 2.20", "> .05", "inconsistent"),
+        ("t(28) = 2.20", "n.s.", "inconsistent"),
+        ("t(28) = 2.20", ".018", "suspicious"),  # one-sided
+        ("F(2, 45) = 3.18", ".051", "consistent"),
+        ("F(2, 45) = 3.18", ".041", "inconsistent"),
+        ("F(2, 45) = 3.18", ".0255", "inconsistent"),  # F has no sides
+        ("$\\chi^2$(3, N = 75) = 6.35", ".096", "consistent"),
+        ("z = 1.96", ".05", "consistent"),
+        ("z = 1.96", ".06", "inconsistent"),
+        ("r(28) = .41", ".024", "consistent"),
+        ("r(28) = .41", ".24", "inconsistent"),
+        ("t(28) = 12.2", ".000", "consistent"),
+        ("t(12,809) = 17.96", "< .001", "consistent"),
+        ("t = 1.96", ".001", "inconsistent"),  # no degrees of freedom give it
+        ("t = 1.66", ".049", "suspicious"),  # only one-sided
+        ("r(28) = 1.41", ".001", "impossible"),
+        ("F(2, 45) = -3.18", ".051", "impossible"),
+        ("t(28) = 2.20", "1.36", "impossible"),
+        ("t(0) = 2.20", ".036", "impossible"),
+    ],
+)
+def test_they_follow_from_the_statistic(result, p, verdict):
+    audited = audit(table(f"effect;Statistic;p\na;{result};{p}", ";"))
+    assert found(audited, "a") == [verdict], sentences(audited)
+
+
+def test_a_result_in_one_cell_is_read_whole():
+    assert found(audit(table("effect;Test statistic\na;t(28) = 2.20, p = .032", ";")), "a") == ["inconsistent"]
+
+
+def test_a_change_of_the_decision_is_said():
+    audited = audit(table("effect|t|df|p\na|1.80|28|.03\nb|2.90|28|.03"))
+    said = audited.set_index("row")["explanation"]
+    assert "which changes the decision at the level 0.05" in said["a"]
+    assert "decision" not in said["b"]
+
+
+def test_a_p_at_the_level_itself_decides_nothing():
+    audited = audit(table("effect|t|df|p\na|3.20|28|.05"))
+    assert found(audited, "a") == ["inconsistent"]
+    assert "decision" not in sentences(audited)
+
+
+def test_welchs_degrees_of_freedom_may_have_been_rounded():
+    # p is .0545 with 5 degrees of freedom, and less with 5.4 that are printed as 5
+    printed = table("effect|Method|t|df|p\na|Welch's t-test|2.50|5|.052\nb|t-test|2.50|5|.052\nc|t-test|2.50|5.3|.052")
+    assert [found(audit(printed), row) for row in "abc"] == [["consistent"], ["inconsistent"], ["consistent"]]
+
+
+def test_what_was_rounded_counts():
+    # t may be from 2.045 to 2.055, which gives p from .0493 to .0503
+    assert found(audit(table("effect|t|df|p\na|2.05|28|.0493")), "a") == ["consistent"]
+    assert found(audit(table("effect|t|df|p\na|2.050|28|.0493")), "a") == ["inconsistent"]
+
+
+def test_the_test_is_known_from_its_own_column():
+    audited = audit(table("effect|Method|Statistic|df|p\na|T-test|2.20|28|.036\nb|something|2.20|28|.036"))
+    assert [found(audited, row) for row in "ab"] == [["consistent"], ["not checkable"]]
+
+
+def test_degrees_of_freedom_come_from_participants_where_they_are_not_printed():
+    audited = audit(table("effect|n1|n2|t|p\na|15|15|2.20|.036"))
+    assert found(audited, "a") == ["consistent"]
+    assert "t(28) = 2.20 (groups of 15 and 15) has p" in sentences(audited)
+
+
+def test_a_p_that_takes_more_degrees_of_freedom_than_there_were_participants():
+    printed = table("effect|Method|t|p\na|T-test|-1.8633|.0664")
+    assert found(audit(printed, participants=38), "a") == ["inconsistent"]
+    assert found(audit(printed, participants=74), "a") == ["consistent"]
+
+
+def test_an_honest_p_near_its_statistic_is_not_suspected():
+    p = 2 * stats.t.sf(0.577, 28)
+    audited = audit(table(f"effect|t|df|p\na|{p:.2f}|28|{2 * stats.t.sf(round(p, 2), 28):.2f}"))
+    assert wrong(audited).empty
+
+
+def test_a_conclusion_against_its_p():
+    rows = ["a|.03|Reject H0", "b|.03|Fail to reject H0", "c|.07|significant", "d|.07|not significant", "e|> .05|yes"]
+    audited = audit(table("\n".join(["effect|p|Conclusion", *rows])))
+    assert [found(audited, row) for row in "ad"] == [["consistent"]] * 2
+    assert [found(audited, row) for row in "bce"] == [["inconsistent"]] * 3
+
+
+@settings(deadline=None)
+@given(statistic=st.floats(-6, 6), df=st.integers(2, 200), decimals=st.integers(1, 4), p_decimals=st.integers(2, 5))
+def test_no_p_that_was_computed_and_rounded_is_accused(statistic, df, decimals, p_decimals):
+    rows = {
+        "t": (f"t({df}) = {statistic:.{decimals}f}", 2 * stats.t.sf(abs(statistic), df)),
+        "F": (f"F(2, {df}) = {abs(statistic):.{decimals}f}", stats.f.sf(abs(statistic), 2, df)),
+        "chi2": (f"χ²({df}) = {abs(statistic):.{decimals}f}", stats.chi2.sf(abs(statistic), df)),
+        "t alone": (f"t = {statistic:.{decimals}f}", 2 * stats.t.sf(abs(statistic), df)),
+    }
+    lines = "\n".join(f"{name};{result};{p:.{p_decimals}f}" for name, (result, p) in rows.items())
+    audited = audit(table(f"test of;Statistic;p\n{lines}", ";"))
+    assert wrong(audited).empty, sentences(wrong(audited))

@@ -1,0 +1,331 @@
+"""Tables of means: against R, against the published tables of the Black Box study, and against their own promises."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from analysis.data.row_filters import add_flags
+from analysis.data.tidy_csv import read_data_file
+from analysis.planned.tables import planned_table
+from batteries.errors import InputError
+from batteries.files.file_reading import parse_yaml
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
+from tests.paths import FIXTURES
+
+R = json.loads((FIXTURES / "planned_analyses.json").read_text(encoding="utf-8"))["tables"]
+
+
+@pytest.fixture(scope="module")
+def made_up():
+    return read_data_file(FIXTURES / "planned_analyses.csv")
+
+
+def table(data, **planned):
+    return planned_table(data, "summary", PlannedTable.model_validate(planned))
+
+
+def refused(data, **planned):
+    with pytest.raises((InputError, ValidationError)) as error:
+        table(data, **planned)
+    return str(error.value)
+
+
+# Against R
+
+
+@pytest.mark.parametrize(
+    ("name", "by"), [("by_condition", ["condition"]), ("by_site_and_condition", ["site", "condition"])]
+)
+def test_number_mean_deviation_and_error_are_those_of_r(made_up, name, by):
+    found = table(made_up, by=by, of=["rt", "correct"])
+    expected = R[name]
+    assert len(found) == len(expected)
+    for (_, row), cell in zip(found.iterrows(), expected, strict=True):
+        assert row[by].tolist() == np.atleast_1d(cell["levels"]).tolist()
+        for column in ("rt", "correct"):
+            assert (row["n"], row[f"{column}_n"]) == (cell[column]["n"], cell[column]["n_there"])
+            for measure in ("mean", "sd", "se"):
+                assert row[f"{column}_{measure}"] == pytest.approx(cell[column][measure], rel=1e-12)
+
+
+# The published tables of the Black Box study, cell by cell
+
+PUBLISHED_PLAN = """
+subject: model
+flags:
+  perfect: {atoms_correct: 4}
+tables:
+  by_prompt:
+    by: [model, prompt, thinking]
+    of: [atoms_correct, score, mean_atoms_per_ray, rays_used]
+  by_visualization:
+    by: [vot_grid, vot_ray, vot_hypothesis]
+    of: [atoms_correct, score, mean_atoms_per_ray]
+  leaderboard:
+    by: [model, prompt, thinking]
+    of: [atoms_correct, score, perfect]
+    order_by: [-atoms_correct, score]
+    first: 10
+"""
+BY_PROMPT = """
+Haiku 4.5 | augmented | no | 40 | 0.88 | 1.20 | 31.52 | 8.20 | 1.02 | 11.03
+Haiku 4.5 | augmented | yes | 40 | 1.77 | 1.44 | 26.40 | 10.17 | 0.97 | 10.95
+Haiku 4.5 | baseline | no | 40 | 0.82 | 1.32 | 26.80 | 6.72 | 1.12 | 7.90
+Haiku 4.5 | baseline | yes | 40 | 0.75 | 1.17 | 29.82 | 6.84 | 1.00 | 9.50
+Opus 4.5 | augmented | no | 40 | 1.18 | 1.30 | 29.62 | 8.96 | 1.03 | 10.88
+Opus 4.5 | augmented | yes | 40 | 1.80 | 1.40 | 25.88 | 9.77 | 1.04 | 10.72
+Opus 4.5 | baseline | no | 40 | 0.92 | 1.19 | 28.20 | 6.43 | 1.05 | 8.95
+Opus 4.5 | baseline | yes | 40 | 0.92 | 1.29 | 28.35 | 7.50 | 0.96 | 9.00
+Sonnet 4.5 | augmented | no | 40 | 1.23 | 1.31 | 30.92 | 10.06 | 1.00 | 11.72
+Sonnet 4.5 | augmented | yes | 40 | 1.57 | 1.30 | 27.68 | 8.97 | 0.98 | 10.97
+Sonnet 4.5 | baseline | no | 40 | 0.98 | 1.35 | 27.48 | 7.59 | 1.04 | 8.90
+Sonnet 4.5 | baseline | yes | 40 | 0.95 | 1.15 | 28.00 | 8.00 | 0.97 | 9.03
+"""
+BY_VISUALIZATION = """
+no | no | no | 120 | 1.16 | 1.34 | 28.00 | 8.02 | 1.01
+no | no | yes | 120 | 1.17 | 1.29 | 28.66 | 8.35 | 1.03
+no | yes | no | 120 | 1.13 | 1.35 | 27.83 | 8.13 | 1.01
+yes | no | no | 120 | 1.13 | 1.32 | 29.07 | 9.24 | 1.00
+"""
+LEADERBOARD = """
+Opus 4.5 | augmented | yes | 1.8 | 0.22 | 25.875 | 15 | 40
+Haiku 4.5 | augmented | yes | 1.77 | 0.23 | 26.400 | 22.5 | 40
+Sonnet 4.5 | augmented | yes | 1.57 | 0.21 | 27.675 | 10 | 40
+Sonnet 4.5 | augmented | no | 1.23 | 0.21 | 30.925 | 12.5 | 40
+Opus 4.5 | augmented | no | 1.18 | 0.21 | 29.625 | 12.5 | 40
+Sonnet 4.5 | baseline | no | 0.98 | 0.21 | 27.475 | 10 | 40
+Sonnet 4.5 | baseline | yes | 0.95 | 0.18 | 28.000 | 2.5 | 40
+Opus 4.5 | baseline | no | 0.92 | 0.19 | 28.200 | 5 | 40
+Opus 4.5 | baseline | yes | 0.92 | 0.2 | 28.350 | 7.5 | 40
+Haiku 4.5 | augmented | no | 0.88 | 0.19 | 31.525 | 7.5 | 40
+"""
+
+
+@pytest.fixture(scope="module")
+def published(test_data):
+    plan = parse_yaml(PUBLISHED_PLAN, Path("plan.yaml"), PlannedAnalyses)
+    data = add_flags(read_data_file(test_data / "blackbox" / "play_games.csv"), plan.flags)
+    return {name: planned_table(data, name, planned) for name, planned in plan.tables.items()}
+
+
+def printed(text):
+    words = {"yes": True, "no": False}
+    return [
+        [words[cell] if cell in words else float(cell) if cell[0].isdigit() else cell for cell in line.split(" | ")]
+        for line in text.strip().splitlines()
+    ]
+
+
+def rounded_by_r(value, digits=2):
+    """Round as R 4 does: to the nearer of the two candidates in floating point, and to the even one where they tie."""
+    scale = 10**digits
+    low, high = math.floor(value * scale) / scale, math.ceil(value * scale) / scale
+    if value - low == high - value:
+        return low if math.floor(value * scale) % 2 == 0 else high
+    return low if value - low < high - value else high
+
+
+def test_the_summary_by_model_prompt_and_thinking_is_as_printed(published):
+    found = published["by_prompt"]
+    measures = ["atoms_correct_mean", "atoms_correct_sd", "score_mean", "score_sd", "mean_atoms_per_ray_mean",
+                "rays_used_mean"]  # fmt: skip
+    rows = [
+        [row["model"], row["prompt"], row["thinking"], row["n"], *(rounded_by_r(row[name]) for name in measures)]
+        for row in found.to_dict("records")
+    ]
+    assert rows == printed(BY_PROMPT)
+
+
+def test_the_summary_by_visualization_is_as_printed(published):
+    measures = ["atoms_correct_mean", "atoms_correct_sd", "score_mean", "score_sd", "mean_atoms_per_ray_mean"]
+    rows = [
+        [row["vot_grid"], row["vot_ray"], row["vot_hypothesis"], row["n"],
+         *(rounded_by_r(row[name]) for name in measures)]
+        for row in published["by_visualization"].to_dict("records")
+    ]  # fmt: skip
+    assert rows == printed(BY_VISUALIZATION)
+
+
+def test_the_leaderboard_is_as_printed(published):
+    rows = [
+        [row["model"], row["prompt"], row["thinking"], rounded_by_r(row["atoms_correct_mean"]),
+         rounded_by_r(row["atoms_correct_se"]), row["score_mean"], rounded_by_r(100 * row["perfect_mean"], 1), row["n"]]
+        for row in published["leaderboard"].to_dict("records")
+    ]  # fmt: skip
+    assert rows == printed(LEADERBOARD)
+
+
+# What the table promises
+
+SMALL = pd.DataFrame(
+    {
+        "group": ["b", "a", "b", "a", "c"],
+        "score": [1.0, 2.0, 3.0, 4.0, 5.0],
+        "passed": pd.array([True, None, False, True, True], dtype="boolean"),
+        "certain": [True, False, True, True, False],
+    }
+)
+
+
+def test_a_single_row_has_a_mean_but_no_deviation_and_no_error():
+    row = table(SMALL, by=["group"], of=["score"], where={"group": "c"}).iloc[0]
+    assert (row["n"], row["score_mean"]) == (1, 5)
+    assert np.isnan(row["score_sd"])
+    assert np.isnan(row["score_se"])
+
+
+def test_yes_counts_as_one_and_no_as_zero():
+    found = table(SMALL, by=["group"], of=["certain"])
+    assert found["certain_mean"].tolist() == [0.5, 1, 0]
+
+
+def test_the_number_of_values_stands_beside_the_number_of_rows_where_they_differ_anywhere():
+    found = table(SMALL, by=["group"], of=["passed", "score"])
+    assert found["n"].tolist() == [2, 2, 1]
+    assert found["passed_n"].tolist() == [1, 2, 1]
+    assert "score_n" not in found
+    assert found["passed_mean"].tolist() == [1, 0.5, 1]
+    assert found["passed_se"][1] == pytest.approx(math.sqrt(0.5) / math.sqrt(2))
+
+
+def test_a_cell_without_any_value_says_so_and_is_not_dropped():
+    found = table(SMALL.assign(score=SMALL["score"].where(SMALL["group"] != "c")), by=["group"], of=["score"])
+    assert found["group"].tolist() == ["a", "b", "c"]
+    assert found["score_n"].tolist() == [2, 2, 0]
+    assert np.isnan(found["score_mean"][2])
+
+
+def test_rows_without_a_level_are_a_row_of_their_own_and_stand_last():
+    found = table(SMALL.assign(group=["b", None, "b", None, "a"]), by=["group"], of=["score"])
+    assert found["group"].fillna("none").tolist() == ["a", "b", "none"]
+    assert found["n"].sum() == len(SMALL)
+
+
+def test_only_combinations_that_occur_have_a_row():
+    data = pd.DataFrame({"a": ["x", "x", "y"], "b": [1, 2, 1], "v": [1, 2, 3]})
+    assert table(data, by=["a", "b"], of=["v"])[["a", "b"]].to_numpy().tolist() == [["x", 1], ["x", 2], ["y", 1]]
+
+
+def test_where_chooses_rows_before_anything_is_counted():
+    found = table(SMALL, by=["group"], of=["score"], where={"group": ["a", "b"], "certain": True})
+    assert found["n"].tolist() == [1, 2]
+
+
+def test_levels_stand_in_their_natural_order_factor_by_factor():
+    data = pd.DataFrame({"config": ["c10", "c2", "C1", "c10"], "thinking": [True, True, False, False], "v": 1.0})
+    found = table(data, by=["config", "thinking"], of=["v"])
+    assert found["config"].tolist() == ["C1", "c2", "c10", "c10"]
+    assert found["thinking"].tolist() == [False, True, False, True]
+
+
+def test_levels_with_commas_other_letters_and_no_letters_stay_what_they_are():
+    data = pd.DataFrame({"g": ["Köln, Süd", "", "日本", "Köln, Süd"], "v": [1, 2, 3, 4]})
+    assert sorted(table(data, by=["g"], of=["v"])["g"]) == ["", "Köln, Süd", "日本"]
+
+
+# Order
+
+RANKED = pd.DataFrame({"team": ["t10", "t2", "t1", "t3"], "score": [5.0, 7.0, 5.0, np.nan], "time": [2.0, 1.0, 1.0, 3]})
+
+
+def order(**planned):
+    return table(RANKED, by=["team"], of=["score", "time"], **planned)["team"].tolist()
+
+
+def test_order_goes_up_or_down_by_a_mean_under_its_short_name_or_its_full_one():
+    assert order(order_by=["time"]) == order(order_by=["time_mean"]) == ["t1", "t2", "t10", "t3"]
+    assert order(order_by=["-time"]) == ["t3", "t10", "t1", "t2"]
+
+
+def test_ties_are_broken_by_the_next_column_and_else_keep_the_natural_order():
+    assert order(order_by=["-score", "time"]) == ["t2", "t1", "t10", "t3"]
+    assert order(order_by=["-score", "-time"]) == ["t2", "t10", "t1", "t3"]
+    assert order(order_by=["-score"]) == ["t2", "t1", "t10", "t3"]
+
+
+def test_a_mean_that_is_missing_never_leads():
+    assert order(order_by=["score"])[-1] == order(order_by=["-score"])[-1] == "t3"
+
+
+def test_the_first_rows_are_the_first_of_the_ordered_table():
+    assert order(order_by=["-score", "time"], first=2) == ["t2", "t1"]
+    assert order(first=99) == ["t1", "t2", "t3", "t10"]
+
+
+def test_a_factor_is_ordered_as_naturally_by_order_by_as_without_it():
+    assert order(order_by=["team"]) == ["t1", "t2", "t3", "t10"]
+    assert order(order_by=["-team"]) == ["t10", "t3", "t2", "t1"]
+
+
+def test_order_by_an_unknown_column_is_refused_with_those_there_are():
+    message = refused(RANKED, by=["team"], of=["score"], order_by=["-speed"])
+    assert message.startswith("the table `summary`: `order_by` names `speed`")
+    assert "score_mean" in message
+
+
+# What cannot be averaged
+
+
+def test_text_is_refused_with_an_example_of_it():
+    message = refused(SMALL, by=["certain"], of=["group"])
+    assert message.startswith("the table `summary`: the column `group` holds text, such as 'b'")
+    assert "name a column of numbers" in message
+
+
+@pytest.mark.parametrize("column", ["of", "by"])
+def test_an_unknown_column_is_refused_with_those_there_are(column):
+    assert "no column `scores`" in refused(SMALL, **{"by": ["group"], "of": ["score"], column: ["scores"]})
+
+
+def test_an_infinite_value_is_refused_as_it_would_leave_a_table_without_deviations():
+    with pytest.raises(InputError, match="score"):
+        table(SMALL.assign(score=[1, 2, np.inf, 4, 5]), by=["group"], of=["score"])
+
+
+@pytest.mark.parametrize("name", ["n", "score_mean", "score_sd", "score_n"])
+def test_a_factor_with_the_name_of_a_column_of_the_table_is_refused_in_a_sentence(name):
+    message = refused(SMALL.assign(**{name: 1, "score": [None, 1, 2, 3, 4]}), by=[name], of=["score"])
+    assert name in message
+
+
+def test_a_factor_that_stands_twice_is_refused_in_a_sentence():
+    assert "group" in refused(SMALL, by=["group", "group"], of=["score"])
+
+
+def test_a_column_of_missing_values_is_not_called_text():
+    assert "text" not in refused(SMALL.assign(empty=None), by=["group"], of=["empty"])
+
+
+# Whatever the data
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", None]), st.sampled_from([0, 1]), st.one_of(st.none(), st.integers(-1000, 1000))
+        ),
+        min_size=1, max_size=30,
+    ),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+def test_rows_add_up_and_their_order_in_the_file_does_not_matter(rows, seed):
+    data = pd.DataFrame(rows, columns=["g", "h", "v"]).astype({"g": "str", "v": "Float64"})
+    found = table(data, by=["g", "h"], of=["v"])
+    assert found["n"].sum() == len(rows)
+    values = found["v_n"] if "v_n" in found else found["n"]
+    assert values.sum() == data["v"].notna().sum()
+    weighted = (found["v_mean"].fillna(0) * values).sum()
+    assert weighted == pytest.approx(float(data["v"].sum()), abs=1e-6)
+    spread = found["v_sd"].dropna()
+    assert (spread >= 0).all()
+    assert spread.index.tolist() == values[values > 1].index.tolist()
+    shuffled = data.sample(frac=1, random_state=seed).reset_index(drop=True)
+    pd.testing.assert_frame_equal(table(shuffled, by=["g", "h"], of=["v"]), found)

@@ -1,0 +1,38 @@
+"""What R said of the models in fixtures/mixed_models.json, and the data it said it of."""
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model
+from tests.paths import FIXTURES
+
+CASES = {case["name"]: case for case in json.loads((FIXTURES / "mixed_models.json").read_text(encoding="utf-8"))}
+
+
+@cache
+def data_of(name: str) -> pd.DataFrame:
+    if name == "gap":
+        trials = data_of("trials")
+        return trials[(trials["condition"] != "neutral") | (trials["prompt"] != "plus")]
+    return pd.read_csv(FIXTURES / f"mixed_models_{name}.csv")
+
+
+@cache
+def fitted(name: str) -> MixedModel:
+    case = CASES[name]
+    return fit_mixed_model(
+        data_of(case["data"]),
+        case["formula"],
+        family=case["family"],
+        reml=case["reml"],
+        reference=case["reference"],
+    )
+
+
+def numbers(values: Any) -> np.ndarray:
+    """R's numbers, of which one alone is no list and a missing one is null."""
+    return np.array([np.nan if value is None else value for value in np.atleast_1d(values)], dtype=float)

@@ -1,0 +1,201 @@
+"""Mixed models say what lme4, lmerTest and car say; the fixture's R script tells how."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.statistics.mixed_models.fit import fit_mixed_model, odds_ratios, standardized_coefficients
+from analysis.statistics.mixed_models.wald_tests import Satterthwaite
+from batteries.errors import InputError
+from tests.analysis.statistics.mixed_models.r_fixtures import CASES, data_of, fitted, numbers
+
+MIXED = [name for name, case in CASES.items() if case["random"]]
+
+
+def tolerance(name):
+    """Linear models agree to 6 digits; for logistic ones R itself differentiates numerically."""
+    return 5e-6 if CASES[name]["family"] == "gaussian" else 5e-5
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_coefficients_agree_with_r(name):
+    table, expected = fitted(name).coefficients, CASES[name]["coefficients"]
+    assert table["term"].tolist() == expected["term"]
+    for column in ("estimate", "std_error", "df", "ci_low", "ci_high"):
+        found, said = table[column].to_numpy(), numbers(expected[column])
+        np.testing.assert_allclose(found, said, rtol=tolerance(name), atol=tolerance(name), err_msg=column)
+    np.testing.assert_allclose(table["p_value"], numbers(expected["p_value"]), rtol=2e-4, atol=1e-12)
+    np.testing.assert_allclose(table["statistic"], table["estimate"] / table["std_error"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_type_three_tests_agree_with_car(name):
+    table, expected = fitted(name).anova, CASES[name]["anova"]
+    assert table["term"].tolist() == expected["term"]
+    assert table["df"].tolist() == expected["df"]
+    np.testing.assert_allclose(table["chisq"], expected["chisq"], rtol=4 * tolerance(name))
+    np.testing.assert_allclose(table["p_value"], expected["p_value"], rtol=2e-4)
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_random_effects_agree_with_lme4(name):
+    def effects(groups, terms, sds):
+        # Of (1 | a/b) lme4 names the groups b:a, we a:b.
+        return {(frozenset(group.split(":")), term): sd for group, term, sd in zip(groups, terms, sds, strict=True)}
+
+    model, expected = fitted(name), CASES[name]
+    found = effects(*(model.random[column] for column in ("group", "term", "sd")))
+    said = effects(*(np.atleast_1d(expected["random"][column]) for column in ("group", "term", "sd")))
+    assert found == pytest.approx(said, rel=tolerance(name))
+    correlations = expected["correlations"]
+    for column in ("term_1", "term_2"):
+        assert model.correlations[column].tolist() == list(np.atleast_1d(correlations[column]))
+    np.testing.assert_allclose(model.correlations["correlation"], numbers(correlations["correlation"]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_fit_agrees_with_r(name):
+    fit, expected = fitted(name).fit.iloc[0], CASES[name]["fit"]
+    assert fit["n"] == expected["n"]
+    for column in ("loglik", "aic", "bic"):
+        assert fit[column] == pytest.approx(expected[column], abs=5e-6), column
+    for column in ("icc_adjusted", "r2_marginal", "r2_conditional", "rmse"):
+        said = expected[column]
+        assert fit[column] == pytest.approx(math.nan if said is None else said, rel=tolerance(name), nan_ok=True)
+    assert fit["converged"]
+    assert not fit["singular"]
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "an empty cell"])
+def test_a_sound_model_has_no_warnings(name):
+    assert fitted(name).warnings == ()
+
+
+def test_a_coefficient_of_an_empty_cell_is_left_out_and_said():
+    model = fitted("an empty cell")
+    (warning,) = model.warnings
+    assert warning.startswith("Redundant, so left out: `conditionneutral:promptplus`")
+    assert "No row has `condition` neutral and `prompt` plus." in warning
+    assert model.covariance.shape == (len(model.coefficients),) * 2
+
+
+def test_restricted_maximum_likelihood_is_for_linear_models_with_random_effects():
+    assert [fitted(name).reml for name in ("crossed intercepts", "crossed intercepts by maximum likelihood")] == [
+        True,
+        False,
+    ]
+    assert not fitted("linear, no random effects").reml
+    assert not fitted("logistic, crossed intercepts").reml
+
+
+def test_the_order_of_random_effects_is_that_of_the_formula():
+    trials = data_of("trials")
+    one = fit_mixed_model(trials, "rt ~ load + (1 | item) + (1 + load | participant)")
+    other = fit_mixed_model(trials, "rt ~ load + (1 + load | participant) + (1 | item)")
+    assert one.random["group"].tolist() == ["item", "participant", "participant", "Residual"]
+    assert other.random["group"].tolist() == ["participant", "participant", "item", "Residual"]
+    assert sorted(one.random["sd"]) == pytest.approx(sorted(other.random["sd"]), rel=1e-5)
+
+
+def test_nested_groups_are_the_groups_and_their_combinations():
+    schools = data_of("schools")
+    written_out = fit_mixed_model(schools, "points ~ treatment + age + (1 | school) + (1 | school:class)")
+    pd.testing.assert_frame_equal(written_out.random, fitted("nested intercepts").random)
+
+
+def test_levels_of_a_factor_are_its_differences_written_otherwise():
+    levels, differences = fitted("levels of a factor"), fitted("slopes of a factor")
+    assert levels.fit.equals(differences.fit)
+    assert levels.coefficients.equals(differences.coefficients)
+
+
+def test_degrees_of_freedom_are_satterthwaites_between_groups_and_rows():
+    model = fitted("crossed intercepts")
+    assert isinstance(model.degrees, Satterthwaite)
+    assert (model.coefficients["df"] > 10).all()
+    assert (model.coefficients["df"] < 330).all()
+
+
+def test_the_reference_level_is_found_by_its_text_too():
+    trials = data_of("trials").assign(
+        plus=data_of("trials")["prompt"] == "plus", session=lambda d: d["session"].astype("str")
+    )
+    for named in (True, "True", "true"):
+        model = fit_mixed_model(trials, "rt ~ plus + session", reference={"plus": named, "session": 2})
+        assert model.coefficients["term"].tolist() == ["(Intercept)", "plusFalse", "session1"]
+    assert fit_mixed_model(trials, "rt ~ plus").coefficients["term"].tolist() == ["(Intercept)", "plusTrue"]
+
+
+def test_a_confidence_widens_the_intervals_and_nothing_else():
+    wide = fit_mixed_model(data_of("trials"), "rt ~ load + (1 | item)", confidence=0.99).coefficients
+    narrow = fit_mixed_model(data_of("trials"), "rt ~ load + (1 | item)", confidence=0.9).coefficients
+    assert (wide["ci_low"] < narrow["ci_low"]).all()
+    assert (wide["ci_high"] > narrow["ci_high"]).all()
+    same = ["term", "estimate", "std_error", "statistic", "df", "p_value"]
+    assert wide[same].equals(narrow[same])
+
+
+def test_a_model_fitted_twice_is_the_same_to_the_last_bit():
+    def fit():
+        return fit_mixed_model(data_of("trials"), "correct ~ load * condition + (1 | participant)", family="binomial")
+
+    one, other = fit(), fit()
+    assert one.coefficients.equals(other.coefficients)
+    assert np.array_equal(one.covariance, other.covariance)
+
+
+def test_a_fit_changes_no_data_and_prints_nothing(capfd):
+    trials = data_of("trials").copy()
+    before = trials.copy(deep=True)
+    fit_mixed_model(trials, "rt ~ condition * load + (1 + load | participant) + (1 | item)")
+    standardized_coefficients(trials, "correct ~ load + (1 | item)", family="binomial")
+    pd.testing.assert_frame_equal(trials, before)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_index_of_the_data_does_not_matter():
+    trials = data_of("trials")
+    model = fit_mixed_model(trials.set_index(np.zeros(len(trials), dtype=int)), CASES["correlated slopes"]["formula"])
+    assert model.coefficients.equals(fitted("correlated slopes").coefficients)
+
+
+def test_odds_ratios_are_exponentiated_coefficients():
+    model = fitted("logistic, nested intercepts")
+    table, coefficients = odds_ratios(model), model.coefficients
+    assert table["term"].tolist() == coefficients["term"].tolist()
+    np.testing.assert_allclose(np.log(table["odds_ratio"]), coefficients["estimate"], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(np.log(table["ci_low"]), coefficients["ci_low"], rtol=1e-12, atol=1e-14)
+    assert (odds_ratios(model, 0.5)["ci_low"] > table["ci_low"]).all()
+
+
+def test_odds_ratios_of_a_linear_model_are_refused():
+    with pytest.raises(InputError, match="odds ratios are of logistic models"):
+        odds_ratios(fitted("nested intercepts"))
+
+
+def test_standardized_coefficients_are_in_standard_deviations():
+    schools = data_of("schools")
+    table = standardized_coefficients(schools, "points ~ treatment + age + (1 | school/class)").set_index("term")
+    raw = fitted("nested intercepts").coefficients.set_index("term")
+    deviation = schools["points"].std()
+    assert table.loc["treatmentb", "estimate"] == pytest.approx(raw.loc["treatmentb", "estimate"] / deviation, rel=1e-6)
+    scale = schools["age"].std() / deviation
+    for column in ("estimate", "ci_low", "ci_high"):
+        assert table.loc["age", column] == pytest.approx(raw.loc["age", column] * scale, rel=1e-5)
+
+
+def test_standardized_coefficients_of_a_logistic_model_leave_the_outcome_as_it_is():
+    table = standardized_coefficients(data_of("trials"), "correct ~ condition + load", family="binomial")
+    raw = fitted("logistic, no random effects").coefficients
+    scales = [*[1.0] * 2, data_of("trials")["load"].std()]
+    np.testing.assert_allclose(table["estimate"][1:], raw["estimate"][1:] * scales, rtol=1e-8)
+
+
+def test_standardized_coefficients_scale_over_the_rows_that_are_fitted():
+    schools = data_of("schools")
+    holes = schools.assign(age=schools["age"].where(schools.index % 5 > 0))
+    formula = "points ~ treatment + age"
+    found = standardized_coefficients(holes, formula)
+    pd.testing.assert_frame_equal(found, standardized_coefficients(holes.dropna(), formula))

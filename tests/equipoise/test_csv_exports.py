@@ -1,0 +1,281 @@
+"""Every command that writes CSV, given hostile texts: no spreadsheet runs a cell, and answers are their owner's."""
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from analysis.data.tidy_csv import read_data_file
+from batteries.files.csv_files import is_formula, unguarded
+from batteries.items import load_battery
+from equipoise.cli.main import main
+from equipoise.commands.models import add_runs
+from equipoise.studies import copy_sample_study
+from experiment.load_study import load_study
+from experiment.models.baselines import run_baseline
+from server.app import create_app
+from server.security.secret_files import read_secrets
+from server.settings import Settings
+from server.store.open import opened_store
+from tests.equipoise.test_stores import make_small_study
+
+HOSTILE = (
+    "=1+cmd|'/C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "＝1+1", ' =HYPERLINK("http://a.test")', '"=1',
+    "'=1",
+)  # fmt: skip
+WRITE_CSV = {
+    "analyze", "assignment log", "audit", "battery build", "battery export", "identities export", "lab run", "links",
+    "power", "store sessions",
+}  # fmt: skip
+"""The commands that write CSV; each is in a test here."""
+WRITE_OTHER_FILES = {"battery import", "battery preview", "jspsych-plugins", "store backup"}
+
+
+def done(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def read(path: Path) -> list[list[str]]:
+    """Return the cells of a CSV file; none of them is one that a spreadsheet runs."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file, strict=True))
+    assert rows, path
+    for row in rows:
+        assert len(row) == len(rows[0]), path
+        for cell in row:
+            assert not is_formula(cell.lstrip("'")) or cell.startswith("'") or is_number(cell), (path, cell)
+    return rows
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def texts_of(*paths: Path) -> set[str]:
+    """Return all texts of CSV files as they were before they were guarded."""
+    return {unguarded(cell) for path in paths for row in read(path) for cell in row}
+
+
+def modes(folder: Path) -> set[tuple[str, int]]:
+    """Return how the files and folders below a folder may be used, itself included."""
+    return {
+        ("folder" if path.is_dir() else "file", path.stat().st_mode & 0o777) for path in [folder, *folder.rglob("*")]
+    }
+
+
+PRIVATE = {("folder", 0o700), ("file", 0o600)}
+
+
+@pytest.fixture(autouse=True)
+def careless_umask() -> Iterator[None]:
+    """With this one, what is made is open to everyone."""
+    before = os.umask(0o000)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A study with hostile factors, panel ids, answers about the person, version and model."""
+    folder = tmp_path / "study"
+    make_small_study(folder, "panel")
+    battery = folder / "battery.jsonl"
+    header, *items = battery.read_text(encoding="utf-8").splitlines()
+    named = []
+    for number, line in enumerate(items):
+        item = json.loads(line)
+        item["factors"]["note"] = HOSTILE[number % len(HOSTILE)]
+        named.append(json.dumps(item))
+    battery.write_text("\n".join([header, *named]) + "\n", encoding="utf-8")
+    study_yaml = folder / "study.yaml"
+    text = study_yaml.read_text(encoding="utf-8").replace('version: "1.0"', 'version: "=1.0"')
+    text = text.replace("timeline:\n", "timeline:\n  demographics: about-you.yaml\n").replace("[outcome]", "[note]")
+    study_yaml.write_text(text, encoding="utf-8")
+    (folder / "about-you.yaml").write_text("questions: [{name: job, ask: Your work?, answer: text}]\n")
+    study = load_study(folder)
+    with opened_store(str(study.store_path)) as store:
+        app = create_app(study, store, read_secrets(folder / "data"), Settings())
+        for number, said in enumerate(HOSTILE):
+            panel_id = said if re.fullmatch(r"[\x21-\x7e]+", said) else f"id-{number}"
+            take_part(app.test_client(), panel_id, number, said)
+    run = run_baseline(study, "baseline/tracer")
+    add_runs(study, [run.model_copy(update={"model": "=Model", "run": "@run"})])
+    return folder
+
+
+def take_part(http: Any, panel_id: str, number: int, said: str) -> None:
+    http.get("/", query_string={"pid": panel_id})
+    start = {
+        "start_id": f"00000000-0000-4000-8000-{number:012}", "kind": "human",
+        "consent_digest": http.get("/api/study").get_json()["consent_digest"],
+    }  # fmt: skip
+    started = http.post("/api/session", json=start)
+    assert started.status_code == 201, started.text
+    session = started.get_json()
+    about = {"session": session["session"], "answers": {"job": said}}
+    assert http.post("/api/demographics", json=about).status_code == 200
+    for trial in session["trials"]:
+        body = {
+            "response_id": f"00000000-0000-4000-8{number:03}-{trial['trial_index']:012}",
+            "trial_index": trial["trial_index"], "rt_ms": 3000.5,
+            "response": "absorbed" if trial["task"] == "blackbox_predict" else 2,
+        }  # fmt: skip
+        sent = http.post("/api/responses", json={"session": session["session"], "responses": [body]})
+        assert sent.status_code == 201, sent.text
+    assert http.post("/api/complete", json={}).status_code == 200
+
+
+def commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{before}{name} ")
+        else:
+            yield before + name, command
+
+
+def test_every_command_that_writes_a_file_is_looked_at_here() -> None:
+    writing = {name for name, command in commands(main) if any("--output" in one.opts for one in command.params)}
+    assert writing | {"lab run"} == WRITE_CSV | WRITE_OTHER_FILES
+
+
+def test_the_exports_of_a_store_are_guarded_and_for_their_owner(hostile: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir(mode=0o700)
+    done("identities", "export", hostile, "-o", out / "identities.csv")
+    assert texts_of(out / "identities.csv") >= {"+1+1", "-2+3"}
+    done("store", "sessions", hostile, "-o", out / "sessions.csv")
+    assert texts_of(out / "sessions.csv") >= {*HOSTILE, "=1.0"}
+    done("assignment", "log", hostile, "-o", out / "places.csv")
+    assert len(read(out / "places.csv")) > len(HOSTILE)
+    assert modes(out) == PRIVATE
+
+
+def test_personal_links_are_guarded_and_for_their_owner(hostile: Path, tmp_path: Path) -> None:
+    study_yaml = hostile / "study.yaml"
+    study_yaml.write_text(study_yaml.read_text(encoding="utf-8").replace("entry: panel", "entry: link"))
+    done("links", hostile, "-n", 3, "--address", "https://a.test", "-o", tmp_path / "links.csv")
+    assert len(read(tmp_path / "links.csv")) == 4
+    assert (tmp_path / "links.csv").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_results_of_a_study_are_guarded_and_for_their_owner(hostile: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results" / "first"
+    done("analyze", hostile, "-o", out)
+    tables = sorted(out.rglob("*.csv"))
+    assert len(tables) > 10
+    assert texts_of(*tables) >= {*HOSTILE, "=1.0", "@run"}
+    assert modes(out.parent) == PRIVATE
+    done("analyze", hostile, "-o", out)
+    assert modes(out.parent) == PRIVATE
+    again = read_data_file(out / "tables" / "trials.csv")
+    assert set(again["note"].dropna()) >= set(HOSTILE)
+
+
+def test_results_in_a_folder_that_is_open_become_private_files_and_a_warning(hostile: Path) -> None:
+    """Where every folder above is open, too: pytest's own are not, so these are beside them."""
+    import shutil
+    import tempfile
+
+    place = Path(tempfile.mkdtemp())
+    try:
+        place.chmod(0o755)
+        (place / "results").mkdir(mode=0o755)
+        said = done("analyze", hostile, "-o", place / "results")
+        warning = f"Warning: {place / 'results'}: other users of this machine can read this folder. Fix: chmod -R go= "
+        assert warning in said
+        assert modes(place / "results") == {("folder", 0o755), *PRIVATE}
+    finally:
+        shutil.rmtree(place)
+
+
+def test_the_results_of_a_table_are_guarded_and_its_texts_are_read_as_they_were(tmp_path: Path) -> None:
+    rows = [f"p{p},{json.dumps(text).replace(chr(92), '')},{(p * 7 + n) % 2}" for p in range(12) for n, text in
+            enumerate(["'=north", "'+south"])]  # fmt: skip
+    (tmp_path / "data.csv").write_text("\n".join(['participant,"\'@side",correct', *rows]).replace("'@side", "side"))
+    plan = "tests: {sides: {test: t, of: correct, per: participant, within: side, levels: ['=north', '+south']}}\n"
+    (tmp_path / "plan.yaml").write_text(plan + "models: {all: {formula: 'correct ~ side'}}\n")
+    done("analyze", "--data", tmp_path / "data.csv", "--plan", tmp_path / "plan.yaml", "-o", tmp_path / "out")
+    assert modes(tmp_path / "out") == PRIVATE
+    tables = sorted((tmp_path / "out").rglob("*.csv"))
+    assert tables
+    assert any("=north" in text for text in texts_of(*tables))
+
+
+def test_findings_of_an_audit_are_guarded(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("group,n\n=a,20\n+b,22\nTotal,42\n")
+    done("audit", tmp_path / "table.csv", "-o", tmp_path / "findings.csv")
+    read(tmp_path / "findings.csv")
+
+
+def test_the_table_of_power_is_guarded(hostile: Path, tmp_path: Path) -> None:
+    done("power", hostile, "--effect", "note=+1+1:-0.1", "-n", 8, "--simulations", 20, "-o", tmp_path / "power")
+    read(tmp_path / "power" / "power.csv")
+
+
+@pytest.fixture
+def vignettes(tmp_path: Path) -> Path:
+    """A battery of vignettes whose texts a spreadsheet would run."""
+    folder = tmp_path / "vignettes"
+    copy_sample_study("intuition-single", folder)
+    battery = folder / "battery.jsonl"
+    header, *lines = battery.read_text(encoding="utf-8").splitlines()
+    items = []
+    for number, line in enumerate(lines):
+        item = json.loads(line)
+        item["content"]["text"] = HOSTILE[number % len(HOSTILE)] + item["content"]["text"]
+        item["content"]["options"][0] = "=" + item["content"]["options"][0]
+        items.append(json.dumps(item))
+    battery.write_text("\n".join([header, *items]) + "\n", encoding="utf-8")
+    return battery
+
+
+def test_a_battery_as_csv_is_guarded_and_read_back_as_it_was(vignettes: Path, tmp_path: Path) -> None:
+    done("battery", "export", vignettes, "--format", "csv", "-o", tmp_path / "battery.csv")
+    read(tmp_path / "battery.csv")
+    done("battery", "import", tmp_path / "battery.csv", "-o", tmp_path / "again.jsonl")
+    before, after = load_battery(vignettes), load_battery(tmp_path / "again.jsonl")
+    assert [(item.content, item.key) for item in after.items] == [(item.content, item.key) for item in before.items]
+
+
+def test_a_battery_that_is_built_as_csv_goes_the_same_way(vignettes: Path, tmp_path: Path) -> None:
+    """`battery build` writes with the function that `battery export` writes with: the columns are the same."""
+    from batteries.vignettes.battery_writer import write_battery
+
+    battery = load_battery(vignettes)
+    write_battery(battery, battery.items, (), tmp_path / "built.csv")
+    read(tmp_path / "built.csv")
+
+
+@pytest.mark.parametrize("form", ["gorilla", "jspsych"])
+def test_what_participants_would_read_with_an_apostrophe_is_refused(vignettes: Path, tmp_path: Path, form: str) -> None:
+    said = done(
+        "battery", "export", vignettes, "--format", form, "-o", tmp_path / "out", code=2 if form == "gorilla" else 0
+    )
+    if form == "gorilla":
+        assert "spreadsheet programs take for a formula" in said
+        assert not (tmp_path / "out").exists()
+    else:
+        read(tmp_path / "out" / "keys.csv")
+
+
+def test_the_files_of_the_laboratory_are_guarded_and_for_their_owner(hostile: Path, lab_visit: Any) -> None:
+    study = load_study(hostile)
+    visit = lab_visit(study, participant="@P01")
+    assert texts_of(visit.table) >= {"@P01", "=1.0", "+1+1"}
+    frames = list(visit.table.parent.rglob("*_frames.csv"))
+    for path in frames:
+        read(path)
+    assert modes(visit.table.parent) == PRIVATE

@@ -1,0 +1,218 @@
+"""`equipoise power`, as a user types it."""
+
+import csv
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from equipoise.cli.main import main
+from equipoise.commands.power import design_of, parse_effect
+from equipoise.studies import copy_sample_study
+from experiment.load_study import load_study
+from experiment.plan import Phase, plan_session
+from tests.paths import ROOT
+
+STUDIES = ROOT / "equipoise" / "studies"
+PLAN = """
+  tests:
+    conditions: {test: t, of: correct, per: participant, within: condition, levels: [B, A]}
+  models:
+    answers:
+      formula: correct ~ condition + (1 | participant) + (1 | item_id)
+      family: binomial
+      who: people
+    against:
+      formula: correct ~ subject * condition + (1 | item_id)
+      family: binomial
+"""
+
+
+@pytest.fixture(scope="module")
+def vignettes(tmp_path_factory):
+    """A study with a test and models in its plan."""
+    folder = tmp_path_factory.mktemp("power") / "study"
+    copy_sample_study("intuition-single", folder)
+    with (folder / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write(PLAN)
+    return folder
+
+
+def typed(study, *arguments, simulations=200):
+    return CliRunner().invoke(main, ["power", str(study), *map(str, arguments), "--simulations", str(simulations)])
+
+
+def said(study, *arguments, **options):
+    done = typed(study, *arguments, **options)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def refused(study, *arguments):
+    done = typed(study, *arguments)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_the_default_is_a_paired_t_test_of_the_first_effect(vignettes):
+    before = sorted(vignettes.rglob("*"))
+    text = said(vignettes, "--effect", "condition=B:-0.10", "-n", 60, "-n", 12, "-n", 24, "--item-sd", 0)
+    assert "paired t test of accuracy at condition = B against condition = A; alpha 0.05, two-sided." in text
+    assert (
+        "accuracy 0.8, -0.1 at condition = B; standard deviations in log-odds 1 of participants and 0 of items" in text
+    )
+    assert [line.split()[0] for line in text.splitlines() if line.strip()[:2] in ("12", "24", "60")] == [
+        "12",
+        "24",
+        "60",
+    ]
+    assert "the smallest that finds the effect in 80 % of studies is" in text
+    assert "Without any effect it would find one in" in text
+    assert "Warning" not in text
+    assert "singular" not in text
+    assert sorted(vignettes.rglob("*")) == before
+
+
+def test_the_same_seed_says_the_same_again(vignettes):
+    first, again, other = (
+        said(vignettes, "--effect", "condition=B:-0.05", "-n", 12, "--seed", seed) for seed in (3, 3, 4)
+    )
+    assert first == again != other
+
+
+def test_an_effect_of_zero_gives_false_positive_rates(vignettes):
+    text = said(vignettes, "--effect", "condition=B:0", "-n", 24, "--item-sd", 0)
+    assert "false positives" in text
+    assert "There is no effect, so these are false-positive rates." in text
+    assert "smallest" not in text
+
+
+def test_a_test_that_takes_items_as_fixed_comes_with_a_warning(vignettes):
+    text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5)
+    assert "Warning: that is more often than alpha = 0.05 allows" in text
+    stories = said(
+        vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5,
+        "--item", "scenario_number", "--item", "version",
+    )  # fmt: skip
+    assert "1.5 of items (scenario_number, version)" in stories
+    assert "Warning" not in stories
+
+
+def test_what_is_unequal_or_lost_is_told(vignettes):
+    text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 20, "-n", 31, "--excluded", 0.1)
+    assert "N = 20, 31: not a multiple of the 6 groups, so some groups have one more." in text
+    assert "each participant is excluded with probability 0.1." in text
+
+
+def test_when_no_number_suffices_it_says_so(vignettes):
+    text = said(vignettes, "--effect", "condition=B:-0.01", "-n", 6)
+    assert "in 80 % of studies is none of them, and in 90 % of studies is none of them." in text
+
+
+def test_a_test_and_a_model_of_the_plan(vignettes):
+    effect = ("--effect", "condition=B:-0.2", "-n", 18)
+    text = said(vignettes, *effect, "--test", "conditions")
+    assert "Analysis: the plan's test `conditions`; alpha 0.05" in text
+    model = said(vignettes, *effect, "--model", "answers", simulations=20)
+    assert "Analysis: `condition` in the plan's model `answers`; alpha 0.05" in model
+    assert "mean estimate (log-odds)" in model
+    assert "not converged" in model
+    assert "singular" in model
+
+
+def test_several_effects_add_up(vignettes):
+    text = said(
+        vignettes, "--effect", "condition=B,inference_level=3:-0.2", "--effect", "condition=B:-0.1", "-n", 30,
+        "--item-sd", 0,
+    )  # fmt: skip
+    assert "accuracy 0.8, -0.2 at condition = B and inference_level = 3, -0.1 at condition = B" in text
+    assert "interaction contrast at condition = B and inference_level = 3 against condition = A and" in text
+
+
+def test_the_table_is_written_and_written_again(vignettes, tmp_path):
+    out = tmp_path / "power"
+    for seed in (1, 2):
+        text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 24, "--seed", seed, "-o", out)
+        assert text.rstrip().endswith(f"Written to {out}: power.csv and power.svg.")
+        assert "with the effect" in (out / "power.svg").read_text(encoding="utf-8")
+        with (out / "power.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [(row["effect"], row["n_participants"]) for row in rows] == [
+            ("as given", "12"), ("as given", "24"), ("none", "24")
+        ]  # fmt: skip
+        assert f"{float(rows[0]['power']):.3f}" in text
+        about = json.loads((out / "provenance.json").read_text(encoding="utf-8"))["power"]
+        assert about["request"]["seed"] == seed
+        assert about["request"]["effects"] == [{"levels": {"condition": "B"}, "difference": -0.1}]
+        assert about["study"] == "intuition-single"
+
+
+def test_results_of_an_analysis_are_left_alone(vignettes, tmp_path):
+    (tmp_path / "provenance.json").write_text('{"files": {"a.csv": ""}}', encoding="utf-8")
+    message = refused(vignettes, "--effect", "condition=B:-0.1", "-o", tmp_path)
+    assert "holds the results of an analysis; name another one" in message
+    assert [path.name for path in tmp_path.iterdir()] == ["provenance.json"]
+
+
+def test_a_study_whose_groups_are_dealt(sample_study):
+    text = said(sample_study.folder, "--effect", "outcome=exit:-0.15", "-n", 40, "-n", 60, "--accuracy", 0.7)
+    assert "paired t test of accuracy at outcome = exit against outcome = absorbed" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--effect", "colour=red:0.1"], "the effect at colour = red: the test items have no factor `colour`"),
+        (["--effect", "condition=C:0.1"], "`condition` has no level C; its levels are A, B."),
+        (["--effect", "condition=B:0.2"], "the accuracy would be 1 where condition = B"),
+        (["--effect", "condition=B:-0.6"], "must lie above chance, which is 0.25 there"),
+        (["--effect", "condition=B:0.1", "--accuracy", "0.2"], "would be 0.2 where no effect is"),
+        (["--effect", "condition=B"], "the effect `condition=B` cannot be read; write the levels and the difference"),
+        (["--effect", "condition=B:much"], "the effect `condition=B:much` cannot be read"),
+        (["--effect", "condition=B:nan"], "the effect `condition=B:nan` cannot be read"),
+        (["--effect", "=B:0.1"], "the effect `=B:0.1` cannot be read"),
+        (["--effect", "condition=A,condition=B:0.1"], "cannot be read"),
+        (["--effect", "condition=B:0.1", "--test", "none"], "the plan has no test `none`; its tests are conditions."),
+        (["--effect", "condition=B:0.1", "--model", "none"], "no model `none`; its models are answers, against."),
+        (["--effect", "condition=B:0.1", "--model", "against"], "the model `against` is about models' runs"),
+        (
+            ["--effect", "condition=B:0.1", "--model", "answers", "--term", "x"],
+            "has no term `x`; its terms are condition",
+        ),
+        (["--effect", "condition=B:0.1", "--term", "x"], "a term is one of a model; name the model with --model."),
+        (
+            ["--effect", "condition=B:0.1", "--test", "a", "--model", "b"],
+            "name a test or a model of the plan, not both.",
+        ),
+        (["--effect", "condition=B:0.1", "--item", "tale"], "told apart by `tale`, and the trials have no such column"),
+        (["--effect", "condition=B:0.1", "-n", "1"], "'-n'"),
+        (["--effect", "condition=B:0.1", "--excluded", "1"], "'--excluded'"),
+        ([], "Missing option '--effect'"),
+    ],
+)
+def test_bad_input_is_a_sentence(vignettes, arguments, message):
+    assert message in refused(vignettes, *arguments)
+
+
+def test_too_few_participants_left_is_a_sentence(vignettes):
+    message = refused(vignettes, "--effect", "condition=B:0.1", "-n", "2", "--excluded", "0.9999")
+    assert "no simulated study could be analysed" in message
+
+
+def test_an_effect_is_read_from_the_right():
+    assert parse_effect("ratio=1:2, place = a b : +0.05").levels == {"ratio": "1:2", "place": "a b"}
+    assert parse_effect("ratio=1:2:-.05").difference == -0.05
+
+
+@pytest.mark.parametrize("name", ["intuition-single", "blackbox-predict"])
+def test_the_design_is_what_sessions_are_made_of(name):
+    study = load_study(STUDIES / name)
+    design = design_of(study)
+    for group in range(1, study.definition.design.groups + 1):
+        session = plan_session(study, group, seed=1).trials
+        planned = {trial.item_id for trial in session if trial.phase is Phase.TEST}
+        assert set(design.loc[design["group"] == group, "item_id"]) == planned
+    item = study.battery.by_id[design["item_id"][0]]
+    assert {factor: design[factor][0] for factor in item.factors} == item.factors
+    assert (design["chance"] == (0.25 if name == "intuition-single" else design["chance"].min())).all()

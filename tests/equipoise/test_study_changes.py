@@ -1,0 +1,244 @@
+"""`equipoise revise` and `equipoise exclude`, and commands that only read beside a study whose files changed."""
+
+import csv
+import json
+import re
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from equipoise.commands.server_process import running_server
+from experiment.load_study import load_study
+from server.store import Access
+from server.store.open import opened_store
+from tests.equipoise.test_stores import Kept, answer, done, make_small_study, on_a_file, refused, run
+from tests.server.stores import problems, rows
+
+Edit = Callable[[Path, str, str], None]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    """A panel's study that two people have completed, and one has begun."""
+    kept = on_a_file(tmp_path / "study")
+    make_small_study(kept.folder, "panel")
+    for name in ("anna", "bert"):
+        answer(kept, name, n_answers=100, then="complete")
+    answer(kept, "carl", n_answers=2)
+    return kept
+
+
+@pytest.fixture
+def changed(kept: Kept, edit: Edit) -> Kept:
+    """The same, with a word of the consent and the title changed since."""
+    edit(kept.folder / "consent.md", "ten minutes", "twelve minutes")
+    edit(kept.folder / "study.yaml", "title: ", "title: New ")
+    return kept
+
+
+def report(kept: Kept) -> str:
+    done_with_notes("analyze", kept.folder, "-o", kept.folder / "out")
+    text = (kept.folder / "out" / "report.html").read_text(encoding="utf-8")
+    return " ".join(re.sub(r"<[^>]+>", "", text).replace("\u00a0", " ").split())
+
+
+def done_with_notes(*arguments: object) -> tuple[str, str]:
+    found = run(*arguments)
+    assert found.exit_code == 0, found.output
+    return found.stdout, found.stderr
+
+
+def table(kept: Kept, name: str) -> list[dict[str, str]]:
+    with (kept.folder / "out" / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# revise
+
+
+def test_a_revision_is_accepted_named_and_in_the_report(changed: Kept, edit: Edit) -> None:
+    printed = done("revise", changed.folder, "--reason", "the session takes longer")
+    assert printed.startswith("Accepted revision 2 of version 1.0: `title` and the consent `consent.md`.\n")
+    assert "The CONSENT changed: check that your ethics board allows it" in printed
+    answer(changed, "dora", n_answers=100, then="complete")
+    told = report(changed)
+    assert "Version 1.0 was reworded on 20" in told
+    assert "title and the consent consent.md. Reason: “the session takes longer”." in told
+    assert "3 sessions with revision 1, 1 session with revision 2" in told
+    by_session = {row["session"]: row["study_revision"] for row in table(changed, "trials")}
+    assert {name: by_session[session] for name, session in changed.sessions.items()} == {
+        "anna": "1", "bert": "1", "carl": "1", "dora": "2",
+    }  # fmt: skip
+    with opened_store(changed.location) as store:
+        consents = dict(rows(store, "SELECT session, consent_digest FROM sessions"))
+        assert consents[changed.sessions["anna"]] != consents[changed.sessions["dora"]]
+        assert problems(store) == []
+
+
+def test_a_revision_of_options_prints_them_before_and_after(kept: Kept, edit: Edit) -> None:
+    edit(kept.folder / "battery.jsonl", '["red","blue","green","yellow"]', '["red","Blue","green","light yellow"]')
+    printed = done("revise", kept.folder, "--reason", "clearer options")
+    assert ", option 2: “blue” -> “Blue”\n" in printed
+    assert ", option 4: “yellow” -> “light yellow”\n" in printed
+    assert "option 1" not in printed
+    assert "The OPTIONS changed: check that each still means the same." in printed
+    assert "You answer for the meaning" in " ".join(done("revise", "--help").split())
+
+
+def test_what_is_no_wording_is_refused_by_name(changed: Kept, edit: Edit) -> None:
+    edit(changed.folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 900")
+    sentence = refused("revise", changed.folder, "--reason", "a longer cross")
+    assert "`timing.fixation_ms` changed since. Fix: give it a new `version`." in sentence
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "two\nlines", "x" * 501])
+def test_a_decision_needs_one_sentence_of_reason(changed: Kept, reason: str) -> None:
+    assert "--reason" in refused("revise", changed.folder, "--reason", reason)
+    assert "--reason" in refused("exclude", changed.folder, "--panel-id", "anna", "--reason", reason)
+
+
+READERS: list[list[str]] = [
+    ["store", "verify", "STUDY"],
+    ["store", "backup", "STUDY", "-o", "backup.db"],
+    ["store", "sessions", "STUDY", "-o", "sessions.csv"],
+    ["assignment", "show", "STUDY"],
+    ["assignment", "log", "STUDY", "-o", "log.csv"],
+    ["identities", "export", "STUDY", "-o", "people.csv"],
+    ["analyze", "STUDY", "-o", "out"],
+]
+
+
+def decided(kept: Kept) -> list[Any]:
+    """Return what is stored beside answers; that somebody has looked is noted in the log, and is no decision."""
+    with opened_store(kept.location) as store:
+        tables = [rows(store, f"SELECT * FROM {name}") for name in ("studies", "revisions", "places")]
+        events = rows(store, "SELECT event, session, details FROM events ORDER BY event_index")
+    return [*tables, [event for event in events if event[0] not in set(Access)]]
+
+
+@pytest.mark.parametrize("command", READERS, ids=lambda command: " ".join(command[:2]))
+def test_what_only_reads_says_in_one_line_what_changed_and_changes_nothing(
+    changed: Kept, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = decided(changed)
+    _, told = done_with_notes(*[changed.folder if word == "STUDY" else word for word in command])
+    (line,) = told.splitlines()
+    assert line.startswith("Note: ")
+    assert "`title` and the consent `consent.md` changed since version 1.0 was served" in line
+    assert decided(changed) == before
+
+
+def test_groups_are_closed_and_places_released_whatever_changed_in_the_files(changed: Kept) -> None:
+    done_with_notes("assignment", "close", changed.folder, "--group", 1)
+    done_with_notes("assignment", "release", changed.folder, "--panel-id", "carl", "--reason", "return")
+    with opened_store(changed.location) as store:
+        assert rows(store, "SELECT COUNT(*) FROM studies") == [(1,)]
+        assert rows(store, "SELECT is_open FROM places WHERE kind = 'human' AND \"group\" = 1") == [(0,)]
+
+
+def test_an_exploratory_table_stops_no_server(kept: Kept, edit: Edit) -> None:
+    edit(kept.folder / "study.yaml", "analysis:\n", "analysis:\n  correction: bh\n")
+    answer(kept, "dora", n_answers=100, then="complete")  # by an application that registers the study
+    told = report(kept)
+    assert "The analysis plan is not the one that stood when version 1.0 of the study was registered" in told
+    assert "correction changed since" in told
+
+
+def begun_at(url: str, panel_id: str) -> tuple[httpx.Client, dict[str, Any], dict[str, Any]]:
+    """Begin a session in a browser of one's own; return it with what was shown before."""
+    http = httpx.Client(base_url=url)
+    http.get("/", params={"pid": panel_id})
+    shown = http.get("/api/study").json()
+    start = {"start_id": str(uuid.uuid4()), "consent_digest": shown["consent_digest"], "kind": "human"}
+    return http, shown, http.post("/api/session", json=start).raise_for_status().json()
+
+
+def test_a_server_that_runs_goes_on_with_its_wording_while_a_revision_is_accepted(kept: Kept, edit: Edit) -> None:
+    with running_server(kept.folder) as url:
+        dora, before, session = begun_at(url, "dora")
+        edit(kept.folder / "consent.md", "ten minutes", "twelve minutes")
+        done("revise", kept.folder, "--reason", "the session takes longer")
+        edith, shown, _ = begun_at(url, "edith")
+        assert shown == before
+    with running_server(kept.folder) as url:
+        frank, after, _ = begun_at(url, "frank")
+        assert after["consent_digest"] != before["consent_digest"]
+        dora.base_url = url
+        assert dora.get("/api/session").json()["trials"] == session["trials"]
+    for http in (dora, edith, frank):
+        http.close()
+    revisions = [row["study_revision"] for row in sessions(kept)]
+    assert revisions == [1, 1, 1, 1, 1, 2]
+    with opened_store(kept.location) as store:
+        assert rows(store, "SELECT SUM(n_begun) FROM places WHERE kind = 'human'") == [(6,)]
+        assert problems(store) == []
+
+
+# exclude
+
+
+def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) -> None:
+    before = report(kept)
+    session = kept.sessions["anna"]
+    printed = done("exclude", kept.folder, "--panel-id", "anna", "--reason", "=fire alarm")
+    assert printed == f"Session {session} is excluded; its answers stay, and its place is free for another person.\n"
+
+    told = report(kept)
+    assert "excluded_by_researcher" not in before
+    assert f"“=fire alarm” (session {session}, on 20" in told
+    assert "after all answers were in)" in told
+    flow = {row["step"]: row for row in table(kept, "exclusions")}
+    assert list(flow)[:3] == ["withdrawn", "not_completed", "excluded_by_researcher"]
+    assert flow["excluded_by_researcher"]["n_participants"] == "1"
+    assert sum(int(row["n_participants"]) for row in flow.values()) == 3
+    groups = {row["group"]: row for row in table(kept, "exclusions_by_group")}
+    assert groups["total"]["recruited_participants"] == "3"
+    assert int(groups["total"]["excluded_participants"]) + int(groups["total"]["final_participants"]) == 3
+    trials = [row for row in table(kept, "trials") if row["session"] == session]
+    assert {row["excluded_reason"] for row in trials} == {"'=fire alarm"}
+    assert {row["excluded_by"] for row in trials if row["phase"] == "test"} == {"excluded_by_researcher"}
+    assert all(row["response"] for row in trials), "answers stay"
+    assert "all there, and unchanged" in done("store", "verify", kept.folder)
+
+    undone = done("exclude", kept.folder, "--session", session, "--undo", "--reason", "another session was meant")
+    assert undone == f"Session {session} is in the analysis again; it has a place again.\n"
+    report(kept)
+    assert "excluded_by_researcher" not in {row["step"] for row in table(kept, "exclusions")}
+    done("assignment", "log", kept.folder, "-o", kept.folder / "log.csv")
+    with (kept.folder / "log.csv").open(encoding="utf-8", newline="") as file:
+        decisions = [row for row in csv.DictReader(file) if row["event"] in {"excluded", "included"}]
+    assert [json.loads(row["details"])["reason"] for row in decisions] == ["=fire alarm", "another session was meant"]
+
+
+def test_an_exclusion_by_hand_deviates_from_a_locked_plan(kept: Kept) -> None:
+    done("analyze", kept.folder, "--lock")
+    assert "What was run is what was locked." in report(kept)
+    done("exclude", kept.folder, "--panel-id", "anna", "--reason", "fire alarm")
+    told = report(kept)
+    assert "What was run is what was locked." not in told
+    assert "1 session was excluded by the researcher and not by a rule of the plan, 1 of them after all answers" in told
+
+
+def test_who_cannot_be_excluded_is_named(kept: Kept) -> None:
+    reason = ["--reason", "fire alarm"]
+    done("exclude", kept.folder, "--panel-id", "anna", *reason)
+    assert "is excluded already (fire alarm)" in refused("exclude", kept.folder, "--panel-id", "anna", *reason)
+    assert "is not excluded" in refused("exclude", kept.folder, "--panel-id", "bert", "--undo", *reason)
+    assert "--panel-id nobody" in refused("exclude", kept.folder, "--panel-id", "nobody", *reason)
+    assert "name the session by one of" in refused("exclude", kept.folder, *reason)
+    assert "--reason" in refused("exclude", kept.folder, "--panel-id", "bert")
+    done("withdraw", kept.folder, "--panel-id", "bert")
+    assert "was withdrawn" in refused("exclude", kept.folder, "--panel-id", "bert", *reason)
+    done("simulate", kept.folder, "-n", "1")
+    simulated = next(row for row in sessions(kept) if row["kind"] == "simulated")
+    assert "--without-simulated" in refused("exclude", kept.folder, "--session", simulated["session"], *reason)
+
+
+def sessions(kept: Kept) -> list[dict[str, Any]]:
+    with opened_store(kept.location) as store:
+        return store.sessions(load_study(kept.folder))

@@ -1,0 +1,201 @@
+"""Event codes: their numbers, the texts that say where they go, and the way through a port that sends to itself."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from batteries.errors import InputError
+from experiment.lab.hardware.triggers import Event, LevelTrigger, TriggerText, code_of, open_trigger, read_trigger
+from experiment.plan import Phase
+from tests.paths import ROOT
+
+
+def test_each_event_of_each_phase_has_a_code_of_its_own_in_one_byte():
+    codes = {(phase, event): code_of(phase, event) for phase in Phase for event in Event}
+    assert len(set(codes.values())) == len(codes) == 9
+    assert all(1 <= code <= 255 for code in codes.values())
+    assert codes[Phase.TEST, Event.STIMULUS] == 22
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("serial:/dev/ttyUSB0", TriggerText("serial", "/dev/ttyUSB0")),
+        ("serial:COM3,baud=9600, pulse_ms=0", TriggerText("serial", "COM3", baud=9600, pulse_ms=0)),
+        ("serial:loop://", TriggerText("serial", "loop://")),
+        ("parallel:0x0378,pulse_ms=2.5", TriggerText("parallel", "0x0378", pulse_ms=2.5)),
+        ("parallel:/dev/parport0", TriggerText("parallel", "/dev/parport0")),
+        ("lsl:Equipoise", TriggerText("lsl", "Equipoise")),
+    ],
+)
+def test_a_text_says_where_codes_go(text, read):
+    assert read_trigger(text) == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "serial",
+        "serial:",
+        "usb:0",
+        "/dev/ttyUSB0",
+        "serial:COM3,speed=9600",
+        "serial:COM3,baud",
+        "serial:COM3,baud=fast",
+        "serial:COM3,baud=0",
+        "serial:COM3,pulse_ms=-1",
+        "serial:COM3,pulse_ms=nan",
+        "parallel:0x0378,baud=9600",
+        "lsl:Equipoise,pulse_ms=1",
+    ],
+)
+def test_a_text_that_says_nothing_of_the_kind_is_refused_with_a_sentence(text):
+    with pytest.raises(InputError, match=r"\.$"):
+        read_trigger(text)
+
+
+class Port:
+    """Holds a level, and remembers all."""
+
+    def __init__(self):
+        self.levels = []
+        self.changed = threading.Condition()
+        self.broken = False
+
+    def set_level(self, level):
+        if self.broken:
+            raise OSError("device not configured")
+        with self.changed:
+            self.levels.append(level)
+            self.changed.notify()
+
+    def wait_for(self, n_levels):
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.levels) >= n_levels, timeout=5)
+        return self.levels
+
+
+def test_a_code_is_followed_by_0_after_the_pulse():
+    port = Port()
+    trigger = LevelTrigger("port", port.set_level, lambda: None, pulse_ms=1)
+    trigger.send(21)
+    assert port.levels[0] == 21, "the code leaves before `send` returns"
+    assert port.wait_for(2) == [21, 0]
+
+
+def test_a_code_within_the_pulse_of_another_is_not_cut_short_by_its_end():
+    port = Port()
+    trigger = LevelTrigger("port", port.set_level, lambda: None, pulse_ms=60)
+    trigger.send(21)
+    time.sleep(0.03)
+    trigger.send(22)
+    assert port.wait_for(3) == [21, 22, 0]
+    time.sleep(0.05)
+    assert port.levels == [21, 22, 0]
+
+
+def test_closing_ends_the_pulse_and_nothing_comes_after_it():
+    port, closed = Port(), []
+    trigger = LevelTrigger("port", port.set_level, lambda: closed.append(len(port.levels)), pulse_ms=30)
+    trigger.send(23)
+    trigger.close()
+    assert (port.levels, closed) == ([23, 0], [2])
+    time.sleep(0.06)
+    assert port.levels == [23, 0]
+
+
+def test_without_a_pulse_there_is_no_0():
+    port = Port()
+    trigger = LevelTrigger("port", port.set_level, lambda: None, pulse_ms=0)
+    trigger.send(21)
+    trigger.close()
+    time.sleep(0.02)
+    assert port.levels == [21]
+
+
+def test_a_device_that_is_gone_is_told_of_at_the_next_code():
+    port = Port()
+    trigger = LevelTrigger("serial:COM3", port.set_level, lambda: None, pulse_ms=1)
+    trigger.send(21)
+    port.broken = True
+    time.sleep(0.02)
+    with pytest.raises(InputError, match="serial:COM3 takes no codes any more"):
+        trigger.send(22)
+
+
+@pytest.mark.parametrize("code", [0, -1, 256])
+def test_only_one_byte_and_not_0_is_a_code(code):
+    with pytest.raises(ValueError, match="is no event code"):
+        LevelTrigger("port", Port().set_level, lambda: None, pulse_ms=0).send(code)
+
+
+def test_codes_come_back_from_a_serial_port_that_sends_to_itself(lab_extra, monkeypatch):
+    import serial
+
+    ports = []
+    opened = serial.serial_for_url
+    monkeypatch.setattr(
+        serial, "serial_for_url", lambda *given, **named: ports.append(opened(*given, **named)) or ports[0]
+    )
+    trigger = open_trigger("serial:loop://,pulse_ms=2")
+    ports[0].timeout = 5
+    trigger.send(22)
+    assert ports[0].read(2) == bytes([22, 0])
+    trigger.send(255)
+    assert ports[0].read(2) == bytes([255, 0])
+    trigger.close()
+    assert not ports[0].is_open
+
+
+LSL_CODES = """
+import pylsl
+from experiment.lab.triggers import open_trigger
+
+trigger = open_trigger("lsl:Equipoise")
+found = pylsl.resolve_byprop("name", "Equipoise", timeout=20)
+inlet = pylsl.StreamInlet(found[0])
+inlet.open_stream(timeout=20)
+for code in (11, 255):
+    trigger.send(code)
+print(found[0].type(), [inlet.pull_sample(timeout=20)[0] for _ in range(2)])
+trigger.close()
+"""
+
+
+def test_codes_come_out_of_a_lab_streaming_layer_as_markers(tmp_path):
+    pytest.importorskip("pylsl", reason="pylsl is not installed; it is for those who need it")
+    settings = tmp_path / "lsl.cfg"
+    settings.write_text("[multicast]\nResolveScope = machine\n[ports]\nIPv6 = disable\n[log]\nlevel = -2\n")
+    program = subprocess.run(
+        [sys.executable, "-c", LSL_CODES], env=os.environ | {"LSLAPICFG": str(settings), "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    assert program.stdout == "Markers [[11], [255]]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("serial:/dev/no-such-port", "The serial port /dev/no-such-port cannot be opened"),
+        ("serial:no-such://", "The serial port no-such:// cannot be opened"),
+        ("parallel:/dev/no-such-port", "The parallel port /dev/no-such-port cannot be used"),
+    ],
+)
+def test_a_device_that_is_not_there_is_told_of_with_the_mend(lab_extra, text, sentence):
+    with pytest.raises(InputError) as refusal:
+        open_trigger(text)
+    assert str(refusal.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "library", "package"), [("serial:x", "serial", "pyserial"), ("lsl:x", "pylsl", "pylsl")]
+)
+def test_a_library_that_is_not_there_is_told_of_with_the_mend(monkeypatch, text, library, package):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(InputError, match=f"pip install {package}"):
+        open_trigger(text)

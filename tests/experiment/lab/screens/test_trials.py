@@ -1,0 +1,313 @@
+"""Every screen of every item that we ship, as a participant would see it, checked without a window."""
+
+from dataclasses import replace
+from itertools import combinations, pairwise
+
+import pytest
+
+from batteries.errors import InputError
+from batteries.tasks import task_named
+from experiment.lab.input.key_bindings import Answering, after
+from experiment.lab.screens.fixation import fixation
+from experiment.lab.screens.layout import sheet as sheet_module
+from experiment.lab.screens.layout.buttons import Action
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.text.fonts import DEJAVU, font_for
+from experiment.lab.screens.trial import trial, with_even_letters
+from experiment.lab.screens.trial_header import Feedback, Showing
+from experiment.load_study import load_study
+from experiment.texts import ENGLISH, texts_in
+from tests.paths import ROOT
+
+SMALL, USUAL, LARGE = (1024, 768), (1920, 1080), (3840, 2160)
+ASKING = Showing(progress="Question 24 of 24")
+GO_ON = (Action("next", "Continue", "Enter"),)
+
+
+@pytest.fixture(scope="module", params=["blackbox-predict", "intuition-single", "intuition-double"])
+def study(request):
+    return load_study(ROOT / "equipoise" / "studies" / request.param)
+
+
+def overlap(one, other):
+    return max(one[0], other[0]) < min(one[2], other[2]) and max(one[1], other[1]) < min(one[3], other[3])
+
+
+def assert_is_in_order(picture, sheet):
+    """Nothing overlaps, nothing is cut off, and everything can be clicked; below it all is the way out."""
+    assert picture.image.size == sheet.size_px
+    assert picture.image.mode == "RGB"
+    side_px, above_px = sheet.margins_px
+    foot = sheet.size_px[1] - above_px
+    others, targets = picture.written, picture.regions
+    if sheet.way_out:
+        *others, way_out = picture.written
+        *targets, leaving = picture.regions
+        assert (way_out.text, leaving.name) == (f"{sheet.way_out}  [Esc]", "escape")
+        assert foot <= way_out.box_px[1] < way_out.box_px[3] <= sheet.size_px[1]
+        assert side_px <= way_out.box_px[0] < way_out.box_px[2] <= sheet.size_px[0] - side_px
+        assert overlap(leaving.box_px, way_out.box_px)
+    for written in others:
+        left, top, right, bottom = written.box_px
+        assert side_px <= left < right <= sheet.size_px[0] - side_px, written
+        assert above_px <= top < bottom <= sheet.size_px[1] - above_px, written
+    for one, other in combinations(picture.written, 2):
+        assert not overlap(one.box_px, other.box_px), (one, other)
+    for one, other in combinations(picture.regions, 2):
+        assert not overlap(one.box_px, other.box_px), (one, other)
+    least_px = 32 * min(sheet.size_px[1], 0.75 * sheet.size_px[0]) / 768
+    for region in targets:
+        left, top, right, bottom = region.box_px
+        assert right - left >= least_px and bottom - top >= least_px, region
+        assert left >= side_px and top >= above_px
+        assert right <= sheet.size_px[0] - side_px and bottom <= sheet.size_px[1] - above_px
+
+
+def words(picture):
+    return " ".join(written.text for written in picture.written).split()
+
+
+def draw(sheet, item, showing=ASKING):
+    return trial(sheet, item.item_id, item.task, item.content, showing)
+
+
+def judged(item, response, words_of_study):
+    said = task_named(item.task).feedback(item.content, item.key, response)
+    message = words_of_study.say(said.text, **said.values)
+    return Showing(
+        progress="Practice",
+        answering=Answering(response, response),
+        feedback=Feedback(said.correct, message, said.solution, words_of_study.say("last_practice")),
+        actions=GO_ON,
+    )
+
+
+def test_every_item_fits_the_smallest_screen_in_letters_of_one_size(study):
+    sheet = with_even_letters(Sheet.of(study, SMALL), study.battery.items, ASKING)
+    assert 16 <= sheet.item_px <= sheet.body_px
+    for item in study.battery.items:
+        picture = draw(sheet, item)
+        assert_is_in_order(picture, sheet)
+        if item.task == "multiple_choice":
+            content = item.content
+            options = [f"{number} {option}" for number, option in enumerate(content["options"], start=1)]
+            shown = "".join([content["text"], content["prompt"], *options])
+            assert "".join(shown.split()) in "".join(words(picture))  # lines end at hyphens, too
+            assert [region.name for region in picture.regions] == [*(str(n + 1) for n in range(len(options))), "escape"]
+
+
+@pytest.mark.parametrize("size_px", [USUAL, LARGE, (800, 600), (1280, 1024), (1366, 768), (3440, 1440), (1080, 1920)])
+def test_items_fit_other_screens_as_they_fit_the_smallest(study, size_px):
+    sheet = Sheet.of(study, size_px)
+    longest = max(study.battery.items, key=lambda item: len(str(item.content)))
+    for item in (longest, study.battery.items[0]):
+        assert_is_in_order(draw(sheet, item), sheet)
+
+
+@pytest.mark.parametrize("size_px", [SMALL, USUAL])
+@pytest.mark.parametrize("language", ["en", "de", "es", "ar"])
+def test_feedback_fits_in_every_language_whether_right_or_wrong(study, size_px, language):
+    texts = texts_in(language, {})
+    sheet = Sheet(size_px, DEJAVU, texts)
+    item = study.battery.by_id[study.definition.practice[0]]
+    for response in task_named(item.task).responses(item.content)[:4]:
+        picture = draw(sheet, item, judged(item, response, texts))
+        assert_is_in_order(picture, sheet)
+        assert [region.name for region in picture.regions] == ["next"]
+        assert set(texts.say("last_practice").split()) <= set(words(picture))
+
+
+def test_right_and_wrong_are_said_in_words():
+    content = {"text": "", "prompt": "Which?", "options": ["this", "that", "neither"]}
+    feedback = Feedback(False, "The right answer is “that”.", 2)
+    showing = Showing(answering=Answering(3, 3), feedback=feedback)
+    texts = [written.text for written in trial(sheet_of(SMALL), "i", "multiple_choice", content, showing).written]
+    assert texts[texts.index("that") + 1] == "right answer"
+    assert texts[texts.index("neither") + 1] == "your answer"
+    assert texts[texts.index("this") + 1] == "2"
+
+
+def sheet_of(size_px, language="en", texts=()):
+    words_of_study = texts_in(language, {})
+    return Sheet(size_px, font_for([*words_of_study.by_name.values(), *texts]), words_of_study)
+
+
+def test_nothing_moves_when_the_time_for_reading_ends(study):
+    sheet, item = Sheet.of(study, SMALL), study.battery.items[0]
+    bounds = Showing(progress="Question 1 of 2", reading_ms=2500, deadline_ms=60_000)
+    reading, answering = draw(sheet, item, replace(bounds, is_reading=True)), draw(sheet, item, bounds)
+    assert_is_in_order(reading, sheet)
+    assert reading.regions == answering.regions
+    hint = "Read first; answers are taken after 2.5 seconds."
+    assert hint in " ".join(words(reading)) and hint not in " ".join(words(answering))
+    assert "You have 60 seconds for each question." in " ".join(words(answering))
+
+
+def test_seconds_have_the_decimal_sign_of_the_language():
+    content = {"text": "", "prompt": "Welche?", "options": ["diese", "jene"]}
+    showing = Showing(reading_ms=2500, is_reading=True)
+    shown = trial(sheet_of(SMALL, "de"), "i", "multiple_choice", content, showing)
+    assert "2,5" in words(shown)
+
+
+def test_letters_get_smaller_for_a_longer_text_but_not_too_small():
+    sheet = sheet_of(SMALL)
+    heights = []
+    for n_words in (20, 150, 250):
+        content = {"text": "words " * n_words, "prompt": "Which?", "options": ["a " * 40, "b " * 40, "c", "d"]}
+        picture = trial(sheet, "i", "multiple_choice", content, ASKING)
+        assert_is_in_order(picture, sheet)
+        box = next(written.box_px for written in picture.written if written.text.startswith("words"))
+        heights.append(box[3] - box[1])
+    assert heights == sorted(heights, reverse=True)
+    assert heights[0] > heights[-1]
+
+
+def test_what_does_not_fit_is_refused_by_name():
+    content = {"text": "words " * 2000, "prompt": "Which?", "options": ["this", "that"]}
+    with pytest.raises(InputError, match=r"item `long-one`: .* 1024 x 768 .*; shorten `text`"):
+        trial(sheet_of(SMALL), "long-one", "multiple_choice", content, ASKING)
+
+
+def test_what_does_not_fit_is_known_before_a_session(sample_study):
+    long = sample_study.battery.by_id["attention-1"]
+    long = long.model_copy(update={"content": {**long.content, "text": "words " * 2000}})
+    with pytest.raises(InputError, match="item `attention-1`"):
+        with_even_letters(sheet_of(SMALL), [*sample_study.battery.items[:3], long], ASKING)
+
+
+def test_a_jspsych_item_is_refused_by_name():
+    with pytest.raises(InputError, match="the item `slider` has the task jspsych, which only a browser can show"):
+        trial(sheet_of(SMALL), "slider", "jspsych", {}, ASKING)
+
+
+SAMPLES = {
+    "ar": ("وضع أحمد 3 تفاحات على الطاولة، ثم خرج مع John Smith.", "أين التفاح؟", ["على الطاولة.", "أولًا."]),
+    "he": ("דנה שמה 3 תפוחים על השולחן ויצאה עם John.", "איפה התפוחים?", ["על השולחן.", "בשוק."]),
+    "el": ("Η Μαρία έβαλε τρία μήλα στο τραπέζι και έφυγε.", "Πού είναι τα μήλα;", ["Στο τραπέζι.", "Στην αγορά."]),
+    "ru": ("Мария положила три яблока на стол и ушла.", "Где яблоки?", ["На столе.", "На рынке."]),
+}
+
+
+@pytest.mark.parametrize("language", SAMPLES)
+def test_other_scripts_are_drawn_and_begin_on_their_own_side(language):
+    text, prompt, options = SAMPLES[language]
+    sheet = sheet_of(SMALL, language, [text, prompt, *options])
+    picture = trial(sheet, "i", "multiple_choice", {"text": text, "prompt": prompt, "options": options}, ASKING)
+    assert_is_in_order(picture, sheet)
+    assert " ".join([text, prompt, "1", options[0], "2", options[1]]) in " ".join(words(picture))
+    middle = sheet.size_px[0] / 2
+    numbers = [written.box_px for written in picture.written if written.text in {"1", "2"}]
+    if language in {"ar", "he"}:
+        assert all(left > middle for left, *_ in numbers)
+    else:
+        assert all(right < middle for _, _, right, _ in numbers)
+
+
+def test_doubled_spaces_and_line_feeds_of_an_item_are_kept():
+    content = {"text": "one  two\nthree\n\nfour", "prompt": "Which?", "options": ["a  b", "c"]}
+    texts = [written.text for written in trial(sheet_of(SMALL), "i", "multiple_choice", content, Showing()).written]
+    assert texts[:3] == ["one  two", "three", "four"]
+    assert "a  b" in texts
+
+
+@pytest.fixture(scope="module")
+def board(sample_study):
+    return next(item for item in sample_study.battery.items if item.key == "absorbed")
+
+
+def colour_of(picture, region):
+    left, top, _, _ = next(area.box_px for area in picture.regions if area.name == region)
+    return picture.image.getpixel((left + 6, top + 14))
+
+
+def test_every_answer_to_a_board_can_be_clicked(board):
+    picture = draw(sheet_of(SMALL), board)
+    names = {region.name for region in picture.regions}
+    assert names == {*task_named(board.task).responses(board.content), board.content["entry"], "submit"}
+    for region in picture.regions:
+        left, top, right, bottom = region.box_px
+        assert picture.region_at((left + right) / 2, (top + bottom) / 2) == region.name
+        assert picture.region_at(left, top) == region.name and picture.region_at(right, bottom) != region.name
+
+
+def test_a_click_chooses_what_the_picture_then_shows_in_place_and_in_words(board):
+    sheet, state = sheet_of(SMALL), Answering()
+    before = draw(sheet, board, replace(ASKING, answering=state))
+    assert "Choose a place on the edge" in " ".join(words(before))
+    state = after(board.task, board.content, state, "west-5")
+    chosen = draw(sheet, board, replace(ASKING, answering=state))
+    assert colour_of(before, "west-5") == sheet_module.PANEL
+    assert colour_of(chosen, "west-5") == sheet_module.CHOICE
+    assert "Your answer: WEST 5" in " ".join(words(chosen)) and "OUT" in words(chosen)
+    assert colour_of(chosen, board.content["entry"]) == sheet_module.ACCENT
+    assert colour_of(before, "submit") == sheet_module.PANEL and colour_of(chosen, "submit") == sheet_module.ACCENT
+    assert chosen.regions == before.regions
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "ar"])
+@pytest.mark.parametrize("size_px", [SMALL, USUAL])
+def test_nothing_moves_on_the_board_whatever_is_chosen(board, language, size_px):
+    sheet = sheet_of(size_px, language)
+    states = ["absorbed", "reflected", board.content["entry"], "south-8"]
+    typed = after(board.task, board.content, Answering(), "s")
+    pictures = [draw(sheet, board, replace(ASKING, answering=state)) for state in (*map(Answering, states), typed)]
+    for one, other in pairwise(pictures):
+        assert_is_in_order(one, sheet)
+        assert one.regions == other.regions
+
+
+def test_feedback_on_a_board_marks_where_the_ray_leaves(sample_study):
+    item = next(item for item in sample_study.battery.items if str(item.key).startswith("east"))
+    sheet = sheet_of(SMALL)
+    wrong = draw(sheet, item, judged(item, "absorbed", ENGLISH))
+    assert {"RAY", "IN"} <= set(words(wrong)) and "YOU" not in words(wrong)
+    elsewhere = draw(sheet, item, judged(item, "south-2", ENGLISH))
+    assert {"RAY", "IN", "YOU"} <= set(words(elsewhere))
+    right = draw(sheet, item, judged(item, item.key, ENGLISH))
+    assert "RAY" not in words(right) and "YOU" not in words(right)
+    assert sheet_module.RIGHT in {colour for _, colour in right.image.getcolors(1 << 20)}
+
+
+def test_the_fixation_is_a_sharp_cross_in_the_very_middle():
+    for size_px in (SMALL, USUAL, LARGE, (1366, 768), (1365, 767)):
+        image = fixation(sheet_of(size_px)).image
+        assert image.size == size_px
+        assert {colour for _, colour in image.getcolors()} == {sheet_module.PAPER, sheet_module.INK}
+        left, top, right, bottom = image.convert("L").point(lambda value: 255 - value).getbbox()
+        assert (left, top) == (size_px[0] - right, size_px[1] - bottom)
+    image = fixation(sheet_of(SMALL)).image
+    column = [image.getpixel((512 - 10, y)) for y in range(768)]
+    assert column.count(sheet_module.INK) == 2
+
+
+def luminance(colour):
+    parts = [part / 255 for part in colour]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize(
+    ("ink", "behind"),
+    [
+        ("INK", "PAPER"),
+        ("INK", "PANEL"),
+        ("INK", "RIGHT_SOFT"),
+        ("INK", "WRONG_SOFT"),
+        ("INK", "CHOICE_SOFT"),
+        ("INK_SOFT", "PAPER"),
+        ("INK_SOFT", "PANEL"),
+        ("INK_SOFT", "CHOICE_SOFT"),
+        ("INK_SOFT", "RIGHT_SOFT"),
+        ("ON_ACCENT", "ACCENT"),
+        ("ON_CHOICE", "CHOICE"),
+        ("ON_RIGHT", "RIGHT"),
+        ("RIGHT", "RIGHT_SOFT"),
+        ("WRONG", "WRONG_SOFT"),
+        ("WRONG", "PAPER"),
+    ],
+)
+def test_every_text_stands_out_from_what_lies_behind_it(ink, behind):
+    luminances = (luminance(getattr(sheet_module, colour)) for colour in (ink, behind))
+    light, dark = sorted(luminances, reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 4.5

@@ -1,0 +1,221 @@
+"""What is left of sessions in the laboratory: files, withdrawals, and the analysis."""
+
+import shutil
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from analysis.data.tidy_table import read_trials
+from equipoise.cli.main import main
+from equipoise.commands.analyze import analyze_study
+from equipoise.commands.lab import local_desk
+from equipoise.commands.lab_files import LabFiles, delete_withdrawn
+from experiment.lab.session import Outcome, Visitor
+from experiment.load_study import load_study
+from experiment.records import Kind
+from server.store.sql.lab_sessions import trials_of
+from tests.experiment.lab.visits.lab_visits import careful, leaving_at, rows, take_on_the_web
+
+
+def test_a_further_occasion_is_another_session_of_the_same_participant(lab, small):
+    study = load_study(small)
+    first, second = lab(study, occasion=1), lab(study, occasion=2)
+    assert first.session.session != second.session.session
+    assert first.session.participant == second.session.participant
+
+
+def test_who_withdraws_later_is_deleted_from_store_and_files_by_the_laboratorys_code(lab, small):
+    study = load_study(small)
+    for occasion in (1, 2):
+        lab(study, occasion=occasion)
+    stays = lab(study, participant="P1")
+    result = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
+    assert result.exit_code == 0, result.stderr
+    trials = read_trials(study.store_path)
+    assert set(trials[trials["session"] != stays.session.session]["status"]) == {"withdrawn"}
+    assert set(trials[trials["response"].notna()]["session"]) == {stays.session.session}
+    kept = {path.name.partition("_")[0] for path in (small / "data" / "lab").rglob("*_*")}
+    assert kept == {"P1"}
+
+
+def test_files_of_who_withdrew_elsewhere_go_with_the_next_visit(lab, small):
+    study = load_study(small)
+    leaves = lab(study, participant="P01", kind=Kind.SIMULATED)
+    stays = lab(study, participant="P02")
+    with local_desk(study, None) as (_, store):
+        store.withdraw_session(leaves.session.session)
+        delete_withdrawn(study, store)
+    assert stays.table.exists() and not leaves.table.exists()
+
+
+def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
+    study = load_study(small)
+    first = lab(study, leaving_at(3, ["2"]))
+    first.table.unlink()
+    first.table.mkdir()  # stands for a table that is open in Excel
+    second = lab(study)
+    assert second.outcome is Outcome.COMPLETED
+    assert "could not be written" in second.problem
+    assert all(t["received_at"] for t in rows(study, second.session))
+    first.table.rmdir()
+    with local_desk(study, None) as (_, store):
+        files = LabFiles(study, store, Visitor("P01", 1, None))
+        files.write_table(second.session)
+    assert files.problem is None and first.table.is_file()
+
+
+def test_a_file_that_cannot_be_deleted_is_told_of_and_keeps_nobody_in_the_study(lab, small, monkeypatch):
+    study = load_study(small)
+    unlink, is_open = Path.unlink, [True]
+
+    def refuse(path, **more):
+        if path.suffix == ".csv" and is_open:
+            raise PermissionError(13, "it is open in another program")
+        unlink(path, **more)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    leaves = lab(study, leaving_at(3, ["3", "2"]))
+    assert leaves.outcome is Outcome.WITHDRAWN
+    assert "cannot be deleted (it is open in another program)" in leaves.problem
+    with local_desk(study, None) as (_, store):
+        assert "close what has it open, and delete it" in delete_withdrawn(study, store)
+        told = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
+        assert told.exit_code == 2 and "the answers are deleted, but not all files" in told.stderr
+        is_open.clear()
+        assert delete_withdrawn(study, store) is None
+    assert list((small / "data" / "lab").rglob("*_*")) == []
+
+
+def test_who_withdraws_on_a_further_occasion_leaves_no_file_of_an_earlier_one(lab, small):
+    study = load_study(small)
+    first = lab(study)
+    assert lab(study, leaving_at(3, ["3", "2"]), occasion=2).outcome is Outcome.WITHDRAWN
+    assert not first.table.exists()
+    assert list((small / "data" / "lab").rglob("*_*")) == []
+
+
+def test_the_files_stand_beside_the_store_from_whatever_folder_the_study_comes(lab, small, tmp_path):
+    """An earlier version's folder goes on with what was begun, on the same store."""
+    study, store = load_study(small), tmp_path / "shared" / "equipoise.db"
+    other = shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("data"))
+    first = lab(study, leaving_at(3, ["2"]), store=str(store))
+    second = lab(load_study(other), store=str(store))
+    assert first.table == second.table and first.table.parent == store.parent / "lab"
+    with local_desk(study, str(store)) as (_, opened):
+        attempts = [t["attempt"] for t in trials_of(opened, second.session.session)]
+    assert attempts[:4] == [1, 1, 2, 1]
+
+
+def test_tables_of_trials_stand_apart_from_the_frames(lab, small):
+    study = load_study(small)
+    visit = lab(study)
+    assert list(visit.table.parent.glob("*.csv")) == [visit.table]
+    (frames,) = (visit.table.parent / "frames").glob("*.csv")
+    assert frames.name == f"{visit.table.stem}_frames.csv"
+
+
+def test_the_table_of_a_rehearsal_says_that_it_is_one(lab, small):
+    study = load_study(small)
+    rehearsal, real = lab(study, kind=Kind.SIMULATED), lab(study)
+    assert "rehearsal" in rehearsal.table.name and "rehearsal" not in real.table.name
+    kinds = [set(pd.read_csv(each.table)["kind"]) for each in (rehearsal, real)]
+    assert kinds == [{"simulated"}, {"human"}]
+
+
+def test_a_session_keeps_its_files_whatever_the_clock_says(lab, small, monkeypatch):
+    study = load_study(small)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    first = lab(study, leaving_at(3, ["2"]))
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    second = lab(study)
+    assert second.table == first.table
+    assert [t["attempt"] for t in rows(study, second.session)][:4] == [1, 1, 2, 1]
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe\n", b"5\n", b"null\n", b'{"trial_index": "x"}\n', b"{\n"])
+def test_damaged_notes_stop_no_session(lab, small, damage):
+    study = load_study(small)
+    first = lab(study, leaving_at(3, ["2"]))
+    (begun,) = first.table.parent.glob("*_begun.jsonl")
+    begun.write_bytes(begun.read_bytes() + b"\n" + damage)
+    second = lab(study)
+    assert [t["attempt"] for t in rows(study, second.session)][:4] == [1, 1, 2, 1]
+
+
+def test_a_laboratorys_code_names_nobody_elsewhere(lab, small):
+    lab(load_study(small), leaving_at(3, ["2"]))
+    for arguments in (["withdraw"], ["assignment", "release", "--reason", "return"], ["identities", "delete"]):
+        refused = CliRunner().invoke(main, [*arguments, str(small), "--panel-id", "P01"])
+        assert refused.exit_code == 2 and "nobody with this id has begun this study" in refused.stderr
+    released = ["assignment", "release", str(small), "--participant", "P01", "--reason", "return"]
+    assert CliRunner().invoke(main, released).exit_code == 0
+    deleted = CliRunner().invoke(main, ["identities", "delete", str(small), "--participant", "P01"])
+    assert deleted.stdout == "Deleted ids and codes: 1.\n"
+    assert "nobody with this code" in CliRunner().invoke(main, released).stderr
+
+
+def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, small, tmp_path, edit):
+    for rule in ("attention_check, max_failed: 0", "median_rt, min_ms: 2000"):
+        edit(small / "study.yaml", f"    - {{rule: {rule}}}\n", "")
+    edit(
+        small / "study.yaml",
+        "analysis:\n",
+        "analysis:\n  tables: {retest: {by: [occasion], of: [correct]}}\n",
+    )
+    study = load_study(small)
+    for participant in ("P01", "P02", "P03"):
+        for occasion in (1, 2):
+            lab(study, participant=participant, occasion=occasion)
+    analyze_study(study, tmp_path / "results")
+    results = tmp_path / "results"
+    assert "3 participants completed the study on several occasions" in (results / "report.html").read_text()
+    retest = pd.read_csv(results / "tables" / "retest.csv")
+    assert retest["occasion"].tolist() == [1, 2] and retest["n"].nunique() == 1
+    flow = pd.read_csv(results / "tables" / "exclusions.csv").query("step == 'included'")
+    assert flow["n_participants"].tolist() == [3]
+
+
+def test_presses_during_the_fixation_and_losses_of_the_focus_are_in_the_data(lab, small):
+    study = load_study(small)
+
+    def hasty(stage):
+        stage.early = 3 if len(stage.trials) == 1 else 0  # looked at when the next one begins
+        stage.n_focus_lost = int(len(stage.trials) == 2)
+        return careful(stage)
+
+    lab(study, hasty)
+    trials = read_trials(study.store_path).sort_values("trial_index")
+    assert trials["signal_too_early"].tolist() == [0, 3, *[0] * (len(trials) - 2)]
+    assert trials["focus_lost"].tolist() == [0, 1, *[0] * (len(trials) - 2)]
+    assert trials["signal_pasted"].isna().all()
+
+
+def test_a_rehearsal_is_no_persons_data(lab, small):
+    study = load_study(small)
+    lab(study, kind=Kind.SIMULATED)
+    assert set(read_trials(study.store_path)["kind"]) == {"simulated"}
+    with local_desk(study, None) as (_, store):
+        assert store.identities(study) == []
+
+
+def test_people_in_the_laboratory_and_on_the_web_stand_in_one_analysis(lab, small, tmp_path, edit):
+    for rule in ("attention_check, max_failed: 0", "median_rt, min_ms: 2000"):
+        edit(small / "study.yaml", f"    - {{rule: {rule}}}\n", "")
+    study = load_study(small)
+    lab(study, group=1)
+    with local_desk(study, None) as (desk, _):
+        take_on_the_web(desk._client)
+    trials = read_trials(study.store_path)
+    assert set(trials["source"]) == {"lab", "web"}
+    in_lab, on_web = (trials[trials["source"] == source].sort_values("trial_index") for source in ("lab", "web"))
+    assert set(in_lab["group"]) == {1} and set(on_web["group"]) == {2}, "they share the places of the groups"
+    analyze_study(study, tmp_path / "results")
+    people = pd.read_csv(tmp_path / "results" / "tables" / "participants.csv")
+    assert sorted(people["source"]) == ["lab", "web"]

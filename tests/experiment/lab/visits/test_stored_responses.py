@@ -1,0 +1,168 @@
+"""What is stored of a session of the laboratory: the plan's items, each with its own answer and times."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from analysis.data.tidy_table import read_trials
+from batteries.errors import InputError
+from equipoise.commands.lab import local_desk
+from equipoise.studies import copy_sample_study
+from experiment.lab import progress
+from experiment.lab.session import Outcome
+from experiment.load_study import load_study
+from experiment.plan import plan_session
+from tests.experiment.lab.visits.lab_visits import (
+    DEVICE,
+    careful,
+    demanded,
+    devices_of,
+    leaving_at,
+    press,
+    reader_of,
+    rows,
+    take_on_the_web,
+)
+
+OF_ONSETS = (
+    "fixation_ms",
+    "fixation_frames",
+    "fixation_frames_intended",
+    "frame_ms",
+    "frames_dropped",
+    "onset_source",
+)
+
+
+@pytest.mark.parametrize("name", ["blackbox-predict", "intuition-single"])
+def test_a_session_of_each_task_is_the_plan_of_its_group_and_seed(lab, tmp_path, name):
+    copy_sample_study(name, tmp_path / "study")
+    study = load_study(tmp_path / "study")
+    visit = lab(study, reader_of(study), group=3)
+    assert visit.outcome is Outcome.COMPLETED
+    trials = rows(study, visit.session)
+    plan = plan_session(study, 3, visit.session.seed)
+    assert [(t["trial_index"], t["phase"], t["item_id"]) for t in trials] == [
+        (trial.trial_index, trial.phase.value, trial.item_id) for trial in plan.trials
+    ]
+    assert visit.stage.trials == [trial.phase.value for trial in plan.trials]
+    assert visit.stage.codes == visit.stage.trials
+    for trial in trials:
+        assert (trial["source"], trial["group"], trial["status"]) == ("lab", 3, "completed")
+    scored = read_trials(study.store_path)
+    assert scored["correct"].notna().all()
+
+
+def test_the_same_group_and_seed_give_the_same_trials_in_laboratory_and_web(lab, small, tmp_path):
+    study = load_study(small)
+    lab(study)
+    web = str(tmp_path / "web.db")
+    with local_desk(study, web) as (desk, _):
+        take_on_the_web(desk._client)
+    in_lab, on_web = (read_trials(path).sort_values("trial_index") for path in (study.store_path, Path(web)))
+    same = ["group", "seed", "trial_index", "phase", "item_id", "task", "content", "key"]
+    assert in_lab[same].values.tolist() == on_web[same].values.tolist()
+    assert set(in_lab["seed"]) == {1}
+
+
+def test_answers_within_the_time_for_reading_are_not_taken_and_counted(lab, small, edit):
+    edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  reading_ms: 3000")
+    study = load_study(small)
+    early = []
+
+    def hasty(stage):
+        if stage.until_ms == 3000:
+            early.append(len(stage.trials))
+            return press("a") if early.count(len(stage.trials)) < 3 else None
+        return careful(stage)
+
+    trials = rows(study, lab(study, hasty).session)
+    assert {t["signals"] for t in trials} == {'{"too_early":2}'}
+
+
+def test_the_time_for_a_question_is_said_before_the_first_and_to_who_comes_back(lab, small, edit):
+    edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  deadline_ms: 5000")
+    study, words = load_study(small), "You have 5 seconds for each question."
+    first, second = lab(study, leaving_at(3, ["2"])), lab(study)
+    (instructions,) = [seen for seen in first.stage.seen if words in seen and "Begin" in seen]
+    assert first.stage.seen.index(instructions) == 2, "the second page of the instructions, after the consent"
+    assert "Welcome back" in second.stage.seen[0] and words in second.stage.seen[0]
+
+
+def test_a_deadline_passes_a_question_unanswered_but_never_practice(lab, small, edit):
+    edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  deadline_ms: 5000")
+    study = load_study(small)
+
+    def slow(stage):
+        if stage.until_ms is not None:
+            assert stage.until_ms == 5000
+            return None
+        return careful(stage)
+
+    visit = lab(study, slow)
+    assert visit.stage.codes == ["practice"], "no code of a response that nobody gave"
+    trials = rows(study, visit.session)
+    assert [t["missing"] for t in trials] == [None if t["phase"] == "practice" else "deadline" for t in trials]
+    assert all(t["response"] == "null" and t["rt_ms"] is None for t in trials if t["phase"] != "practice")
+
+
+@pytest.mark.parametrize("name", ["blackbox-predict", "intuition-single", "intuition-double"])
+def test_every_answer_is_stored_with_the_item_that_was_on_the_screen(lab, tmp_path, name):
+    copy_sample_study(name, tmp_path / "study")
+    study = load_study(tmp_path / "study")
+    trials = rows(study, lab(study, reader_of(study)).session)
+    assert len({trial["item_id"] for trial in trials}) == len(trials) > 20
+    assert [json.loads(trial["response"]) for trial in trials] == [
+        demanded(study.battery.by_id[trial["item_id"]]) for trial in trials
+    ]
+
+
+def test_what_the_screen_and_the_participant_did_is_stored_trial_by_trial_whatever_the_visit(lab, small):
+    study = load_study(small)
+    at_work = reader_of(study)
+
+    def person(stage):
+        n = len(stage.trials)
+        stage.early, stage.n_focus_lost = n % 3, n % 2  # of the next trial, of this one
+        return leaving(stage) if leaving else at_work(stage)
+
+    leaving = leaving_at(4, ["2"])
+    first = lab(study, person)
+    leaving = None
+    second = lab(study, person, device=DEVICE.model_copy(update={"width_px": 1025}))
+    trials = rows(study, second.session)
+    onsets = [*first.stage.onsets[:3], *second.stage.onsets]
+    answers = [*first.stage.answers[:3], *second.stage.answers]
+    n_of_visit = [1, 2, 3, *range(1, len(second.stage.onsets) + 1)]
+    assert len(trials) == len(onsets) == len(answers)
+    for trial, onset, answer, n in zip(trials, onsets, answers, n_of_visit, strict=True):
+        index = trial["trial_index"]
+        assert {name: trial[name] for name in OF_ONSETS} == {name: getattr(onset, name) for name in OF_ONSETS}
+        assert datetime.fromisoformat(trial["shown_at"]) == onset.shown_at
+        assert (trial["rt_ms"], trial["input"], trial["missing"]) == (answer.rt_ms, answer.input, None)
+        assert (trial["visit"], trial["attempt"]) == (1 if index < 3 else 2, 2 if index == 3 else 1)
+        assert json.loads(trial["signals"] or "null") == ({"too_early": (n - 1) % 3} if (n - 1) % 3 else None)
+        assert trial["focus_lost"] == n % 2
+    assert {trial["input"] for trial in trials} == {"key", "mouse"}
+    assert [device.width_px for device in devices_of(study, second.session)] == [1024, 1025]
+
+
+def test_no_answer_is_taken_to_another_plan_than_the_one_that_is_stored(lab, small, monkeypatch):
+    study = load_study(small)
+    first = lab(study, leaving_at(3, ["2"]))
+    before = rows(study, first.session)
+    for other in (
+        lambda plan: plan_session(study, plan.group, plan.seed + 1),
+        lambda plan: plan.model_copy(update={"trials": plan.trials[:-1]}),
+        lambda plan: plan.model_copy(
+            update={"trials": (plan.trials[0].model_copy(update={"phase": "test"}), *plan.trials[1:])}
+        ),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(progress, "plan_session", lambda *of, other=other: other(plan_session(*of)))
+            with pytest.raises(InputError, match="another plan for this session than the one that is stored"):
+                lab(study)
+    assert rows(study, first.session) == before
+    assert lab(study).outcome is Outcome.COMPLETED

@@ -1,0 +1,662 @@
+"""The laboratory's program over HTTP: who may begin a session, what it brings and hears, and all that follows."""
+
+import json
+import logging
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import given
+from hypothesis import strategies as st
+from werkzeug.test import TestResponse
+
+from experiment.records import Source
+from experiment.study.definition import Study
+from experiment.study.demographics import Question
+from experiment.study.timeline import PracticeCriterion
+from server.app import create_app
+from server.settings import Settings
+from server.store import Identity, SqliteStore, Store
+from server.store.tables import TABLES
+from server.store.timestamps import as_text
+from tests.server.conftest import SECRETS, Participant
+from tests.server.laboratory.laboratories import DEVICE
+from tests.server.stores import (
+    at_once,
+    practising,
+    problems,
+    recruiting,
+    rows,
+    saying,
+    sign_in,
+    verified,
+    version_of,
+)
+from tests.server.test_api_fuzz import assert_no_error_of_ours, mutated, quick
+
+TOKEN = {"Authorization": f"Bearer {SECRETS.researcher_token}"}
+ADDRESS = "/api/lab/session"
+BROWSER = {"width_px": 1280, "height_px": 720, "screen_width_px": 1920, "screen_height_px": 1080, "pixel_ratio": 1.5,
+           "touch": False, "phone": False, "automation": False}  # fmt: skip
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+class Experimenter:
+    """The laboratory's program: one way to the server, and the session that is under way."""
+
+    def __init__(self, app: Flask) -> None:
+        self.http = app.test_client()
+        self.study: Study = app.extensions["equipoise"].study
+        self.session: dict[str, Any] = {}
+
+    def body(self, participant: str = "P01", **more: Any) -> dict[str, Any]:
+        """Return what a start says."""
+        digest = self.http.get("/api/study").get_json()["consent_digest"]
+        told = {"start_id": new_id(), "consent_digest": digest, "study_digest": self.study.digest}
+        return told | {"participant": participant, "device": DEVICE.model_dump()} | more
+
+    def send(self, body: Any, headers: dict[str, str] = TOKEN) -> TestResponse:
+        return self.http.post(ADDRESS, json=body, headers=headers)
+
+    def start(self, participant: str = "P01", **more: Any) -> TestResponse:
+        reply = self.send(self.body(participant, **more))
+        if reply.status_code < 300:
+            self.session = reply.get_json()
+        return reply
+
+    def find(self, headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
+        return self.http.get(ADDRESS, query_string=who, headers=headers)
+
+    def ask_for_place(self, participant: str = "P01", headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
+        return self.http.get("/api/lab/place", query_string={"participant": participant} | who, headers=headers)
+
+    def post(self, address: str, **body: Any) -> TestResponse:
+        return self.http.post(address, json=body)
+
+    def respond(self, *responses: dict[str, Any]) -> TestResponse:
+        return self.post("/api/responses", session=self.session["session"], responses=list(responses))
+
+    def answers(self, *indices: int) -> list[dict[str, Any]]:
+        """Return answers to trials, to all without any."""
+        return [answer(index) for index in indices or range(len(self.session["trials"]))]
+
+    def take(self) -> dict[str, Any]:
+        """Answer what is left and complete."""
+        first = self.http.get("/api/session").get_json()["next_trial_index"]
+        assert self.respond(*self.answers(*range(first, len(self.session["trials"])))).status_code == 201
+        completed: dict[str, Any] = self.post("/api/complete").get_json()
+        return completed
+
+    def brought(self, **more: Any) -> dict[str, Any]:
+        """Return what the session is that this one has taken, to be brought elsewhere."""
+        names = ("session", "participant", "group", "seed", "started_at", "own_code")
+        return {name: self.session[name] for name in names} | more
+
+
+def answer(index: int, response: str = "absorbed") -> dict[str, Any]:
+    return {
+        "response_id": new_id(), "trial_index": index, "response": response, "rt_ms": 812.25, "input": "key",
+        "fixation_ms": 200.02, "fixation_frames": 12, "fixation_frames_intended": 12, "frame_ms": 16.68, "visit": 1,
+        "frames_dropped": 0, "shown_at": "2026-11-22T10:00:00.123Z", "onset_source": "flip",
+    }  # fmt: skip
+
+
+def refused(reply: TestResponse, status: int) -> str:
+    """Return the sentence of a refusal."""
+    assert reply.status_code == status, reply.text
+    assert not reply.headers.getlist("Set-Cookie")
+    sentence: str = reply.get_json()["error"]
+    assert sentence.endswith((".", "!"))
+    return sentence
+
+
+LabOf = Callable[..., Experimenter]
+
+
+@pytest.fixture
+def lab_of(small_study: Study, any_store: Store) -> LabOf:
+    """Make the laboratory of a study that a test chooses, recruited as it chooses."""
+
+    def make(study: Study = small_study, settings: Settings | None = None, **recruitment: Any) -> Experimenter:
+        recruited = recruiting(study, **recruitment) if recruitment else study
+        return Experimenter(create_app(recruited, any_store, SECRETS, settings or Settings()))
+
+    return make
+
+
+@pytest.fixture
+def lab(lab_of: LabOf) -> Experimenter:
+    return lab_of()
+
+
+@pytest.fixture
+def elsewhere(small_study: Study, tmp_path: Path) -> Iterator[Experimenter]:
+    """A laboratory without a connection, with a store of its own."""
+    with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
+        yield Experimenter(create_app(small_study, store, SECRETS, Settings()))
+
+
+def held(store: Store) -> dict[str, list[str]]:
+    """Return all that the store holds."""
+    return {table: sorted(map(repr, rows(store, f'SELECT * FROM "{table}"'))) for table in TABLES}
+
+
+# Who may
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"Authorization": ""}, {"Authorization": "Bearer"}, {"Authorization": "Bearer wrong"},
+     {"Authorization": SECRETS.researcher_token}, {"Authorization": f"Basic {SECRETS.researcher_token}"},
+     {"Authorization": f"Bearer {SECRETS.researcher_token}x"}, {"Authorization": "Bearer \u00ff"}],
+)  # fmt: skip
+def test_nobody_begins_a_session_of_the_laboratory_without_the_researchers_token(
+    lab: Experimenter, any_store: Store, headers: dict[str, str]
+) -> None:
+    before = held(any_store)
+    assert "Authorization: Bearer" in refused(lab.send(lab.body(), headers), 403)
+    assert "Authorization: Bearer" in refused(lab.find(headers, participant="P01"), 403)
+    assert "Authorization: Bearer" in refused(lab.ask_for_place(headers=headers), 403)
+    assert held(any_store) == before
+
+
+def test_who_guesses_the_token_is_soon_refused_and_whoever_has_it_never(lab: Experimenter) -> None:
+    wrong = {"Authorization": "Bearer wrong"}
+    statuses = [lab.send(lab.body(), wrong).status_code for _ in range(12)]
+    assert statuses == [403] * 10 + [429] * 2
+    assert lab.start().status_code == 201
+    assert lab.find(participant="P01").status_code == 200
+
+
+def test_the_researchers_cookie_is_not_enough(lab: Experimenter) -> None:
+    assert sign_in(lab.http).status_code == 303
+    refused(lab.send(lab.body(), {}), 403)
+
+
+# What is begun
+
+
+def test_a_session_of_the_laboratory_begins_with_all_that_its_program_must_know(
+    lab: Experimenter, any_store: Store
+) -> None:
+    reply = lab.start(group=2)
+    assert reply.status_code == 201
+    found = any_store.session_on(lab.study, Identity("lab", "P01"), 1)
+    assert found is not None
+    on_the_web = lab.http.get("/api/session").get_json()
+    assert lab.session.items() >= on_the_web.items()
+    assert {name: lab.session[name] for name in lab.session.keys() - on_the_web.keys()} == {
+        "group": 2,
+        "seed": 1,
+        "participant": found.session.participant.participant,
+        "started_at": found.session.started_at.isoformat(),
+        "own_code": found.plan.own_code,
+    }
+    assert found.session.source is Source.LAB
+    assert "HttpOnly" in reply.headers["Set-Cookie"]
+
+
+def test_a_session_that_is_there_is_answered_with_200_and_gone_on_with(lab: Experimenter) -> None:
+    lab.start()
+    lab.respond(*lab.answers(0, 1))
+    before = lab.session
+    assert lab.start().status_code == 200
+    assert (lab.session["session"], lab.session["next_trial_index"], lab.session["visit"]) == (before["session"], 2, 2)
+    assert lab.respond(*lab.answers(2)).status_code == 201
+
+
+def test_everything_that_follows_is_as_on_the_web(lab_of: LabOf, small_study: Study, any_store: Store) -> None:
+    timeline = small_study.definition.timeline.model_copy(update={"demographics": "about-you.yaml"})
+    study = replace(
+        saying(version_of(small_study, "asking"), timeline=timeline),
+        texts=dict(small_study.texts) | {"about-you.yaml": "questions: ..."},
+        demographics=(Question(name="age", ask="How old are you?", answer="number", low=18, high=120),),
+    )
+    lab = lab_of(study)
+    lab.start()
+    assert [question["name"] for question in lab.session["demographics"]] == ["age"]
+    assert lab.post("/api/demographics", session=lab.session["session"], answers={"age": 30}).status_code == 200
+    practised = lab.respond(*lab.answers(0))
+    assert practised.get_json()["responses"][0]["feedback"]["correct"] in {True, False}
+    refused(lab.respond(answer(1, "nothing that the task knows")), 422)
+    assert lab.post("/api/visit", visit_id=new_id()).get_json()["visit"] == 2
+    completed = lab.take()
+    assert completed["withdrawal_code"] == lab.session["own_code"]
+    (row,) = any_store.sessions(study)
+    assert (row["status"], row["source"], row["demographics_age"]) == ("completed", "lab", 30)
+    assert row["device_pacing"] == "frames"
+    assert {trial["onset_source"] for trial in any_store.trials(study)} == {"flip"}
+    assert problems(any_store) == []
+
+
+def test_who_withdraws_in_the_laboratory_leaves_nothing_behind(lab: Experimenter, any_store: Store) -> None:
+    lab.start()
+    lab.respond(*lab.answers(0, 1))
+    assert lab.post("/api/withdraw").status_code == 200
+    assert rows(any_store, "SELECT COUNT(*) FROM responses") == [(0,)]
+    assert rows(any_store, "SELECT device FROM visits") == [(None,)]
+    assert "cannot begin it again" in refused(lab.start(), 409)
+    assert "cannot begin it again" in refused(lab.start(occasion=2), 409)
+    assert lab.find(participant="P01").get_json()["status"] == "withdrawn"
+    assert problems(any_store) == []
+
+
+def test_the_code_that_was_given_in_the_laboratory_deletes_the_answers_later(
+    lab: Experimenter, any_store: Store
+) -> None:
+    lab.start()
+    code = lab.take()["withdrawal_code"]
+    assert lab.http.post("/withdraw", data={"code": code}).status_code == 200
+    assert rows(any_store, "SELECT status FROM sessions") == [("withdrawn",)]
+
+
+@pytest.mark.parametrize("way_in", ["panel", "link"])
+def test_how_people_come_in_on_the_web_does_not_matter(lab_of: LabOf, way_in: str) -> None:
+    assert lab_of(entry=way_in).start().status_code == 201
+
+
+def test_a_completed_occasion_is_refused_with_what_to_do(lab: Experimenter) -> None:
+    lab.start()
+    lab.take()
+    assert "`--session 2`" in refused(lab.start(), 409)
+    assert lab.start(occasion=2).status_code == 201
+
+
+def test_a_group_can_be_asked_for_and_a_refusal_names_it(lab_of: LabOf) -> None:
+    lab = lab_of(quota_per_group=1)
+    assert lab.start(group=3).get_json()["group"] == 3
+    assert "Group 3 is full" in refused(lab.start("P02", group=3), 409)
+    assert "no group 4" in refused(lab.start("P02", group=4), 409)
+    assert "in group 3, not 1" in refused(lab.start(group=1), 409)
+
+
+def test_a_rehearsal_can_be_told_from_data(lab: Experimenter, any_store: Store) -> None:
+    assert lab.start(kind="simulated").status_code == 201
+    assert (lab.session["kind"], any_store.identities(lab.study)) == ("simulated", [])
+    assert lab.find(participant="P01").status_code == 404
+    lab.take()
+    assert lab.start(kind="simulated").status_code == 201
+    assert lab.start().status_code == 201
+    assert {row["kind"] for row in any_store.sessions(lab.study)} == {"simulated", "human"}
+
+
+def test_two_starts_at_once_are_one_session(lab: Experimenter, any_store: Store) -> None:
+    bodies = [lab.body() for _ in range(4)]
+    statuses = at_once(*(lambda body=body: Experimenter(lab.http.application).send(body).status_code
+                         for body in bodies))  # fmt: skip
+    assert set(statuses) <= {200, 201, 409}
+    assert rows(any_store, "SELECT COUNT(*) FROM sessions") == [(1,)]
+    assert problems(any_store) == []
+
+
+def test_a_whole_class_may_begin_at_once(lab_of: LabOf) -> None:
+    lab = lab_of(settings=Settings(starts_per_minute=1))
+    assert [lab.start(f"P{number}").status_code for number in range(5)] == [201] * 5
+
+
+# What is looked for
+
+
+def test_a_session_is_found_without_anything_being_stored(lab: Experimenter, any_store: Store) -> None:
+    assert lab.find(participant="P01").status_code == 404
+    lab.start(occasion=2)
+    lab.respond(*lab.answers(0))
+    before = held(any_store)
+    reply = Experimenter(lab.http.application).find(participant="P01", occasion="2")
+    assert reply.get_json() == lab.session | {"next_trial_index": 1}
+    assert not reply.headers.getlist("Set-Cookie")
+    assert lab.find(participant="P01").status_code == 404
+    assert lab.find(participant="P02", occasion="2").status_code == 404
+    assert held(any_store) == before
+
+
+@pytest.mark.parametrize(
+    "who", [{}, {"participant": ""}, {"participant": " "}, {"participant": "P01", "occasion": "0"},
+            {"participant": "P01", "occasion": "x"}, {"participant": "P01", "group": "1"}],
+)  # fmt: skip
+def test_whom_nobody_can_be_is_not_looked_for(lab: Experimenter, who: dict[str, str]) -> None:
+    refused(lab.find(**who), 422)
+
+
+@pytest.mark.parametrize("who", [{"participant": ""}, {"occasion": "0"}, {"group": "x"}, {"kind": "human"}])
+def test_nobody_asks_for_a_place_that_nobody_could_have(lab: Experimenter, who: dict[str, str]) -> None:
+    refused(lab.ask_for_place(**who), 422)
+
+
+def test_whether_there_is_a_place_is_said_beforehand_as_it_would_be_at_the_start(
+    lab_of: LabOf, any_store: Store
+) -> None:
+    lab = lab_of(quota=2, quota_per_group=1)
+    assert lab.start(group=3).status_code == 201
+    before = held(any_store)
+    assert lab.ask_for_place("P02").status_code == lab.ask_for_place("P02", group="1").status_code == 200
+    assert "Group 3 is full" in refused(lab.ask_for_place("P02", group="3"), 409)
+    assert "no group 4" in refused(lab.ask_for_place("P02", group="4"), 409)
+    assert held(any_store) == before
+    assert lab.start("P02").status_code == 201
+    assert "The study has no place for P03" in refused(lab.ask_for_place("P03"), 409)
+    assert lab.post("/api/withdraw").status_code == 200
+    assert lab.ask_for_place("P03").status_code == 200
+    assert "cannot begin it again" in refused(lab.ask_for_place("P02"), 409)
+
+
+def test_who_cannot_go_on_is_told_so_beforehand_as_at_the_start(lab: Experimenter, any_store: Store) -> None:
+    lab.start(group=2)
+    before = held(any_store)
+    assert lab.ask_for_place().status_code == lab.ask_for_place(group="2").status_code == 200
+    assert "in group 2, not 1" in refused(lab.ask_for_place(group="1"), 409)
+    assert held(any_store) == before
+    lab.take()
+    assert refused(lab.ask_for_place(), 409) == refused(lab.start(), 409)
+    assert lab.ask_for_place(occasion="2").status_code == 200
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("participant", ["P", "P01", "p 01", "Ж-7", "x" * 64, "a'b\"c;--", "1.2"])
+def test_a_laboratory_calls_its_participants_as_it_likes(lab: Experimenter, participant: str) -> None:
+    assert lab.start(participant).status_code == 201
+    assert lab.find(participant=participant).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"participant": value} for value in ("", " P01", "P01 ", "P\t01", "P\n01", "x" * 65, "\0", "\u200e", 1, None)]
+    + [{"occasion": value} for value in (0, -1, 10_001, 1.5, "1", True, None)]
+    + [{"group": value} for value in (1.5, "1", True)]
+    + [{"kind": value} for value in ("model", "", None)]
+    + [{"start_id": "P01"}, {"study_digest": None}, {"consent_digest": 1}, {"extra": 1}, {"device": {}},
+       {"device": BROWSER}, {"device": DEVICE.model_dump() | {"pacing": "hope"}},
+       {"device": DEVICE.model_dump() | {"frame_ms": 0}}, {"adopt": {}}],
+    ids=str,
+)  # fmt: skip
+def test_a_start_that_is_not_as_it_should_be_is_refused(
+    lab: Experimenter, any_store: Store, change: dict[str, Any]
+) -> None:
+    before = held(any_store)
+    refused(lab.send(lab.body() | change), 422)
+    assert held(any_store) == before
+
+
+@pytest.mark.parametrize("name", ["start_id", "consent_digest", "study_digest", "participant"])
+def test_a_field_of_a_start_that_is_missing_is_named(lab: Experimenter, name: str) -> None:
+    body = lab.body()
+    del body[name]
+    assert f"`{name}`" in refused(lab.send(body), 422)
+
+
+def test_a_start_is_json(lab: Experimenter) -> None:
+    for data in (b"", b"{", b"[]", b"null", b'{"participant": "\\ud800"}'):
+        reply = lab.http.post(ADDRESS, data=data, content_type="application/json", headers=TOKEN)
+        refused(reply, 422)
+    refused(lab.http.post(ADDRESS, data=json.dumps(lab.body()), headers=TOKEN), 415)
+
+
+def test_another_study_than_the_one_served_is_refused(lab: Experimenter, any_store: Store) -> None:
+    before = held(any_store)
+    told = refused(lab.start(study_digest="0" * 64), 409)
+    assert f"version 1.0 of `{lab.study.name}`" in told
+    assert "is not the one that is served" in told
+    assert "another text" in refused(lab.start(consent_digest="0" * 64), 422)
+    assert held(any_store) == before
+
+
+def test_a_machine_in_the_laboratory_and_a_browser_are_not_taken_for_each_other(
+    lab: Experimenter, small_study: Study, any_store: Store
+) -> None:
+    visitor = Participant(lab.http.application)
+    assert visitor.start(device=DEVICE.model_dump()).status_code == 422
+    visitor.start(device=BROWSER)
+    refused(visitor.http.post("/api/visit", json={"visit_id": new_id(), "device": DEVICE.model_dump()}), 422)
+    assert visitor.http.post("/api/visit", json={"visit_id": new_id(), "device": BROWSER}).status_code == 200
+
+
+def test_a_code_of_the_laboratory_is_in_no_log_and_on_no_page(
+    lab: Experimenter, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        lab.start("the-code-of-somebody")
+        lab.take()
+        lab.start("the-code-of-somebody")
+    assert "session begun" in caplog.text
+    assert "the-code" not in caplog.text + repr([vars(record) for record in caplog.records])
+    assert sign_in(lab.http).status_code == 303
+    page = lab.http.get("/researcher/").text
+    assert "the-code" not in page
+    assert '<tfoot><tr><th scope="row">All</th><td>1</td>' in page
+
+
+# What was taken elsewhere
+
+
+def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]], **more: Any) -> TestResponse:
+    """Bring a session with its answers from where it was taken."""
+    reply = lab.start(adopt=taken.brought(**more), kind=taken.session["kind"])
+    if reply.status_code < 300 and answers:
+        sent = lab.respond(*answers)
+        assert sent.status_code in {200, 201}, sent.text
+    return reply
+
+
+def test_a_session_that_was_taken_elsewhere_is_brought_whole_and_twice_is_the_same_as_once(
+    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+) -> None:
+    elsewhere.start()
+    answers = elsewhere.answers()
+    assert elsewhere.respond(*answers[:2]).status_code == 201
+    assert bring(lab, elsewhere, answers[:2]).status_code == 201
+    assert elsewhere.respond(*answers[2:]).status_code == 201
+    there = elsewhere.post("/api/complete").get_json()
+    seen = []
+    for _ in range(2):
+        assert bring(lab, elsewhere, answers).status_code == 200
+        completed = lab.post("/api/complete", completed_at="2026-11-22T11:30:00.000+01:00")
+        assert completed.get_json() == there
+        seen.append(verified(any_store))
+        assert (seen[-1].problems, seen[-1].n_responses) == ([], 3)
+    assert seen[0] == seen[1]
+    (row,) = any_store.sessions(lab.study)
+    assert row["completed_at"] == "2026-11-22T10:30:00.000+00:00"
+    assert row["started_at"] == as_text(datetime.fromisoformat(elsewhere.session["started_at"]))
+    assert row["adopted_at"] is not None
+    assert [trial["response"] for trial in any_store.trials(lab.study)] == ['"absorbed"'] * 3
+
+
+def test_a_session_is_brought_though_there_is_no_room_for_it(
+    lab_of: LabOf, elsewhere: Experimenter, any_store: Store
+) -> None:
+    lab = lab_of(quota=1)
+    other = Participant(lab.http.application)
+    other.start()
+    elsewhere.start()
+    answers = elsewhere.answers()
+    assert bring(lab, elsewhere, answers[:1]).status_code == 201
+    assert bring(lab, elsewhere, answers).status_code == 200
+    for look in (lambda: lab.http.get("/api/session"), lambda: lab.post("/api/visit", visit_id=new_id())):
+        assert look().status_code == 200
+    assert lab.post("/api/complete").status_code == 200
+    rows_of = {row["source"]: row for row in any_store.sessions(lab.study)}
+    assert (rows_of["lab"]["status"], rows_of["lab"]["place"], rows_of["lab"]["release_reason"]) == (
+        "completed",
+        "released",
+        "no room",
+    )
+    assert rows_of["web"]["place"] == "reserved"
+    assert problems(any_store) == []
+
+
+def test_the_next_session_of_somebody_from_elsewhere_is_theirs(lab: Experimenter, elsewhere: Experimenter) -> None:
+    elsewhere.start()
+    bring(lab, elsewhere, elsewhere.answers())
+    lab.post("/api/complete")
+    lab.start(occasion=2)
+    assert lab.session["participant"] == elsewhere.session["participant"]
+    elsewhere.start(occasion=3)
+    assert lab.start(occasion=3, adopt=elsewhere.brought()).status_code == 201
+    assert "There is another session" in refused(lab.start(occasion=4, adopt=elsewhere.brought()), 409)
+    assert lab.find(participant="P01", occasion="3").get_json()["session"] == elsewhere.session["session"]
+
+
+def test_a_session_that_a_server_has_begun_can_be_taken_on_another_machine_and_handed_on_as_it_goes(
+    lab_of: LabOf, elsewhere: Experimenter, any_store: Store
+) -> None:
+    """So group and order are the server's, and the laboratory needs no connection for what follows."""
+    server = lab_of(quota_per_group=2)
+    server.start("P00", group=3)
+    server.start("P01", group=3)
+    assert elsewhere.start("P01", adopt=server.brought()).status_code == 201
+    planned = {name: server.session[name] for name in ("session", "participant", "group", "seed", "own_code", "trials")}
+    assert elsewhere.session.items() >= planned.items()
+    answers = elsewhere.answers()
+    for n_taken in range(1, 4):
+        assert elsewhere.respond(*answers[:n_taken]).status_code == 201
+        assert bring(server, elsewhere, answers[:n_taken]).status_code == 200
+        assert server.session["next_trial_index"] == n_taken - 1
+    assert elsewhere.start("P01").get_json()["next_trial_index"] == 3
+    there = elsewhere.post("/api/complete").get_json()
+    assert server.post("/api/complete", completed_at="2026-11-22T10:30:00Z").get_json() == there
+    (row,) = [row for row in any_store.sessions(server.study) if row["session"] == elsewhere.session["session"]]
+    assert (row["status"], row["place"], row["n_visits"]) == ("completed", "confirmed", 1)
+    assert row["completed_at"] == "2026-11-22T10:30:00.000+00:00"
+    assert problems(any_store) == []
+
+
+def test_who_withdrew_elsewhere_is_withdrawn_here_and_again_is_the_same_as_once(
+    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+) -> None:
+    elsewhere.start()
+    bring(lab, elsewhere, elsewhere.answers(0, 1))
+    for _ in range(2):
+        assert bring(lab, elsewhere, []).status_code == 200
+        assert lab.post("/api/withdraw").status_code == 200
+    assert lab.start(adopt=elsewhere.brought()).get_json()["status"] == "withdrawn"
+    refused(lab.respond(*elsewhere.answers(0, 1)), 409)
+    assert rows(any_store, "SELECT COUNT(*) FROM responses") == [(0,)]
+    assert problems(any_store) == []
+
+
+def test_who_withdrew_elsewhere_before_anything_was_brought_does_not_withdraw_whoever_has_the_code_here(
+    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+) -> None:
+    lab.start()
+    lab.take()
+    elsewhere.start()
+    told = refused(lab.start(adopt=elsewhere.brought(is_withdrawn=True), occasion=2), 409)
+    assert "`equipoise withdraw STUDY --participant P01`" in told
+    assert lab.start("B-P01", adopt=elsewhere.brought(is_withdrawn=True), occasion=2).status_code == 201
+    assert lab.post("/api/withdraw").status_code == 200
+    assert rows(any_store, "SELECT status FROM sessions ORDER BY 1") == [("completed",), ("withdrawn",)]
+
+
+def test_a_rehearsal_from_elsewhere_stays_one(lab: Experimenter, elsewhere: Experimenter, any_store: Store) -> None:
+    elsewhere.start(kind="simulated")
+    assert bring(lab, elsewhere, elsewhere.answers()).status_code == 201
+    assert bring(lab, elsewhere, []).status_code == 200
+    assert any_store.identities(lab.study) == []
+    assert {row["kind"] for row in any_store.trials(lab.study)} == {"simulated"}
+
+
+def test_a_large_file_is_brought_in_hundreds_without_being_held_up(
+    sample_study: Study, any_store: Store, tmp_path: Path
+) -> None:
+    """One after the other as fast as they are taken, under the limits that a server has by default."""
+    lab = Experimenter(create_app(sample_study, any_store, SECRETS, Settings()))
+    with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
+        taken = Experimenter(create_app(sample_study, store, SECRETS, Settings()))
+        for number in range(4):
+            taken.start(f"P{number}")
+            answers = [
+                answer(trial["trial_index"]) | ({} if trial["task"] == "blackbox_predict" else {"response": 2})
+                for trial in taken.session["trials"]
+            ]
+            assert len(answers) > 20
+            assert lab.start(f"P{number}", adopt=taken.brought()).status_code == 201
+            assert lab.respond(*answers[:100]).status_code == 201
+            assert lab.post("/api/complete").status_code == 200
+    assert problems(any_store) == []
+
+
+RIGHT, WRONG = "east-5", "absorbed"
+
+
+@pytest.mark.parametrize("otherwise", ["continue", "end"])
+@pytest.mark.parametrize(
+    "said", [(RIGHT, RIGHT), (WRONG, RIGHT, RIGHT, RIGHT), (WRONG,) * 6], ids=["at once", "second", "never"]
+)
+def test_practice_that_was_taken_elsewhere_leads_to_the_same_here(
+    small_study: Study, any_store: Store, tmp_path: Path, otherwise: str, said: tuple[str, ...]
+) -> None:
+    criterion = PracticeCriterion(correct=2, rounds=3, otherwise=otherwise)
+    study = practising(version_of(small_study, "practising"), 2, criterion)
+    lab = Experimenter(create_app(study, any_store, SECRETS, Settings()))
+    with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
+        taken = Experimenter(create_app(study, store, SECRETS, Settings()))
+        taken.start()
+        answers = [answer(index, response) for index, response in enumerate(said)]
+        for one in answers:
+            led_to = taken.respond(one).get_json()["responses"][0]["feedback"].get("practice")
+        if not led_to["ended"]:
+            rest = [answer(index) for index in range(6, len(taken.session["trials"]))]
+            assert taken.respond(*rest).status_code == 201
+            answers += rest
+        there = taken.http.get("/api/session").get_json()
+        for _ in range(2):
+            assert bring(lab, taken, answers).status_code in {200, 201}
+            here = lab.http.get("/api/session").get_json()
+            assert {**here, "visit": 1} == {**there, "visit": 1}
+    assert problems(any_store) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"session": "x"}, {"session": "0" * 17}, {"participant": "P01"}, {"seed": -1}, {"seed": 2**31}, {"seed": "1"},
+     {"group": "1"}, {"started_at": "today"}, {"started_at": "2026-11-22T10:00:00"}, {"own_code": "abc"},
+     {"started_at": "0001-01-01T00:00:00+14:00"}, {"kind": "simulated"}, {"kind": "model"}, {"extra": 1}],
+    ids=str,
+)  # fmt: skip
+def test_what_was_taken_elsewhere_is_told_as_it_should_be(
+    lab: Experimenter, elsewhere: Experimenter, any_store: Store, change: dict[str, Any]
+) -> None:
+    elsewhere.start()
+    before = held(any_store)
+    refused(lab.start(adopt=elsewhere.brought(**change)), 422)
+    assert held(any_store) == before
+
+
+def test_the_group_of_what_was_taken_elsewhere_is_not_changed(lab: Experimenter, elsewhere: Experimenter) -> None:
+    elsewhere.start()
+    assert "differ" in refused(lab.start(adopt=elsewhere.brought(), group=3), 422)
+    assert lab.start(adopt=elsewhere.brought(), group=1).status_code == 201
+    assert "There is another session" in refused(lab.start(adopt=elsewhere.brought(seed=9)), 409)
+
+
+def test_nobody_on_the_web_says_when_they_were_done(lab: Experimenter, any_store: Store) -> None:
+    visitor = Participant(lab.http.application)
+    visitor.start()
+    visitor.answer_all()
+    reply = visitor.http.post("/api/complete", json={"completed_at": "2020-01-01T00:00:00Z"})
+    assert "Only a session in the laboratory" in refused(reply, 409)
+    assert visitor.complete().status_code == 200
+
+
+@given(data=st.data())
+@quick
+def test_no_start_with_another_value_in_it_makes_the_server_fail(
+    lab: Experimenter, any_store: Store, data: st.DataObject
+) -> None:
+    told = {"session": f"{len(rows(any_store, 'SELECT 1 FROM sessions')):016x}", "participant": "p-0123456789ab",
+            "group": 1, "seed": 1, "started_at": "2026-11-22T10:00:00Z", "own_code": None}  # fmt: skip
+    body = lab.body(occasion=1, group=None, kind="human", adopt=data.draw(st.sampled_from([None, told])))
+    reply = lab.send(mutated(data, body))
+    assert_no_error_of_ours(reply)
+    assert problems(any_store) == []

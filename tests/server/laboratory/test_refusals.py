@@ -1,0 +1,149 @@
+"""What the experimenter is told when a participant cannot begin: in English, by their code, and what to do."""
+
+from collections.abc import Callable
+
+import pytest
+
+from experiment.study.definition import Study
+from experiment.study.timeline import PracticeCriterion, Resume
+from experiment.texts import catalogue
+from server.app import create_app
+from server.laboratory import SENTENCES
+from server.settings import Settings
+from server.store import NotYourSession, Refusal, Release, Store, StoreUnavailable
+from tests.server.conftest import SECRETS, Participant
+from tests.server.laboratory.test_api import Experimenter, new_id, refused
+from tests.server.stores import Clock, practising, problems, recruiting, saying, version_of
+
+LabIn = Callable[..., Experimenter]
+RAISE_OR_RELEASE = ("raise the quota", "`equipoise assignment release`")
+
+
+@pytest.fixture
+def lab_in(small_study: Study, any_store: Store) -> LabIn:
+    """Make the laboratory of a study in German, recruited as a test chooses."""
+
+    def make(study: Study = small_study, **recruitment: int) -> Experimenter:
+        german = recruiting(saying(study, language="de"), **recruitment)
+        return Experimenter(create_app(german, any_store, SECRETS, Settings()))
+
+    return make
+
+
+def assert_told(sentence: str, *what: str) -> None:
+    for one in what:
+        assert one in sentence, sentence
+    assert not {"you", "your", "sie", "ihr"} & set(sentence.lower().split()), sentence
+
+
+def test_of_a_participant_who_has_withdrawn_the_experimenter_hears_by_the_code(lab_in: LabIn) -> None:
+    lab = lab_in()
+    lab.start("P12")
+    lab.post("/api/withdraw")
+    told = ("Participant P12 has withdrawn from this study", "If this is somebody else, give another code.")
+    assert_told(refused(lab.start("P12"), 409), *told)
+    assert_told(refused(lab.start("P12", occasion=2), 409), *told)
+    assert_told(refused(lab.ask_for_place("P12"), 409), *told)
+    assert lab.start("P13").status_code == 201
+
+
+@pytest.mark.parametrize("otherwise", ["end", "restart"])
+def test_whose_place_somebody_else_has_since_can_go_on_once_the_quota_is_raised(
+    lab_in: LabIn, small_study: Study, any_store: Store, clock: Clock, otherwise: str
+) -> None:
+    resume = Resume(max_reloads=9 if otherwise == "end" else 0, otherwise=otherwise)
+    study = saying(version_of(small_study, otherwise), resume=resume)
+    lab = lab_in(study, quota=1)
+    lab.start("P12")
+    lab.respond(*lab.answers(0))
+    clock.advance(minutes=61)
+    Participant(lab.http.application).start()
+    for _ in range(2):
+        assert_told(refused(lab.start("P12"), 409), "participant P12", "time-out", *RAISE_OR_RELEASE, "answers so far")
+    assert lab_in(study, quota=2).start("P12").status_code == 200
+    assert problems(any_store) == []
+
+
+def test_of_a_place_that_was_released_the_experimenter_hears_that_it_was(lab_in: LabIn, any_store: Store) -> None:
+    lab = lab_in()
+    lab.start("P12")
+    any_store.release_place(lab.session["session"], Release.RETURN)
+    assert_told(refused(lab.start("P12"), 409), "P12", "or it was released with `equipoise assignment release`")
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_of_a_full_study_the_experimenter_hears_the_same_beforehand_and_at_the_start(
+    lab_in: LabIn, is_done: bool
+) -> None:
+    lab = lab_in(quota=1)
+    lab.start("P12")
+    if is_done:
+        lab.take()
+    beforehand, at_start = lab.ask_for_place("P13"), lab.start("P13")
+    assert refused(beforehand, 409) == refused(at_start, 409)
+    assert_told(refused(at_start, 409), "no place for P13", *RAISE_OR_RELEASE)
+
+
+def test_a_start_that_began_another_participants_session_is_refused_by_the_code(lab_in: LabIn) -> None:
+    lab = lab_in()
+    start_id = new_id()
+    assert lab.start("P12", start_id=start_id).status_code == 201
+    assert_told(refused(lab.start("P13", start_id=start_id), 409), "another participant than P13")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        (NotYourSession("opened_at_once"), "P12 was opened by another program at this moment; close one"),
+        (Refusal("session_over"), "Participant P12: This session is over"),
+    ],
+    ids=str,
+)
+def test_whatever_else_the_store_refuses_the_experimenter_hears_in_english(
+    lab_in: LabIn, any_store: Store, monkeypatch: pytest.MonkeyPatch, refusal: Refusal, told: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise refusal
+
+    lab = lab_in()
+    monkeypatch.setattr(any_store, "start_session", refuse)
+    assert_told(refused(lab.start("P12"), 409), told)
+
+
+def test_every_sentence_for_the_experimenter_stands_for_one_that_participants_know() -> None:
+    assert SENTENCES.keys() <= catalogue("en").keys()
+
+
+def test_a_completed_session_may_be_somebody_elses_and_that_is_said_first(lab_in: LabIn) -> None:
+    lab = lab_in()
+    lab.start("P12")
+    lab.take()
+    told = refused(lab.start("P12"), 409)
+    assert_told(told, "Participant P12 has completed session 1", "If this is somebody else, give another code;")
+    assert told.index("another code") < told.index("`--session 2`")
+
+
+def test_a_technician_with_a_wrong_token_hears_where_the_right_one_is(lab_in: LabIn) -> None:
+    lab = lab_in()
+    wrong = {"Authorization": "Bearer wrong"}
+    for reply in (lab.send(lab.body(), wrong), lab.find(wrong, participant="P12"), lab.ask_for_place(headers=wrong)):
+        told = ("`data/researcher-token`", "on the server, not on this machine", "EQUIPOISE_RESEARCHER_TOKEN")
+        assert_told(refused(reply, 403), *told)
+
+
+def test_a_session_whose_practice_ended_as_the_server_stopped_is_found_ended(
+    small_study: Study, lab_in: LabIn, any_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    criterion = PracticeCriterion(correct=2, rounds=1, otherwise="end")
+    lab = lab_in(practising(version_of(small_study, "practising"), 2, criterion))
+    lab.start("P12")
+    with monkeypatch.context() as patch:
+
+        def away(*_: object) -> None:
+            raise StoreUnavailable("stopped")
+
+        patch.setattr(any_store, "release_place", away)
+        assert lab.respond(*lab.answers(0, 1)).status_code == 503
+    assert lab.find(participant="P12").get_json()["status"] == "ended"
+    assert lab.start("P12").get_json()["status"] == "ended"
+    assert problems(any_store) == []

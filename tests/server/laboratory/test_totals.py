@@ -1,0 +1,129 @@
+"""A laboratory's sessions beside all others: what is listed, copied, checked, and right whatever happens."""
+
+from collections import Counter
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from experiment.records import Kind
+from experiment.study.definition import Study
+from server.store import Conflict, Identity
+from server.store.copying import copy_store
+from server.store.sqlite.store import SqliteStore
+from server.store.verify import verify
+from tests.server.laboratory.laboratories import LabOf, Laboratory, new_id, start_of
+from tests.server.stores import Clock, Person, by_hand, problems, recruiting, reopened, response, rows, verified
+
+
+def test_sessions_of_the_web_and_of_the_laboratory_stand_side_by_side(lab: Laboratory) -> None:
+    Person(lab.store, lab.study).complete()
+    lab.complete(lab.start())
+    lab.complete(lab.adopt("P02"))
+    trials = lab.store.trials(lab.study)
+    assert Counter(row["source"] for row in trials) == {"web": 3, "lab": 6}
+    assert {row["onset_source"] for row in trials if row["source"] == "lab"} == {"flip"}
+    listed = lab.store.sessions(lab.study)
+    assert {(row["source"], row["occasion"]) for row in listed} == {("web", None), ("lab", 1)}
+    assert sum(one.n_completed for one in lab.store.progress(lab.study)) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["occasion = 2", "occasion = NULL", "adopted_at = NULL", "adopted_at = '2020-01-01T00:00:00.000+00:00'",
+     "place = 'reserved'"],
+)  # fmt: skip
+def test_what_was_changed_of_a_session_that_was_taken_elsewhere_is_found(lab_of: LabOf, change: str) -> None:
+    lab = lab_of(quota=1)
+    Person(lab.store, lab.study)
+    adopted = lab.adopt(group=2)
+    assert problems(lab.store) == []
+    by_hand(lab.store, f"UPDATE sessions SET {change} WHERE session = '{adopted.plan.session}'")
+    assert any(adopted.plan.session in problem for problem in problems(lab.store))
+
+
+def test_a_copy_has_the_occasions_and_the_same_digest(lab: Laboratory, tmp_path: Path) -> None:
+    lab.complete(lab.start(occasion=2))
+    lab.adopt("P02")
+    with closing(SqliteStore(tmp_path / "copy.db")) as copy:
+        assert copy_store(lab.store, copy) == verified(lab.store)
+        assert copy.sessions(lab.study) == lab.store.sessions(lab.study)
+        seeds = [copy.start_session(lab.study, replace(start_of("P03"), group=1)).session.seed]
+    assert seeds == [3]
+
+
+def test_all_is_there_after_reopening(lab: Laboratory) -> None:
+    lab.start(occasion=2)
+    adopted = lab.adopt("P02")
+    with closing(reopened(lab.store)) as again:
+        found = again.find_session(lab.token)
+        assert found == adopted
+        there = again.session_on(lab.study, Identity("lab", "P01"), 2)
+        assert there is not None
+        assert problems(again) == []
+
+
+# Whatever happens
+
+people = st.sampled_from(["P01", "P02", "P03", None])
+happenings = st.lists(
+    st.one_of(
+        st.tuples(st.just("comes"), people, st.integers(1, 2), st.sampled_from([None, 1, 2, 3])),
+        st.tuples(st.just("brings"), people, st.integers(1, 2), st.integers(1, 3), st.integers(0, 5)),
+        st.tuples(st.sampled_from(["answers", "completes", "withdraws", "leaves for an hour", "web"])),
+    ),
+    max_size=25,
+)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(happenings=happenings, quota=st.sampled_from([None, 2, 4]))
+def test_whatever_happens_the_books_are_right_and_no_seed_is_given_twice(
+    small_study: Study, tmp_path: Path, happenings: list[tuple[Any, ...]], quota: int | None
+) -> None:
+    study = recruiting(small_study, quota=quota, quota_per_group=2)
+    with Clock().installed() as clock, closing(SqliteStore(tmp_path / f"{new_id()}.db")) as store:
+        lab = Laboratory(store, study)
+        store.register_study(study)
+        for what, *told in happenings:
+            with suppress(Conflict):
+                happen(lab, clock, what, *told)
+            with store.snapshot() as db:
+                assert verify(db).problems == []
+        kinds = {row["session"]: row["kind"] for row in store.sessions(study)}
+        of_group = 'SELECT session, "group", seed FROM sessions WHERE adopted_at IS NULL'
+        given_here = [(kinds[session], group, seed) for session, group, seed in rows(store, of_group)]
+        assert len(given_here) == len(set(given_here))
+        for one in store.progress(study):
+            if one.kind is Kind.HUMAN:
+                assert one.n_under_way + one.n_completed <= 2
+        one_person = "SELECT external_id FROM identities GROUP BY external_id HAVING COUNT(DISTINCT participant) > 1"
+        assert rows(store, one_person) == []
+
+
+def happen(lab: Laboratory, clock: Clock, what: str, *told: Any) -> None:
+    """Let something happen; to the session that was opened last, where it is to one."""
+    found = lab.store.find_session(lab.token)
+    if what == "comes":
+        code, occasion, group = told
+        lab.start(code, occasion=occasion, group=group)
+    elif what == "brings":
+        code, occasion, group, seed = told
+        name = f"{occasion}{group}{seed}{(code or 'P00')[1:]:0>13}"
+        lab.adopt(code, occasion=occasion, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}")
+    elif what == "web":
+        Person(lab.store, lab.study)
+    elif what == "leaves for an hour":
+        clock.advance(minutes=61)
+    elif found is not None and what == "answers":
+        lab.store.add_responses(found.plan.session, lab.token, [response(found.n_answered)])
+    elif found is not None and what == "completes":
+        left = [response(index) for index in range(found.n_answered, len(found.plan.trials))]
+        lab.store.add_responses(found.plan.session, lab.token, left)
+        lab.store.complete_session(lab.study, found.plan.session, True)
+    elif found is not None and what == "withdraws":
+        lab.store.withdraw_session(found.plan.session)
