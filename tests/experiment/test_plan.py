@@ -26,7 +26,7 @@ def test_plans_are_the_same_on_every_machine_and_version(sample_study: Study) ->
 
 def test_a_plan_does_not_depend_on_the_process(sample_study: Study) -> None:
     program = (
-        "import sys; from pathlib import Path; from experiment.loading import load_study; "
+        "import sys; from pathlib import Path; from experiment.load_study import load_study; "
         "from experiment.plan import plan_session; "
         "print(plan_session(load_study(Path(sys.argv[1])), 3, 5).model_dump_json())"
     )

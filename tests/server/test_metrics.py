@@ -9,10 +9,10 @@ from tests.paths import ROOT
 FIRST_REQUESTS_AT_ONCE = """
 import sys, time
 from pathlib import Path
-from experiment.loading import load_study
+from experiment.load_study import load_study
 from server import metrics
 from server.app import create_app
-from server.secret_files import Secrets
+from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
 from tests.server.stores import at_once

@@ -535,14 +535,14 @@ def test_a_server_that_is_told_to_stop_while_it_starts_stops_too(study_folder: P
     # Python runs this file first: the server's workers take three seconds more to load the study, as a big one does.
     (slow / "sitecustomize.py").write_text(
         "import multiprocessing, pathlib, time\n"
-        "import experiment.loading\n"
-        "load_study = experiment.loading.load_study\n"
+        "import experiment.load_study\n"
+        "load_study = experiment.load_study.load_study\n"
         "def slowly(folder):\n"
         "    if multiprocessing.parent_process() is not None:\n"
         f"        pathlib.Path({str(slow / 'begun')!r}).touch()\n"
         "        time.sleep(3)\n"
         "    return load_study(folder)\n"
-        "experiment.loading.load_study = slowly\n",
+        "experiment.load_study.load_study = slowly\n",
         encoding="utf-8",
     )
     server = Server(study_folder, PYTHONPATH=os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))

@@ -154,7 +154,7 @@ def test_codes_come_back_from_a_serial_port_that_sends_to_itself(lab_extra, monk
 
 LSL_CODES = """
 import pylsl
-from experiment.lab.triggers import open_trigger
+from experiment.lab.hardware.triggers import open_trigger
 
 trigger = open_trigger("lsl:Equipoise")
 found = pylsl.resolve_byprop("name", "Equipoise", timeout=20)

@@ -1,0 +1,168 @@
+"""Commands on a study's store, and what they print."""
+
+import csv
+import os
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import psycopg.sql
+import pytest
+from click.testing import CliRunner, Result
+
+from equipoise.cli.main import main
+from equipoise.studies import copy_sample_study
+from experiment.load_study import load_study
+from server.app import create_app
+from server.security.secret_files import read_secrets
+from server.settings import Settings
+from server.store.open import opened_store
+from server.store.postgres.store import BYTES_OF_DELETED_ROWS
+from tests.server.stores import rows
+
+posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no file modes")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def done(*arguments: object) -> str:
+    """Run a command that must succeed and return what it printed."""
+    result = run(*arguments)
+    if result.exit_code != 0:
+        raise AssertionError(f"exit code {result.exit_code}: {result.output}") from result.exception
+    assert result.stderr in ("", kept_by_a_database(arguments))
+    return result.stdout
+
+
+def kept_by_a_database(arguments: Sequence[object]) -> str:
+    """Return what a command that deletes says of bytes which a database keeps for a while."""
+    deletes = "withdraw" in arguments or "delete" in arguments
+    on_database = any(str(argument).startswith("postgresql:") for argument in arguments)
+    return f"{BYTES_OF_DELETED_ROWS}\n" if deletes and on_database else ""
+
+
+def refused(*arguments: object, code: int = 2) -> str:
+    """Run a command that must refuse its input, and return its one sentence."""
+    result = run(*arguments)
+    if result.exit_code != code or "Traceback" in result.output:
+        raise AssertionError(f"exit code {result.exit_code}: {result.output}") from result.exception
+    assert result.stdout == ""
+    said = result.stderr.replace("\n\t", " ")  # as click lists what there is to choose from
+    lines = [line for line in said.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("Error: ")
+    return lines[0]
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@dataclass
+class Kept:
+    """A study with answers, and where they are."""
+
+    folder: Path
+    location: str
+    """Its store, a file or the address of a database."""
+    option: list[str]
+    """How a command is told of it; a file in its usual place needs no words."""
+    sessions: dict[str, str] = field(default_factory=dict)
+    """Session by panel id."""
+    codes: dict[str, str] = field(default_factory=dict)
+
+    def opened(self) -> Any:
+        return opened_store(self.location)
+
+    @property
+    def is_file(self) -> bool:
+        return not self.option
+
+
+N_GROUPS = 2
+FORMULA = "=1+cmd|calc!A0"
+"""A panel id that a spreadsheet would run."""
+
+
+def make_small_study(folder: Path, entry: str) -> None:
+    """Make the sample study with two groups of ten test items: what is quick to load and to take."""
+    copy_sample_study("blackbox-predict", folder)
+    battery = folder / "battery.jsonl"
+    header, *items = battery.read_text(encoding="utf-8").splitlines()
+    apart = [line for line in items if '"item_id":"config-' not in line]
+    tests = [line for line in items if line not in apart]
+    battery.write_text("\n".join([header, *apart, *tests[:20]]) + "\n", encoding="utf-8")
+    study_yaml = folder / "study.yaml"
+    text = study_yaml.read_text(encoding="utf-8").replace("groups: 10", f"groups: {N_GROUPS}")
+    study_yaml.write_text(f"{text}\nrecruitment: {{entry: {entry}, panel_parameter: pid}}\n", encoding="utf-8")
+
+
+def on_a_file(folder: Path) -> Kept:
+    return Kept(folder, str(folder / "data" / "equipoise.db"), [])
+
+
+def in_a_database(folder: Path, url: str) -> Kept:
+    return Kept(folder, url, ["--store", url])
+
+
+def cloned(postgres: Any, url: str) -> str:
+    """Return the address of a new database that holds what another does."""
+    new: str = postgres.new_database()
+    source, target = (psycopg.sql.Identifier(one.rpartition("/")[2]) for one in (url, new))
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as db:
+        db.execute(psycopg.sql.SQL("DROP DATABASE {}").format(target))
+        db.execute(psycopg.sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(target, source))
+    return new
+
+
+def answer(kept: Kept, panel_id: str, n_answers: int, then: str = "", **parameters: str) -> None:
+    """Let somebody take the study, up to an answer or to its end."""
+    study = load_study(kept.folder)
+    with opened_store(kept.location) as store:
+        http = create_app(study, store, read_secrets(kept.folder / "data"), Settings()).test_client()
+        http.get("/", query_string={"pid": panel_id, "SESSION_ID": f"of-{panel_id}", "token": panel_id, **parameters})
+        digest = http.get("/api/study").get_json()["consent_digest"]
+        start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
+        session = http.post("/api/session", json=start).get_json()
+        kept.sessions[panel_id] = session["session"]
+        for trial in session["trials"][:n_answers]:
+            response = "absorbed" if trial["task"] == "blackbox_predict" else 2
+            body = {"response_id": str(uuid.uuid4()), "trial_index": trial["trial_index"], "response": response}
+            sent = http.post("/api/responses", json={"session": session["session"], "responses": [body]})
+            assert sent.status_code == 201
+        if then:
+            ended = http.post(f"/api/{then}", json={})
+            assert ended.status_code == 200
+            kept.codes[panel_id] = ended.get_json().get("completion_code", "")
+
+
+def digest_of(printed: str) -> str:
+    found = re.search(r"Digest: ([0-9a-f]{64})$", printed.strip())
+    assert found, printed
+    return found[1]
+
+
+def another_study(kept: Kept, tmp_path: Path) -> Kept:
+    """Make another study whose answers go to the same store."""
+    folder = tmp_path / "another"
+    make_small_study(folder, "panel")
+    text = (folder / "study.yaml").read_text(encoding="utf-8")
+    text = text.replace("study: blackbox-predict", "study: another-study")
+    (folder / "study.yaml").write_text(text, encoding="utf-8")
+    return in_a_database(folder, kept.location)
+
+
+def sessions(kept: Kept) -> list[Any]:
+    with kept.opened() as store:
+        return rows(store, "SELECT session FROM sessions")

@@ -1,0 +1,69 @@
+"""Studies with answers, in a file and in a database."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.equipoise.stores.commands import FORMULA, Kept, answer, cloned, in_a_database, make_small_study, on_a_file
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
+    """A panel's study that nobody has begun, on a file and in a database."""
+    folder = tmp_path / "study"
+    make_small_study(folder, "panel")
+    if request.param == "sqlite":
+        return on_a_file(folder)
+    return in_a_database(folder, request.getfixturevalue("postgres").new_database())
+
+
+@pytest.fixture(scope="session")
+def file_template(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    folder = tmp_path_factory.mktemp("template") / "study"
+    make_small_study(folder, "panel")
+    return filled(on_a_file(folder))
+
+
+@pytest.fixture(scope="session")
+def database_template(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> Kept:
+    folder = tmp_path_factory.mktemp("template") / "study"
+    make_small_study(folder, "panel")
+    return filled(in_a_database(folder, postgres.new_database()))
+
+
+def filled(kept: Kept) -> Kept:
+    """Let one complete, one be under way, one leave, and one begin whose id is like a formula."""
+    answer(kept, "anna", n_answers=100, then="complete")
+    answer(kept, "bert", n_answers=3)
+    answer(kept, "carl", n_answers=2, then="withdraw")
+    answer(kept, FORMULA, n_answers=0)
+    return kept
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
+    """A panel's study with four people, on a file and in a database: a copy for each test."""
+    kind = "file" if request.param == "sqlite" else "database"
+    template: Kept = request.getfixturevalue(f"{kind}_template")
+    folder = tmp_path / "study"
+    shutil.copytree(template.folder, folder)
+    if kind == "file":
+        copy = on_a_file(folder)
+    else:
+        copy = in_a_database(folder, cloned(request.getfixturevalue("postgres"), template.location))
+    copy.sessions, copy.codes = dict(template.sessions), dict(template.codes)
+    return copy
+
+
+@pytest.fixture
+def by_link(tmp_path: Path) -> Path:
+    make_small_study(tmp_path / "study", "link")
+    return tmp_path / "study"
+
+
+@pytest.fixture
+def by_panel(tmp_path: Path) -> Path:
+    make_small_study(tmp_path / "study", "panel")
+    return tmp_path / "study"

@@ -1,0 +1,119 @@
+"""`equipoise assignment`: the slots of each group, closing, releasing, the log."""
+
+import json
+from pathlib import Path
+
+from tests.equipoise.stores.commands import N_GROUPS, Kept, answer, done, refused, table
+from tests.server.stores import rows
+
+# assignment
+
+
+def shown(kept: Kept) -> dict[str, list[str]]:
+    heading, *lines = done("assignment", "show", kept.folder, *kept.option).splitlines()
+    assert heading.split() == ["group", "completed", "under", "way", "lapsed", "replaced", "withdrawn"]
+    return {line.split()[0]: line.split()[1:] for line in lines}
+
+
+def test_the_places_of_each_group_are_shown_and_add_up(kept: Kept) -> None:
+    places = shown(kept)
+    assert list(places) == [*map(str, range(1, N_GROUPS + 1)), "all"]
+    assert places["all"] == ["1", "2", "0", "0", "1"]
+    for column in range(5):
+        assert sum(int(places[str(group)][column]) for group in range(1, N_GROUPS + 1)) == int(places["all"][column])
+
+
+def test_the_places_of_a_study_that_nobody_has_begun_are_all_free(empty: Kept) -> None:
+    empty.opened().__enter__().close()  # makes the store
+    assert shown(empty)["all"] == ["0"] * 5
+
+
+def test_a_closed_group_takes_nobody_until_it_is_opened(empty: Kept) -> None:
+    printed = done("assignment", "close", empty.folder, "--group", 2, *empty.option)
+    assert printed == "Group 2 is closed for new participants.\n"
+    assert shown(empty)["2"] == [*"00000", "closed"]
+    for number in range(3):
+        answer(empty, f"person-{number}", n_answers=0)
+    assert shown(empty)["1"] == [*"03000"]
+    printed = done("assignment", "open", empty.folder, "--group", 2, *empty.option)
+    assert printed == "Group 2 is open for new participants.\n"
+    answer(empty, "one-more", n_answers=0)
+    assert shown(empty)["2"] == [*"01000"]
+
+
+def test_a_group_that_there_is_not_is_named(kept: Kept) -> None:
+    before = shown(kept)
+    for command in ("close", "open"):
+        for group in ("0", "3", "-1", "one", "1.5", ""):
+            assert "--group" in refused("assignment", command, kept.folder, "--group", group, *kept.option)
+    assert shown(kept) == before
+
+
+def test_a_place_is_not_released_for_an_exclusion_that_would_leave_the_answers_in_the_analysis(kept: Kept) -> None:
+    before = shown(kept)
+    named = ["--panel-id", "anna", "--reason", "exclusion"]
+    assert "Fix: `equipoise exclude " in refused("assignment", "release", kept.folder, *named, *kept.option)
+    assert shown(kept) == before
+
+
+def test_a_place_is_released_by_panel_id_or_by_session_and_the_answers_stay(kept: Kept) -> None:
+    reason = "return"
+    with kept.opened() as store:
+        before = rows(store, "SELECT * FROM responses ORDER BY session, trial_index")
+    for name, value in (("--panel-id", "anna"), ("--session", kept.sessions["bert"])):
+        printed = done("assignment", "release", kept.folder, name, value, "--reason", reason, *kept.option)
+        session = kept.sessions.get(value, value)
+        assert printed == f"The place of session {session} is released; somebody else will be recruited for it.\n"
+        again = refused("assignment", "release", kept.folder, name, value, "--reason", reason, *kept.option)
+        assert "released before" in again
+    with kept.opened() as store:
+        assert rows(store, "SELECT * FROM responses ORDER BY session, trial_index") == before
+        reasons = dict(rows(store, "SELECT session, release_reason FROM sessions"))
+    assert {reasons[kept.sessions[name]] for name in ("anna", "bert")} == {reason}
+    assert shown(kept)["all"] == ["0", "1", "1", "1", "1"]
+
+
+def test_who_is_not_found_is_named_and_nothing_is_changed(kept: Kept) -> None:
+    before = done("store", "verify", kept.folder, *kept.option)
+    for named, message in (
+        ([], "--session"),
+        (["--session", kept.sessions["anna"], "--panel-id", "anna"], "--panel-id"),
+        (["--session", "nothing"], "--session nothing"),
+        (["--panel-id", "nobody"], "--panel-id nobody"),
+        (["--panel-id", ""], "--panel-id"),
+        (["--session", "' OR 1=1 --"], "--session"),
+        (["--session", "p-123"], "--session"),
+    ):
+        for command in (["assignment", "release", "--reason", "return"], ["identities", "delete"]):
+            assert message in refused(*command, kept.folder, *named, *kept.option)
+    assert done("store", "verify", kept.folder, *kept.option) == before
+    with kept.opened() as store:
+        assert len(rows(store, "SELECT * FROM identities")) == 4
+
+
+def test_a_reason_that_there_is_not_is_refused(kept: Kept) -> None:
+    for reason in ([], ["--reason", "boredom"]):
+        assert "--reason" in refused("assignment", "release", kept.folder, "--panel-id", "anna", *reason, *kept.option)
+
+
+def test_a_model_run_has_no_place_to_release(kept: Kept) -> None:
+    done("models", "run", kept.folder, "--model", "baseline/tracer", *kept.option)
+    with kept.opened() as store:
+        ((run_session,),) = rows(store, "SELECT session FROM runs")
+    found = refused("assignment", "release", kept.folder, "--session", run_session, "--reason", "return", *kept.option)
+    assert "no such session" in found
+
+
+def test_the_log_of_decisions_is_written_with_its_numbers(kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    done("assignment", "close", kept.folder, "--group", 1, *kept.option)
+    printed = done("assignment", "log", kept.folder, "-o", path, *kept.option)
+    decisions = table(path)
+    assert printed == f"Made {path} with {len(decisions)} entries.\n"
+    assert [int(row["event_index"]) for row in decisions] == list(range(len(decisions)))
+    events = [row["event"] for row in decisions]
+    assert events.count("reserved") == 4
+    assert {"registered", "confirmed", "withdrew", "released", "closed"} <= set(events)
+    reserved = next(row for row in decisions if row["session"] == kept.sessions["bert"])
+    assert json.loads(reserved["details"])["taken"]
+    assert "anna" not in path.read_text(encoding="utf-8")

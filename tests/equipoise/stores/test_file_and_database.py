@@ -1,0 +1,144 @@
+"""Withdrawals, and a file and a database that give the same."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from equipoise.studies import copy_sample_study
+from experiment.load_study import load_study
+from server.store import Store
+from server.store.open import open_store
+from server.store.postgres.store import BYTES_OF_DELETED_ROWS
+from tests.equipoise.stores.commands import Kept, another_study, answer, done, refused, run, sessions, table
+from tests.server.stores import rows
+
+# Withdrawals
+
+
+def test_a_withdrawal_by_code_deletes_one_persons_answers(kept: Kept) -> None:
+    answer(kept, "dora", n_answers=100, then="complete")
+    printed = done("withdraw", kept.folder, "--code", f" {kept.codes['anna'].lower()} ", *kept.option)
+    assert printed == "The answers of this participant are deleted; what they began counts as withdrawn.\n"
+    with kept.opened() as store:
+        left = {session for (session,) in rows(store, "SELECT DISTINCT session FROM responses")}
+        status = dict(rows(store, "SELECT session, status FROM sessions"))
+    assert left == {kept.sessions["bert"], kept.sessions["dora"]}
+    assert status[kept.sessions["anna"]] == "withdrawn"
+
+
+def test_a_code_of_another_study_in_the_same_store_withdraws_nobody(kept: Kept, tmp_path: Path) -> None:
+    other = another_study(kept, tmp_path)
+    answer(other, "anna", n_answers=100, then="complete")
+    sentence = refused("withdraw", kept.folder, "--code", other.codes["anna"], *kept.option)
+    assert "nothing was deleted" in sentence
+    with kept.opened() as store:
+        assert dict(rows(store, "SELECT session, status FROM sessions"))[other.sessions["anna"]] == "completed"
+
+
+# A file and a database give the same
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> list[Kept]:
+    """The same study, simulated with the same seed and asked of the same models, on a file and on a database."""
+    found = []
+    for name in ("file", "database"):
+        folder = tmp_path_factory.mktemp(name) / "study"
+        copy_sample_study("blackbox-predict", folder)
+        url = postgres.new_database() if name == "database" else ""
+        kept = Kept(folder, url or str(folder / "data" / "equipoise.db"), ["--store", url] if url else [])
+        printed = done("simulate", folder, "-n", 20, "--seed", 5, *kept.option)
+        assert "20 simulated participants answered" in printed
+        assert "://" not in printed
+        for model in ("tracer", "nearest-atom"):
+            done("models", "run", folder, "--model", f"baseline/{model}", *kept.option)
+        done("analyze", folder, "-o", folder / "results", *kept.option)
+        found.append(kept)
+    return found
+
+
+CHANCE = ["session", "participant", "started_at", "completed_at", "shown_at", "received_at"]
+"""Columns that are made at random, or tell the time."""
+
+
+def test_a_file_and_a_database_give_the_same_tables_for_the_same_seed(both: list[Kept]) -> None:
+    names = [sorted(path.name for path in (kept.folder / "results" / "tables").iterdir()) for kept in both]
+    assert names[0] == names[1]
+    for name in ("accuracy.csv", "exclusions.csv", "participants.csv", "trials.csv"):
+        assert len(stable(both[0].folder / "results" / "tables" / name)) > 0
+    for name in names[0]:
+        one, other = (stable(kept.folder / "results" / "tables" / name) for kept in both)
+        pd.testing.assert_frame_equal(one, other, obj=name)
+
+
+def stable(path: Path) -> pd.DataFrame:
+    frame = pd.read_csv(path)
+    frame = frame.drop(columns=[column for column in CHANCE if column in frame])
+    return frame.sort_values(list(frame.columns)).reset_index(drop=True)
+
+
+def test_a_file_and_a_database_give_the_same_report(both: list[Kept]) -> None:
+    def report(kept: Kept) -> str:
+        html = (kept.folder / "results" / "report.html").read_text(encoding="utf-8")
+        text = re.sub(r"<(svg|style).*?</\1>|<[^>]+>", " ", html, flags=re.DOTALL)
+        # The digest of the answers covers the sessions' names, which are made at random.
+        text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", " ".join(text.split()))
+        return re.sub(r"\d\d:\d\d UTC", "TIME", text)
+
+    one, other = map(report, both)
+    assert len(one) > 1_000
+    assert one == other
+
+
+def test_a_withdrawal_is_the_same_on_a_file_and_on_a_database(both: list[Kept]) -> None:
+    left = []
+    for kept in both:
+        with kept.opened() as store:
+            (code,) = [
+                code
+                for code, seed, group in rows(store, 'SELECT completion_code, seed, "group" FROM sessions')
+                if (seed, group) == (1, 3)
+            ]
+        withdrawn = run("withdraw", kept.folder, "--code", code, *kept.option)
+        assert withdrawn.exit_code == 0, withdrawn.output
+        # A database keeps the bytes for a while, and the command says so.
+        assert (BYTES_OF_DELETED_ROWS in withdrawn.stderr) == bool(kept.option)
+        done("analyze", kept.folder, "-o", kept.folder / "after", *kept.option)
+        left.append(table(kept.folder / "after" / "tables" / "exclusions.csv"))
+        assert "all there, and unchanged" in done("store", "verify", kept.folder, *kept.option)
+    assert left[0] == left[1]
+    assert left[0] != table(both[0].folder / "results" / "tables" / "exclusions.csv")
+
+
+def test_a_database_is_served_by_the_command_and_leaves_no_file_beside_its_secrets(
+    study_folder: Path, postgres: Any
+) -> None:
+    from equipoise.commands.server_process import researcher_token, running_server
+    from experiment.simulated_participants import simulate
+
+    url = postgres.new_database()
+    with running_server(study_folder, url) as address:
+        study = load_study(study_folder)
+        simulate(address, researcher_token(study), study, 2, seed=1)
+    assert sorted(path.name for path in (study_folder / "data").iterdir()) == ["researcher-token", "signing-key"]
+    store: Store = open_store(url)
+    assert len(rows(store, "SELECT * FROM sessions WHERE status = 'completed'")) == 2
+    store.close()
+
+
+def test_a_simulation_goes_on_with_others_in_a_database_too(both: list[Kept]) -> None:
+    database = both[1]
+    before = len(sessions(database))
+    done("simulate", database.folder, "-n", 2, "--seed", 5, *database.option)
+    medians = pd.DataFrame(trials(database)).groupby("session")["rt_ms"].median().dropna()
+    assert len(sessions(database)) == before + 2
+    assert medians.nunique() == len(medians)  # nobody twice
+
+
+def trials(kept: Kept) -> list[dict[str, Any]]:
+    with kept.opened() as store:
+        found: list[dict[str, Any]] = store.trials()
+    return found

@@ -1,0 +1,241 @@
+"""`equipoise identities` and `equipoise links`: panel ids and personal links."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from batteries.errors import InputError
+from experiment.load_study import load_study
+from server.store import SqliteStore, StoreUnavailable
+from server.store.postgres.store import PostgresStore
+from tests.equipoise.stores.commands import (
+    FORMULA,
+    Kept,
+    another_study,
+    answer,
+    digest_of,
+    done,
+    make_small_study,
+    mode,
+    on_a_file,
+    posix,
+    refused,
+    run,
+    table,
+)
+from tests.server.stores import rows
+
+# identities
+
+
+@posix
+def test_panel_ids_are_exported_with_codes_for_the_owners_eyes_and_no_formula_runs(kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "panel-ids.csv"
+    printed = done("identities", "export", kept.folder, "-o", path, *kept.option)
+    assert printed == f"Made {path} with 4 people. Keep it safe.\n"
+    assert mode(path) == 0o600
+    people = {row["external_id"]: row for row in table(path)}
+    assert set(people) == {"anna", "bert", "carl", f"'{FORMULA}"}
+    assert people["anna"]["own_code"] == kept.codes["anna"]
+    assert [people[name]["status"] for name in ("anna", "bert", "carl")] == ["completed", "active", "withdrawn"]
+    assert [people[name]["session"] for name in ("anna", "bert")] == [kept.sessions["anna"], kept.sessions["bert"]]
+    for row in table(path):
+        for cell in row.values():
+            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+@posix
+@pytest.mark.parametrize("command", ["identities export", "assignment log", "links"])
+def test_a_file_that_was_there_before_ends_up_for_the_owners_eyes_too(tmp_path: Path, command: str) -> None:
+    folder, path = tmp_path / "study", tmp_path / "out.csv"
+    make_small_study(folder, "link" if command == "links" else "panel")
+    if command != "links":
+        answer(on_a_file(folder), "anna", n_answers=0)
+    path.write_text("the export of yesterday", encoding="utf-8")
+    path.chmod(0o644)
+    more = ["-n", 2, "--address", "https://study.example.org"] if command == "links" else []
+    done(*command.split(), folder, "-o", path, *more)
+    assert mode(path) == 0o600
+    assert "yesterday" not in path.read_text(encoding="utf-8")
+
+
+def test_an_export_of_nobody_has_its_headings(empty: Kept, tmp_path: Path) -> None:
+    done("assignment", "open", empty.folder, "--group", 1, *empty.option)  # makes the store
+    path = tmp_path / "panel-ids.csv"
+    assert "with 0 people" in done("identities", "export", empty.folder, "-o", path, *empty.option)
+    assert path.read_text(encoding="utf-8").startswith("source,external_id,participant,session,status,own_code")
+
+
+def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty: Kept, tmp_path: Path) -> None:
+    """Whoever comes in chooses the value: it must not stand where the session or the code does."""
+    study_yaml = empty.folder / "study.yaml"
+    text = study_yaml.read_text(encoding="utf-8")
+    kept_parameters = "kept_parameters: [session, participant, own_code, status, external_id, source]"
+    study_yaml.write_text(
+        text.replace("panel_parameter: pid", f"panel_parameter: pid, {kept_parameters}"), encoding="utf-8"
+    )
+    try:
+        load_study(empty.folder)
+    except InputError:  # a study with such names may be refused, too
+        return
+    answer(empty, "anna", n_answers=1, session="mine", participant="me", own_code="PAID", status="completed")
+    done("identities", "export", empty.folder, "-o", tmp_path / "ids.csv", *empty.option)
+    (row,) = table(tmp_path / "ids.csv")
+    assert row["session"] == empty.sessions["anna"]
+    assert row["status"] == "active"
+    assert row["own_code"] != "PAID"
+
+
+def test_one_persons_id_is_deleted_and_nothing_else(kept: Kept) -> None:
+    with kept.opened() as store:
+        before = (store.trials(), rows(store, "SELECT * FROM sessions"))
+    assert (
+        done("identities", "delete", kept.folder, "--panel-id", "anna", *kept.option) == "Deleted ids and codes: 1.\n"
+    )
+    done("identities", "delete", kept.folder, "--session", kept.sessions["bert"], *kept.option)
+    with kept.opened() as store:
+        assert {name for (name,) in rows(store, "SELECT external_id FROM identities")} == {"carl", FORMULA}
+        assert (store.trials(), rows(store, "SELECT * FROM sessions")) == before
+
+
+def noted(kept: Kept, path: Path) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return the log as the command writes it: event, session, details."""
+    done("assignment", "log", kept.folder, "-o", path, *kept.option)
+    return [(row["event"], row["session"], json.loads(row["details"])) for row in table(path)]
+
+
+def test_what_a_researcher_did_is_in_the_log_without_a_word_on_people(kept: Kept, tmp_path: Path) -> None:
+    digest = digest_of(done("store", "verify", kept.folder, *kept.option))
+    done("identities", "export", kept.folder, "-o", tmp_path / "ids.csv", *kept.option)
+    done("store", "sessions", kept.folder, "-o", tmp_path / "sessions.csv", *kept.option)
+    done("store", "backup", kept.folder, "-o", tmp_path / "backup.db", *kept.option)
+    done("store", "copy", kept.location, tmp_path / "copy.db")
+    assert digest_of(done("store", "verify", kept.folder, *kept.option)) == digest, "who looks changes nothing"
+    done("assignment", "close", kept.folder, "--group", "1", *kept.option)
+    done("assignment", "open", kept.folder, "--group", "1", *kept.option)
+    done("withdraw", kept.folder, "--panel-id", "bert", *kept.option)
+    done("identities", "delete", kept.folder, "--everybody", *kept.option)
+    done("identities", "delete", kept.folder, "--everybody", *kept.option)  # deletes nothing
+    log = noted(kept, tmp_path / "log.csv")
+    assert [(event, details) for event, session, details in log if not session][1:] == [
+        ("exported", {"what": "identities", "number": 4}),
+        ("exported", {"what": "sessions", "number": 4}),
+        ("backed up", {}),
+        ("copied", {}),
+        ("closed", {"group": 1}),
+        ("opened", {"group": 1}),
+        ("identities deleted", {"number": 4}),
+    ]
+    (withdrawal,) = [
+        details for event, session, details in log if (event, session) == ("withdrew", kept.sessions["bert"])
+    ]
+    assert withdrawal["by"] == "researcher"
+    done("store", "verify", kept.folder, *kept.option)
+    done("store", "verify", kept.folder, "--store", tmp_path / "copy.db")
+    text = (tmp_path / "log.csv").read_text(encoding="utf-8")
+    for personal in ("anna", "bert", "carl", FORMULA, str(tmp_path)):
+        assert personal not in text
+
+
+def test_an_export_that_cannot_be_noted_is_made_and_says_so(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_args: object, **_details: object) -> None:
+        raise StoreUnavailable("attempt to write a readonly database")
+
+    for store in (SqliteStore, PostgresStore):
+        monkeypatch.setattr(store, "note", away)
+    for command in (["identities", "export"], ["store", "sessions"], ["store", "backup"]):
+        path = tmp_path / command[1]
+        result = run(*command, kept.folder, "-o", path, *kept.option)
+        assert (result.exit_code, path.exists()) == (0, True)
+        assert "Not noted in the log of the store (attempt to write a readonly database)." in result.stderr
+
+
+@pytest.mark.parametrize("command", [["identities", "export"], ["store", "sessions"], ["store", "backup"]])
+def test_a_command_that_reads_makes_no_store(kept: Kept, tmp_path: Path, command: list[str]) -> None:
+    absent = tmp_path / "absent" / "equipoise.db"
+    refused(*command, kept.folder, "-o", tmp_path / "out", "--store", absent)
+    assert not absent.parent.exists()
+
+
+def test_all_ids_of_this_study_are_deleted_and_of_no_other(kept: Kept, tmp_path: Path) -> None:
+    other = another_study(kept, tmp_path)
+    answer(other, "anna", n_answers=1)
+    assert done("identities", "delete", kept.folder, "--everybody", *kept.option) == "Deleted ids and codes: 4.\n"
+    assert done("identities", "delete", kept.folder, "--everybody", *kept.option) == "Deleted ids and codes: 0.\n"
+    with kept.opened() as store:
+        assert rows(store, "SELECT study, external_id FROM identities") == [("another-study", "anna")]
+
+
+def test_somebody_and_everybody_at_once_is_refused(kept: Kept) -> None:
+    """Nobody can mean both, and what is deleted is gone."""
+    for named in (["--panel-id", "anna"], ["--session", kept.sessions["anna"]]):
+        assert "--everybody" in refused("identities", "delete", kept.folder, "--everybody", *named, *kept.option)
+    with kept.opened() as store:
+        assert len(rows(store, "SELECT * FROM identities")) == 4
+
+
+def test_what_is_found_by_id_or_session_is_of_this_study_alone(kept: Kept, tmp_path: Path) -> None:
+    other = another_study(kept, tmp_path)
+    answer(other, "only-there", n_answers=1)
+    for name, value in (("--panel-id", "only-there"), ("--session", other.sessions["only-there"])):
+        assert value in refused("assignment", "release", kept.folder, name, value, "--reason", "return", *kept.option)
+        assert value in refused("identities", "delete", kept.folder, name, value, *kept.option)
+
+
+@posix
+@pytest.mark.parametrize(
+    "address", ["https://study.example.org", "https://study.example.org/", "http://127.0.0.1:8000"]
+)
+def test_personal_links_are_each_for_one_person(by_link: Path, tmp_path: Path, address: str) -> None:
+    path = tmp_path / "links.csv"
+    assert done("links", by_link, "-n", 5, "--address", address, "-o", path) == f"Made {path} with 5 links.\n"
+    assert mode(path) == 0o600
+    links = [row["link"] for row in table(path)]
+    assert len(set(links)) == 5
+    kept = on_a_file(by_link)
+    for link in links:
+        assert link.startswith(f"{address.rstrip('/')}/?token=")
+        answer(kept, link.partition("token=")[2], n_answers=1)
+    assert len(set(kept.sessions.values())) == 5
+
+
+def test_who_came_by_a_personal_link_is_found_by_what_stands_in_the_link(by_link: Path, tmp_path: Path) -> None:
+    done("links", by_link, "-n", 1, "--address", "https://study.example.org", "-o", tmp_path / "links.csv")
+    (row,) = table(tmp_path / "links.csv")
+    token = row["link"].partition("token=")[2]
+    kept = on_a_file(by_link)
+    answer(kept, token, n_answers=1)
+    printed = done("assignment", "release", by_link, "--panel-id", token, "--reason", "return")
+    assert kept.sessions[token] in printed
+
+
+def test_links_need_a_study_that_goes_by_links(by_panel: Path, tmp_path: Path) -> None:
+    path = tmp_path / "links.csv"
+    sentence = refused("links", by_panel, "-n", 3, "--address", "https://study.example.org", "-o", path)
+    assert "study.yaml" in sentence
+    assert "entry: link" in sentence
+    assert not path.exists()
+    assert not (by_panel / "data").exists()
+
+
+def test_an_address_that_makes_no_link_is_refused(by_link: Path, tmp_path: Path) -> None:
+    """Links that lead nowhere would be found out by the people to whom they were sent."""
+    path = tmp_path / "links.csv"
+    for address in (
+        "", " ", "study.example.org", "not an address", "https://", "ftp://study.example.org", "javascript:alert(1)",
+        "https://study.example.org/?a=b", "https://study.example.org/#part", "https://study example.org", "=1+1",
+        "https://study.example.org\nhttps://study.example.org",
+    ):  # fmt: skip
+        assert "--address" in refused("links", by_link, "-n", 3, "--address", address, "-o", path)
+        assert not path.exists()
+
+
+@pytest.mark.parametrize("n", ["0", "-1", "100001", "many", "1.5"])
+def test_a_number_of_links_that_cannot_be_is_refused(by_link: Path, tmp_path: Path, n: str) -> None:
+    path = tmp_path / "links.csv"
+    assert "-n" in refused("links", by_link, "-n", n, "--address", "https://study.example.org", "-o", path)
+    assert not path.exists()

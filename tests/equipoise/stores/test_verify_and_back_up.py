@@ -1,0 +1,169 @@
+"""`equipoise store`: verify, back up, copy."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiment.load_study import load_study
+from server.store.open import opened_store
+from tests.equipoise.stores.commands import (
+    Kept,
+    answer,
+    digest_of,
+    done,
+    in_a_database,
+    mode,
+    on_a_file,
+    posix,
+    refused,
+    run,
+)
+from tests.server.stores import by_hand, rows
+
+# store verify
+
+
+def test_verify_counts_what_is_there_and_prints_a_digest_that_stays(kept: Kept) -> None:
+    printed = done("store", "verify", kept.folder, *kept.option)
+    with kept.opened() as store:
+        n_answers = len(rows(store, "SELECT * FROM responses"))
+    assert f"{n_answers} answers in 4 sessions: all there, and unchanged." in printed
+    assert digest_of(printed) == digest_of(done("store", "verify", kept.folder, *kept.option))
+    answer(kept, "dora", n_answers=1)
+    assert digest_of(printed) != digest_of(done("store", "verify", kept.folder, *kept.option))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE responses SET response = '\"reflected\"' WHERE session = '{anna}' AND trial_index = 4",
+        "UPDATE responses SET rt_ms = 1 WHERE session = '{anna}' AND trial_index = 0",
+        "UPDATE responses SET received_at = '2020-01-01T00:00:00.000+00:00' WHERE session = '{bert}'",
+        "DELETE FROM responses WHERE session = '{anna}' AND trial_index = 7",
+        "DELETE FROM responses WHERE session = '{bert}' AND trial_index = 2",
+        "DELETE FROM responses WHERE session = '{bert}'",
+        "UPDATE sessions SET n_answered = 2 WHERE session = '{bert}'",
+        "DELETE FROM planned_trials WHERE session = '{bert}' AND trial_index = 6",
+        "DELETE FROM sessions WHERE session = '{bert}'",
+        "UPDATE sessions SET seed = 99 WHERE session = '{anna}'",
+        "UPDATE sessions SET \"group\" = 5 WHERE session = '{anna}'",
+        "UPDATE participants SET kind = 'simulated'",
+        "UPDATE items SET key = '\"absorbed\"'",
+        "UPDATE studies SET definition = REPLACE(definition, '200', '201')",
+        "UPDATE studies SET texts = '{{}}'",
+        "UPDATE studies SET definition = '{{}}'",
+        "DELETE FROM events WHERE event_index = 2",
+        "UPDATE events SET details = '{{}}' WHERE event_index = 1",
+        "DELETE FROM events WHERE event_index = (SELECT MAX(event_index) FROM events)",
+        "UPDATE places SET n_confirmed = 9",
+    ],
+)
+def test_verify_finds_what_was_changed_by_hand_and_ends_with_1(kept: Kept, statement: str) -> None:
+    with kept.opened() as store:
+        by_hand(store, statement.format(**kept.sessions))
+    result = run("store", "verify", kept.folder, *kept.option)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert result.stdout == ""
+    *problems, last = result.stderr.splitlines()
+    assert problems
+    assert all(re.match(r"(session|study) \S+", problem) and problem.endswith(".") for problem in problems)
+    assert last.startswith(f"Error: {len(problems)} problem")
+    assert "backup" in last
+
+
+def test_a_withdrawal_and_an_emptied_table_of_ids_leave_nothing_to_find(kept: Kept) -> None:
+    done("identities", "delete", kept.folder, "--everybody", *kept.option)
+    done("withdraw", kept.folder, "--code", kept.codes["anna"], *kept.option)
+    assert "all there, and unchanged" in done("store", "verify", kept.folder, *kept.option)
+
+
+# store backup
+
+
+@posix
+def test_a_backup_is_a_store_by_itself_for_its_owners_eyes(kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "backups" / "monday.db"
+    with kept.opened():  # while it is in use
+        printed = done("store", "backup", kept.folder, "-o", path, *kept.option)
+    assert printed.startswith(f"Made {path}: ")
+    assert printed.rstrip().endswith("answers in 4 sessions.")
+    assert mode(path) == 0o600
+    assert [one.name for one in path.parent.iterdir()] == ["monday.db"]
+    original, copy = (done("store", "verify", kept.folder, *option) for option in (kept.option, ["--store", str(path)]))
+    assert original == copy
+    with kept.opened() as store, opened_store(str(path)) as backup:
+        assert store.trials() == backup.trials()
+
+
+def test_a_backup_takes_the_place_of_a_lost_store(kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "backup.db"
+    done("store", "backup", kept.folder, "-o", path, *kept.option)
+    place = kept.folder / "data" / "equipoise.db"
+    for lost in place.parent.glob("equipoise.db*"):
+        lost.unlink()
+    path.rename(place)
+    restored = on_a_file(kept.folder)
+    answer(restored, "bert", n_answers=0)
+    assert restored.sessions["bert"] == kept.sessions["bert"]
+    assert "all there, and unchanged" in done("store", "verify", kept.folder)
+
+
+def test_a_backup_never_writes_over_a_file(kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "backup.db"
+    path.write_text("another backup", encoding="utf-8")
+    assert str(path) in refused("store", "backup", kept.folder, "-o", path, *kept.option)
+    assert path.read_text(encoding="utf-8") == "another backup"
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+
+
+def test_a_backup_of_a_store_that_was_changed_by_hand_says_so(kept: Kept, tmp_path: Path) -> None:
+    """Whoever backs up each night would else replace the last sound backup by copies of what was spoilt."""
+    with kept.opened() as store:
+        by_hand(store, f"UPDATE responses SET rt_ms = 1 WHERE session = '{kept.sessions['anna']}'")
+    result = run("store", "backup", kept.folder, "-o", tmp_path / "backup.db", *kept.option)
+    assert isinstance(result.exception, SystemExit | None)
+    assert kept.sessions["anna"] in result.output
+
+
+# store copy
+
+
+def test_a_store_can_be_moved_from_file_to_database_and_back(kept: Kept, tmp_path: Path, postgres: Any) -> None:
+    original = digest_of(done("store", "verify", kept.folder, *kept.option))
+    places = [postgres.new_database(), str(tmp_path / "copy.db"), postgres.new_database()]
+    for source, target in zip([kept.location, *places], places, strict=False):
+        printed = done("store", "copy", source, target)
+        assert "answers in 4 sessions" in printed
+        assert digest_of(printed) == original
+        assert digest_of(done("store", "verify", kept.folder, "--store", target)) == original
+    with kept.opened() as store, opened_store(places[-1]) as last:
+        assert store.trials() == last.trials()
+        events = [event for event in store.events(load_study(kept.folder)) if event.event != "copied"]
+        assert events == [event for event in last.events(load_study(kept.folder)) if event.event != "copied"]
+    moved = in_a_database(kept.folder, places[-1])
+    answer(moved, "bert", n_answers=0)  # who was under way goes on there
+    assert moved.sessions["bert"] == kept.sessions["bert"]
+
+
+def test_a_store_is_copied_into_an_empty_one_only(kept: Kept, tmp_path: Path, postgres: Any) -> None:
+    for target in (str(tmp_path / "taken.db"), postgres.new_database()):
+        done("models", "run", kept.folder, "--model", "baseline/tracer", "--store", target)
+        before = done("store", "verify", kept.folder, "--store", target)
+        assert "name an empty one" in refused("store", "copy", kept.location, target)
+        assert done("store", "verify", kept.folder, "--store", target) == before
+
+
+@pytest.mark.parametrize("source", ["nothing.db", "notes.txt", "folder", "mysql://db/x", "postgresql://127.0.0.1:1/x"])
+def test_what_is_no_store_cannot_be_copied_and_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").write_text("my notes\n" * 200, encoding="utf-8")
+    Path("folder").mkdir()
+    before = sorted(path.name for path in tmp_path.iterdir())
+    sentence = refused("store", "copy", source, "target.db")
+    assert source.partition(":")[0] in sentence or "database" in sentence
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

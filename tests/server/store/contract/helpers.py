@@ -1,0 +1,19 @@
+"""Panel ids, and the words of the log."""
+
+from experiment.study.definition import Study
+from server.store import (
+    Identity,
+    Store,
+)
+
+TIME_OUT_MIN = 60
+"""As a study has it that says nothing else."""
+
+
+def panel(external_id: str, **parameters: str) -> Identity:
+    return Identity("panel", external_id, {"SESSION_ID": f"submission of {external_id}"} | parameters)
+
+
+def events(store: Store, study: Study, session: str | None = None) -> list[str]:
+    """The words of the log, all or one session's."""
+    return [event.event for event in store.events(study) if session is None or event.session == session]

@@ -1,0 +1,272 @@
+"""Slots in groups: filled evenly, never over-filled, released after the time-out, and taken up again."""
+
+from collections import Counter
+from contextlib import closing
+from functools import partial
+
+import pytest
+
+from experiment.records import Kind, Status
+from experiment.study.definition import Study
+from server.store import (
+    Conflict,
+    Place,
+    Release,
+    Store,
+    StudyFull,
+)
+from tests.server.store.contract.helpers import TIME_OUT_MIN, events
+from tests.server.stores import (
+    Clock,
+    Person,
+    another,
+    at_once,
+    of,
+    problems,
+    recruiting,
+    responses_of,
+    rows,
+)
+
+# Places.
+
+
+def test_simultaneous_starts_fill_the_groups_evenly(store: Store, small_study: Study) -> None:
+    people = at_once(*[lambda: Person(store, small_study)] * 60)
+    assert Counter(person.group for person in people) == {1: 20, 2: 20, 3: 20}
+    assert Counter(person.stored.session.seed for person in people) == dict.fromkeys(range(1, 21), 3)
+    assert [place for (place,) in rows(store, "SELECT place FROM sessions")] == ["reserved"] * 60
+    assert problems(store) == []
+
+
+def test_a_withdrawn_place_is_filled_again(store: Store, small_study: Study) -> None:
+    people = [Person(store, small_study) for _ in range(3)]
+    leaver = people[1].withdraw()
+    successor = Person(store, small_study)
+    assert successor.group == leaver.group
+    assert successor.stored.session.seed == 2  # a seed is never used twice, so no two plans are the same
+
+
+def test_simulated_participants_take_no_places_from_people(store: Store, small_study: Study) -> None:
+    study = recruiting(small_study, quota=2, quota_per_group=1)
+    simulated = [Person(store, study, Kind.SIMULATED) for _ in range(7)]
+    assert [person.group for person in simulated] == [1, 2, 3, 1, 2, 3, 1]
+    people = [Person(store, study) for _ in range(2)]
+    assert [person.group for person in people] == [1, 2]
+    assert {person.stored.session.seed for person in people} == {1}
+    assert store.why_full(study)
+    Person(store, study, Kind.SIMULATED).complete()
+    assert problems(store) == []
+
+
+def test_a_full_study_takes_nobody_and_says_so_beforehand(store: Store, small_study: Study) -> None:
+    study = recruiting(small_study, quota=2)
+    assert not store.why_full(study)
+    first, second = Person(store, study), Person(store, study)
+    assert store.why_full(study)
+    with pytest.raises(StudyFull, match=r"taken just now.*try again in about 60 minutes"):
+        Person(store, study)
+    first.withdraw()
+    assert not store.why_full(study)
+    Person(store, study).complete()
+    second.complete()
+    with pytest.raises(StudyFull, match="has all the participants it needs"):
+        Person(store, study)
+    assert rows(store, "SELECT COUNT(*) FROM sessions") == [(3,)]  # who was refused left nothing behind
+
+
+def test_a_quota_holds_for_each_group(store: Store, small_study: Study) -> None:
+    study = recruiting(small_study, quota_per_group=2)
+    assert Counter(Person(store, study).group for _ in range(6)) == {1: 2, 2: 2, 3: 2}
+    assert store.why_full(study)
+    with pytest.raises(StudyFull):
+        Person(store, study)
+
+
+def test_a_quota_can_be_raised_while_data_come_in(store: Store, small_study: Study) -> None:
+    Person(store, recruiting(small_study, quota=1))
+    raised = recruiting(small_study, quota=2)
+    store.register_study(raised)
+    assert Person(store, raised).group == 2
+
+
+def test_simultaneous_starts_never_fill_more_places_than_there_are(store: Store, small_study: Study) -> None:
+    study = recruiting(small_study, quota=7, quota_per_group=3)
+    with closing(another(store)) as other:
+        outcomes = at_once(*[partial(Person, one, study) for one in (store, other)] * 12)
+    people = [outcome for outcome in outcomes if isinstance(outcome, Person)]
+    assert sorted(Counter(person.group for person in people).values()) == [2, 2, 3]
+    assert of(StudyFull, outcomes) == 24 - 7
+    assert problems(store) == []
+
+
+def test_a_closed_group_gets_no_newcomers_until_it_is_opened(store: Store, small_study: Study) -> None:
+    study = recruiting(small_study, quota_per_group=4)
+    under_way = Person(store, study)
+    store.open_group(study, 1, is_open=False)
+    assert Counter(Person(store, study).group for _ in range(8)) == {2: 4, 3: 4}
+    assert store.why_full(study)
+    with pytest.raises(StudyFull):
+        Person(store, study)
+    under_way.complete()
+    assert under_way.now.place is Place.CONFIRMED
+    assert [progress.is_open for progress in store.progress(study)[:3]] == [False, True, True]
+    store.open_group(study, 1, is_open=True)
+    assert Person(store, study).group == 1
+    assert [event for event in events(store, study) if event in {"closed", "opened"}] == ["closed", "opened"]
+
+
+@pytest.mark.parametrize("group", [0, 4])
+def test_a_group_that_is_not_there_can_be_neither_opened_nor_closed(
+    store: Store, small_study: Study, group: int
+) -> None:
+    before = store.events(small_study)
+    for is_open in (True, False):
+        with pytest.raises(Conflict, match=f"no group {group}"):
+            store.open_group(small_study, group, is_open)
+    assert store.events(small_study) == before
+
+
+def test_a_place_is_given_to_another_after_the_time_out(store: Store, small_study: Study, clock: Clock) -> None:
+    study = recruiting(small_study, quota=1)
+    gone = Person(store, study)
+    clock.advance(minutes=TIME_OUT_MIN - 1)
+    assert store.why_full(study)
+    with pytest.raises(StudyFull):
+        Person(store, study)
+    clock.advance(minutes=2)
+    assert not store.why_full(study)
+    successor = Person(store, study)
+    assert (successor.group, successor.stored.session.seed) == (gone.group, 2)
+    assert gone.now.place is Place.RELEASED
+    assert gone.now.session.status is Status.ACTIVE
+    released = next(event for event in store.events(study) if event.event == "released")
+    assert (released.session, released.details["because"]) == (gone.session, "time-out")
+    assert problems(store) == []
+
+
+@pytest.mark.parametrize("sign_of_life", ["answer", "resume", "begin"])
+def test_a_sign_of_life_keeps_a_place(store: Store, small_study: Study, clock: Clock, sign_of_life: str) -> None:
+    study = recruiting(small_study, quota=1)
+    person = Person(store, study)
+    for _ in range(3):
+        clock.advance(minutes=TIME_OUT_MIN - 1)
+        if sign_of_life == "answer":
+            person.answer()
+        elif sign_of_life == "resume":
+            store.resume_session(study, person.session)
+        else:
+            person.begin()
+        with pytest.raises(StudyFull):
+            Person(store, study)
+    assert person.now.place is Place.RESERVED
+
+
+def test_the_studys_own_time_out_counts(store: Store, small_study: Study, clock: Clock) -> None:
+    study = recruiting(small_study, quota=1, time_out_min=5)
+    Person(store, study)
+    clock.advance(minutes=4)
+    assert store.why_full(study)
+    clock.advance(minutes=2)
+    assert not store.why_full(study)
+
+
+def test_only_people_time_out(store: Store, small_study: Study, clock: Clock) -> None:
+    simulated = Person(store, small_study, Kind.SIMULATED)
+    clock.advance(minutes=2 * TIME_OUT_MIN)
+    Person(store, small_study)
+    assert simulated.now.place is Place.RESERVED
+
+
+def test_who_comes_back_finds_their_place_if_it_is_free(store: Store, small_study: Study, clock: Clock) -> None:
+    study = recruiting(small_study, quota=2)
+    away = Person(store, study)
+    clock.advance(minutes=TIME_OUT_MIN + 1)
+    Person(store, study)
+    assert away.now.place is Place.RELEASED
+    store.resume_session(study, away.session)
+    assert away.now.place is Place.RESERVED
+    with pytest.raises(StudyFull):
+        Person(store, study)
+    assert away.complete().now.place is Place.CONFIRMED
+    assert events(store, study, away.session) == ["reserved", "released", "regained", "confirmed"]
+    assert problems(store) == []
+
+
+def test_who_comes_back_too_late_is_told_so_and_keeps_their_answers(
+    store: Store, small_study: Study, clock: Clock
+) -> None:
+    study = recruiting(small_study, quota=1)
+    away = Person(store, study)
+    away.answer()
+    clock.advance(minutes=TIME_OUT_MIN + 1)
+    successor = Person(store, study)
+    for come_back in (lambda: store.resume_session(study, away.session), away.begin):
+        with pytest.raises(StudyFull, match=r"given to somebody else\. Your answers so far are safe"):
+            come_back()
+    assert len(responses_of(store, away.session)) == 1
+    successor.withdraw()
+    store.resume_session(study, away.session)
+    assert away.now.place is Place.RESERVED
+
+
+def test_nobody_comes_back_into_a_group_that_was_filled_meanwhile(
+    store: Store, small_study: Study, clock: Clock
+) -> None:
+    study = recruiting(small_study, quota_per_group=1)
+    away = [Person(store, study) for _ in range(3)]
+    clock.advance(minutes=TIME_OUT_MIN + 1)
+    successor = Person(store, study)
+    for person in away:
+        if person.group == successor.group:
+            with pytest.raises(StudyFull):
+                store.resume_session(study, person.session)
+        else:
+            store.resume_session(study, person.session)
+    assert store.why_full(study)
+    assert problems(store) == []
+
+
+def test_who_comes_back_finds_the_room_that_a_newcomer_would_find(
+    store: Store, small_study: Study, clock: Clock
+) -> None:
+    study = recruiting(small_study, quota=1)
+    away = Person(store, study)
+    clock.advance(minutes=TIME_OUT_MIN + 1)
+    Person(store, study)  # takes the place, and goes away in turn
+    clock.advance(minutes=TIME_OUT_MIN + 1)
+    assert not store.why_full(study)
+    store.resume_session(study, away.session)
+    assert away.now.place is Place.RESERVED
+    assert problems(store) == []
+
+
+def test_to_come_back_in_time_or_after_the_end_changes_no_place(store: Store, small_study: Study) -> None:
+    people = [Person(store, small_study), Person(store, small_study).complete(), Person(store, small_study).withdraw()]
+    before = store.events(small_study)
+    for person in people:
+        store.resume_session(small_study, person.session)
+    assert [person.now.place for person in people] == [Place.RESERVED, Place.CONFIRMED, Place.RELEASED]
+    assert store.events(small_study) == before
+
+
+@pytest.mark.parametrize("reason", [Release.RETURN, Release.EXCLUSION])
+def test_the_researcher_can_release_a_place_whether_or_not_the_session_is_over(
+    store: Store, small_study: Study, reason: Release
+) -> None:
+    study = recruiting(small_study, quota=2)
+    completed, under_way = Person(store, study).complete(), Person(store, study)
+    for person in (completed, under_way):
+        assert store.release_place(person.session, reason) is True
+        assert store.release_place(person.session, reason) is False
+        assert person.now.place is Place.RELEASED
+        assert Person(store, study).group == person.group
+    assert len(responses_of(store, completed.session)) == 3  # answers stay
+    released = [event.details for event in store.events(study) if event.event == "released"]
+    assert {details["because"] for details in released} == {reason.value}
+    assert {"reserved", "confirmed"} <= {details["was"] for details in released}
+    with pytest.raises(StudyFull):
+        store.resume_session(study, under_way.session)
+    under_way.complete()  # was not told, and answers on
+    assert under_way.now.place is Place.RELEASED
+    assert problems(store) == []

@@ -1,0 +1,195 @@
+"""What was asked, and model runs: registered and stored once, kept as they were."""
+
+import dataclasses
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from batteries.errors import InputError
+from experiment.load_study import load_study
+from experiment.models.baselines import run_baseline
+from experiment.models.stored_blackbox import read_stored_runs
+from experiment.records import Kind, Run
+from experiment.study.definition import Study
+from server.store import (
+    Conflict,
+    SqliteStore,
+    Store,
+)
+from tests.server.store.contract.helpers import events
+from tests.server.stores import (
+    Person,
+    another,
+    at_once,
+    problems,
+    rows,
+    version_of,
+)
+
+# What was asked.
+
+
+def test_a_changed_study_that_people_have_begun_needs_a_new_version(
+    any_store: Store, study_folder: Path, edit: Callable[[Path, str, str], None]
+) -> None:
+    study = load_study(study_folder)
+    any_store.register_study(study)
+    Person(any_store, study, Kind.SIMULATED)
+    any_store.add_runs(study, [run_baseline(study, "baseline/tracer")])
+    edit(study_folder / "consent.md", "ten minutes", "nine minutes")
+    changed = load_study(study_folder)
+    any_store.register_study(changed)  # nobody but simulated participants and models has answered
+
+    Person(any_store, changed)
+    edit(study_folder / "consent.md", "nine minutes", "five minutes")
+    with pytest.raises(InputError, match="give it a new `version`"):
+        any_store.register_study(load_study(study_folder))
+    any_store.register_study(changed)
+    edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')
+    any_store.register_study(load_study(study_folder))
+    assert problems(any_store) == []
+
+
+def test_a_study_is_registered_once_however_many_servers_start(any_store: Store, small_study: Study) -> None:
+    with closing(another(any_store)) as other:
+        register = [partial(one.register_study, small_study) for one in (any_store, other)]
+        assert at_once(*register * 5) == [None] * 10
+    assert rows(any_store, "SELECT COUNT(*) FROM studies") == [(1,)]
+    assert rows(any_store, "SELECT COUNT(*) FROM items") == [(len(small_study.battery.items),)]
+    assert rows(any_store, "SELECT COUNT(*) FROM places") == [(6,)]
+    assert events(any_store, small_study) == ["registered"]
+    assert problems(any_store) == []
+
+
+def test_what_the_study_said_is_kept_with_the_sessions_begun_by_it(store: Store, small_study: Study) -> None:
+    later = version_of(small_study, "1.1")
+    store.register_study(later)
+    store.register_study(version_of(small_study, "1.2"))  # begun by nobody
+    Person(store, small_study)
+    Person(store, later)
+    Person(store, later, Kind.SIMULATED)
+    store.add_runs(later, [small_run(later)])
+    found = {one.definition.version: one for one in store.registered_definitions(small_study)}
+    assert {version: one.n_sessions for version, one in found.items()} == {"1.0": 1, "1.1": 2}
+    assert found["1.0"].definition == small_study.definition
+
+
+def test_a_code_finds_its_own_session_and_a_shared_one_finds_nobody(store: Store, small_study: Study) -> None:
+    own, other = Person(store, small_study), Person(store, small_study)
+    assert own.stored.plan.own_code != other.stored.plan.own_code
+    assert store.sessions_with_code(small_study, own.stored.plan.own_code) == [own.session]
+    definition = small_study.definition.model_copy(update={"completion_code": "SHARED", "version": "1.1"})
+    shared = dataclasses.replace(small_study, definition=definition)
+    store.register_study(shared)
+    person = Person(store, shared)
+    assert store.sessions_with_code(small_study, person.stored.plan.own_code) == [person.session]
+    assert store.sessions_with_code(small_study, "SHARED") == []
+    simulated = Person(store, shared, Kind.SIMULATED)
+    assert store.sessions_with_code(small_study, simulated.stored.plan.own_code) == [simulated.session]
+
+
+# Models.
+
+
+def small_run(study: Study, name: str = "baseline/tracer", **changes: Any) -> Run:
+    return run_baseline(study, name).model_copy(update=changes)
+
+
+def with_new_ids(run: Run) -> Run:
+    responses = (one.model_copy(update={"response_id": str(uuid.uuid4())}) for one in run.responses)
+    return run.model_copy(update={"responses": tuple(responses)})
+
+
+def test_a_run_is_stored_once(store: Store, sample_study: Study) -> None:
+    (first,) = store.add_runs(sample_study, [run_baseline(sample_study, "baseline/tracer")])
+    (again,) = store.add_runs(sample_study, [run_baseline(sample_study, "baseline/tracer")])
+    assert (first.is_new, again.is_new) == (True, False)
+    assert first.run == again.run == "baseline/tracer"
+    stored = store.trials(sample_study)
+    assert len(stored) == 235
+    assert {(row["kind"], row["run"], row["source"], row["status"], row["valid"]) for row in stored} == {
+        ("model", "baseline/tracer", "api", "completed", 1)
+    }
+    assert problems(store) == []
+
+
+def test_a_run_that_two_imports_bring_at_once_is_stored_once(store: Store, small_study: Study) -> None:
+    run = small_run(small_study)
+    with closing(another(store)) as other:
+        outcomes = at_once(*[partial(one.add_runs, small_study, [run]) for one in (store, other)] * 5)
+    assert Counter(added.is_new for (added,) in outcomes) == {True: 1, False: 9}
+    assert rows(store, "SELECT run FROM runs") == [("baseline/tracer",)]
+
+
+def test_stored_answers_cannot_come_in_twice_in_other_company(
+    any_store: Store, sample_study: Study, stored_runs: Path
+) -> None:
+    haiku, *others = read_stored_runs(sample_study, [stored_runs])
+    part = haiku.model_copy(update={"item_ids": haiku.item_ids[:23], "responses": haiku.responses[:23]})
+    any_store.add_runs(sample_study, [part])
+    with pytest.raises(Conflict, match=r"is in the store already, as part of the run `Haiku 4.5"):
+        any_store.add_runs(sample_study, [*others, haiku])
+    assert len(any_store.trials()) == 23  # all or none
+    assert problems(any_store) == []
+
+
+def test_another_run_with_the_same_label_gets_a_number(store: Store, small_study: Study) -> None:
+    run = small_run(small_study)
+    labels = [added.run for added in store.add_runs(small_study, [run, with_new_ids(run), with_new_ids(run)])]
+    assert labels == ["baseline/tracer", "baseline/tracer (2)", "baseline/tracer (3)"]
+    (later,) = store.add_runs(small_study, [with_new_ids(run)])
+    assert later.run == "baseline/tracer (4)"
+
+
+def test_simultaneous_runs_with_the_same_label_get_different_numbers(store: Store, small_study: Study) -> None:
+    run, later = small_run(small_study), version_of(small_study, "1.1")
+    with closing(another(store)) as other:
+        outcomes = at_once(
+            *(
+                partial(one.add_runs, study, [with_new_ids(run)])
+                for one in (store, other)
+                for study in (small_study, later) * 2
+            )
+        )
+    assert len({added.run for (added,) in outcomes}) == 8
+
+
+def test_a_models_text_is_kept_whatever_is_in_it(store: Store, small_study: Study) -> None:
+    run = small_run(small_study, parameters={"stop": ["\x00", "é"], "top_p": 0.1})
+    texts = ["I think\nthat – 🙂", "ends in nothing: \x00", ""] * 2
+    told = zip(run.responses, texts, strict=True)
+    responses = tuple(one.model_copy(update={"text": text, "valid": False}) for one, text in told)
+    with_texts = run.model_copy(update={"responses": responses})
+    if isinstance(store, SqliteStore):
+        store.add_runs(small_study, [with_texts])
+    else:  # it knows no text with NUL: all or nothing, and in words
+        with pytest.raises(InputError, match="NUL"):
+            store.add_runs(small_study, [with_texts])
+        assert store.trials() == []
+        return
+    stored = rows(store, "SELECT text FROM responses ORDER BY trial_index")
+    assert [text.replace("\x00", "") for (text,) in stored] == [text.replace("\x00", "") for text in texts]
+    assert problems(store) == []
+
+
+def test_a_run_that_says_less_than_it_was_asked_is_kept_as_it_is(store: Store, small_study: Study) -> None:
+    run = small_run(small_study, temperature=0.7, prompt_digest="abc")
+    backwards = run.model_copy(update={"responses": tuple(reversed(run.responses[1:]))})
+    store.add_runs(small_study, [backwards])
+    found = store.trials(small_study)
+    assert [row["response"] is None for row in found] == [True] + [False] * 5
+    assert {(row["temperature"], row["prompt_digest"]) for row in found} == {(0.7, "abc")}
+    assert problems(store) == []
+
+
+def test_times_are_stored_in_utc(store: Store, small_study: Study) -> None:
+    elsewhere = datetime(2026, 11, 21, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    store.add_runs(small_study, [small_run(small_study, started_at=elsewhere)])
+    assert {row["started_at"] for row in store.trials()} == {"2026-11-22T04:30:00.000+00:00"}
