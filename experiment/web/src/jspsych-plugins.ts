@@ -1,5 +1,5 @@
 /** Our trial plugins for jsPsych experiments of others: built to be loaded after jsPsych itself, as `equipoisePlugins`. */
-export { measureFrameInterval_ms } from "./fixation";
+export { measureFrameInterval_ms } from "./timing/fixation";
 export { default as BlackboxPredictPlugin } from "./plugins/blackbox-predict";
 export { default as DemographicsPlugin } from "./plugins/demographics";
 export { default as MultipleChoicePlugin } from "./plugins/multiple-choice";

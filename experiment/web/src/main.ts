@@ -14,22 +14,22 @@
  * #exit-link, #withdrawal-code, #withdraw-link.
  */
 import { initJsPsych, type JsPsych } from "jspsych";
-import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type SessionKind, type Study } from "./api";
-import { forgetBegun } from "./begun";
-import { deviceFound, frameInterval_ms, isPhone, untilFit } from "./device";
-import { html } from "./dom";
-import { showCompletion, showDeclined, showEnded, showWithdrawn, showWrongDevice } from "./ends";
-import { loadPlugins } from "./foreign-plugins";
-import { leaveFullscreen } from "./fullscreen";
-import { showElsewhere, showError, showNotice, showNotSaved, showWaiting } from "./notices";
-import { Outbox } from "./outbox";
+import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type SessionKind, type Study } from "./saving/server-api";
+import { forgetBegun } from "./saving/trial-attempts";
+import { deviceFound, frameInterval_ms, isPhone, untilDeviceFits } from "./pages/device-check";
+import { html } from "./pages/dom";
+import { showCompletion, showDeclined, showEnded, showWithdrawn, showWrongDevice } from "./pages/end-pages";
+import { loadPlugins } from "./plugins/published-plugins";
+import { leaveFullscreen } from "./pages/fullscreen";
+import { showElsewhere, showError, showNotice, showNotSaved, showWaiting } from "./pages/notices";
+import { Outbox } from "./saving/outbox";
 import PagePlugin, { type PageData } from "./plugins/page";
-import { retrying } from "./retry";
-import { ignoreHeldKeysOnButtons } from "./rt";
+import { retrying } from "./saving/retry";
+import { ignoreHeldKeysOnButtons } from "./timing/input-events";
 import { sessionTimeline, type Timeline } from "./session-timeline";
-import { createLeaveDialog, StudyBar } from "./study-bar";
-import { say } from "./texts";
-import { uuid4 } from "./uuid";
+import { createLeaveDialog, StudyBar } from "./pages/study-bar";
+import { say } from "./pages/texts";
+import { uuid4 } from "./saving/uuid";
 
 const main = document.getElementById("jspsych")!;
 const asked = new URLSearchParams(location.hash.slice(1));
@@ -87,7 +87,7 @@ async function start(): Promise<void> {
       return showNotice(main, study.title, study.notice, contact_html);
     }
     if (found && isPhone() && !study.device.phones) return showWrongDevice(main);
-    if (!found) await untilFit(main, study.device, study.exits.incompatible_device);
+    if (!found) await untilDeviceFits(main, study.device, study.exits.incompatible_device);
   }
   const session = found && (await comeBack());
   if (session && session.status !== "active") return showEndOf(session);
@@ -149,7 +149,7 @@ async function savedSession(): Promise<Session | null> {
 async function sendEarlier({ session: name, status, next_trial_index }: Session): Promise<boolean> {
   outbox.drop((response) => status !== "active" || response.session !== name || response.trial_index < next_trial_index);
   if (outbox.unsent === 0) return false;
-  showWaiting(place(), say("sending_earlier"));
+  showWaiting(container(), say("sending_earlier"));
   await outbox.drain();
   return true;
 }
@@ -184,7 +184,7 @@ function entrance(study: Study, kind: SessionKind, onBegun: (timeline: Timeline)
         showEarlyEnd = () => showDeclined(main, exits.no_consent);
         return;
       }
-      showWaiting(place(), say("connecting"));
+      showWaiting(container(), say("connecting"));
       const start = { start_id, consent_digest, kind, device: await deviceFound() };
       const begun = await reach(() => api.startSession(start, researcherToken));
       const session = (await sendEarlier(begun)) ? await reach(api.session) : begun;
@@ -219,11 +219,11 @@ async function withdraw(): Promise<void> {
 
 /** A request to the server, repeated until it is reached and answers. */
 function reach<T>(request: () => Promise<T>): Promise<T> {
-  return retrying(request, (error) => showWaiting(place(), error instanceof ApiError ? say("busy") : say("unreachable")));
+  return retrying(request, (error) => showWaiting(container(), error instanceof ApiError ? say("busy") : say("unreachable")));
 }
 
 /** Where the participant looks: jsPsych's display while its timeline runs. */
-function place(): HTMLElement {
+function container(): HTMLElement {
   return timelineRuns ? jsPsych.getDisplayElement() : main;
 }
 

@@ -1,14 +1,14 @@
 /** The course that every trial of ours takes: fixation, stimulus until answered, and in practice the server's feedback. */
 import type { JsPsych } from "jspsych";
-import { AnswerWindow } from "./answer-window";
-import type { Answer, Feedback, TrialData } from "./api";
-import { html } from "./dom";
-import { keepFramesComing, showAfterFixation, untilFrameBetweenTrials } from "./fixation";
-import { firstText, type Onset, watchOnset } from "./onset";
-import { inputOf } from "./rt";
+import { ResponseWindow } from "./timing/response-window";
+import type { Answer, Feedback, TrialData } from "./saving/server-api";
+import { html } from "./pages/dom";
+import { keepFramesComing, showAfterFixation, untilFrameBetweenTrials } from "./timing/fixation";
+import { firstText, type Onset, watchOnset } from "./timing/onset";
+import { inputOf } from "./timing/input-events";
 import { TrialSignals } from "./signals";
-import { say, TEXTS_LANGUAGE } from "./texts";
-import type { TimeBounds } from "./time-hints";
+import { say, TEXTS_LANGUAGE } from "./pages/texts";
+import type { TimeBounds } from "./timing/time-hints";
 
 /** What a plugin puts on the screen. It is built whole beforehand, so that showing it takes one frame. */
 export interface Stimulus<A extends Answer> {
@@ -16,7 +16,7 @@ export interface Stimulus<A extends Answer> {
   /** What answers are given with; marked as out of use while none are taken. */
   controls: Element[];
   /** Resolves with the participant's answer and the event that gave it, the first that `answers` takes. */
-  answered(answers: AnswerWindow): Promise<Answered<A>>;
+  answered(answers: ResponseWindow): Promise<Answered<A>>;
   /** Shows that no answers are taken any more; the stimulus stays on the screen. */
   close(): void;
   /** Marks the right answer on the stimulus, which is closed. */
@@ -54,7 +54,7 @@ export async function runTrial<A extends Answer>(
   simulated?: SimulatedParticipant,
 ): Promise<TrialData<A>> {
   const counted = new TrialSignals();
-  const answers = new AnswerWindow(() => counted.count("too_early"));
+  const answers = new ResponseWindow(() => counted.count("too_early"));
   let stimulus!: Stimulus<A>;
   let answered!: Promise<Answered<A>>;
   const { end_ms, ...fixation } = await showAfterFixation(
@@ -119,7 +119,7 @@ export async function runTrial<A extends Answer>(
 /** Takes answers from the end of the time for reading; resolves when the deadline has passed, if there is one. */
 async function keepTime<A extends Answer>(
   stimulus: Stimulus<A>,
-  answers: AnswerWindow,
+  answers: ResponseWindow,
   onset: () => Promise<Onset>,
   { reading_ms, deadline_ms }: TimeBounds,
 ): Promise<null> {

@@ -3,23 +3,23 @@
  * trials with their breaks. Somebody who comes back finds a page of welcome in place of the instructions.
  */
 import type { JsPsych } from "jspsych";
-import { api, type Ended, type Session, type SessionTrial, type Study, type TrialData } from "./api";
-import { begunTrial, forgetBegun } from "./begun";
-import { Course, isPractice } from "./course";
-import { html } from "./dom";
-import { type ForeignPlugin, ForeignTrial, withFixation } from "./foreign-plugins";
-import { canGoFullscreen, enterFullscreen } from "./fullscreen";
+import { api, type Ended, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
+import { begunTrial, forgetBegun } from "./saving/trial-attempts";
+import { SessionProgress, isPractice } from "./session-progress";
+import { html } from "./pages/dom";
+import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
+import { canGoFullscreen, enterFullscreen } from "./pages/fullscreen";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
 import DemographicsPlugin, { type DemographicsData } from "./plugins/demographics";
 import MultipleChoicePlugin from "./plugins/multiple-choice";
 import PagePlugin from "./plugins/page";
 import type { TrialFeedback } from "./run-trial";
-import type { Outbox } from "./outbox";
-import type { StudyBar } from "./study-bar";
-import { say, TEXTS_LANGUAGE, type TextName } from "./texts";
-import { timeLimit } from "./time-hints";
-import { TrialRecord } from "./trial-record";
-import { uuid4 } from "./uuid";
+import type { Outbox } from "./saving/outbox";
+import type { StudyBar } from "./pages/study-bar";
+import { say, TEXTS_LANGUAGE, type TextName } from "./pages/texts";
+import { timeLimit } from "./timing/time-hints";
+import { TrialRecord } from "./saving/trial-record";
+import { uuid4 } from "./saving/uuid";
 
 export type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
 type TimelinePart = Timeline[number];
@@ -46,25 +46,25 @@ export interface Surroundings {
 
 export function sessionTimeline(study: Study, session: Session, surroundings: Surroundings): Timeline {
   forgetBegun(session.session);
-  const course = new Course(session);
-  const hasSkipped = skipInterrupted(session, course, surroundings.outbox);
+  const progress = new SessionProgress(session);
+  const hasSkipped = skipInterrupted(session, progress, surroundings.outbox);
   const fullscreen = study.fullscreen && canGoFullscreen();
-  const isNew = course.next_trial_index === 0;
+  const isNew = progress.next_trial_index === 0;
   return [
     ...demographics(session, surroundings),
     ...(isNew && fullscreen ? [fullscreenPage()] : []),
-    ...(isNew ? instructions(study, session) : welcomeBack(session, course, hasSkipped, fullscreen)),
-    ...session.trials.slice(course.next_trial_index).map((trial) => step(trial, session, course, surroundings)),
+    ...(isNew ? instructions(study, session) : welcomeBack(session, progress, hasSkipped, fullscreen)),
+    ...session.trials.slice(progress.next_trial_index).map((trial) => step(trial, session, progress, surroundings)),
   ];
 }
 
 /** Passes over the trial that was on the screen when the page was closed, where the study wants it so; practice is repeated. */
-function skipInterrupted({ session, visit, interrupted_trial }: Session, course: Course, outbox: Outbox): boolean {
+function skipInterrupted({ session, visit, interrupted_trial }: Session, progress: SessionProgress, outbox: Outbox): boolean {
   const begun = begunTrial(session);
-  const { trial } = course;
+  const { trial } = progress;
   if (!begun || begun.trial_index !== trial?.trial_index || interrupted_trial === "repeat" || isPractice(trial)) return false;
   void outbox.add({ response_id: uuid4(), session, visit, ...begun, response: null, missing: "interrupted" });
-  course.goOn();
+  progress.advance();
   return true;
 }
 
@@ -84,9 +84,9 @@ function instructions({ instructions_html: pages }: Study, { deadline_ms }: Sess
   return [{ type: PagePlugin, pages: withTimeLimit, buttons: [{ id: "page-next", label: say("begin") }] }];
 }
 
-function welcomeBack({ deadline_ms }: Session, course: Course, hasSkipped: boolean, fullscreen: boolean): Timeline {
-  if (!course.trial) return [];
-  const { answered, total } = course.place();
+function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSkipped: boolean, fullscreen: boolean): Timeline {
+  if (!progress.trial) return [];
+  const { answered, total } = progress.position();
   const words = [
     say("welcome_back", { answered, total }),
     ...(hasSkipped ? [say("trial_skipped")] : []),
@@ -97,32 +97,32 @@ function welcomeBack({ deadline_ms }: Session, course: Course, hasSkipped: boole
 }
 
 /** A trial, and a page before it where one is due; passed over if the session does not come to it. */
-function step(trial: SessionTrial, session: Session, course: Course, surroundings: Surroundings): TimelinePart {
-  const isFirstOfVisit = trial === course.trial; // after another page
+function step(trial: SessionTrial, session: Session, progress: SessionProgress, surroundings: Surroundings): TimelinePart {
+  const isFirstOfVisit = trial === progress.trial; // after another page
   return {
     timeline: [
-      ...(isFirstOfVisit ? [] : pageBefore(trial, session, course)),
-      trialDescription(trial, session, course, surroundings),
+      ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
+      trialDescription(trial, session, progress, surroundings),
     ],
-    conditional_function: () => course.trial === trial,
+    conditional_function: () => progress.trial === trial,
   };
 }
 
-function pageBefore(trial: SessionTrial, { breaks }: Session, course: Course): Timeline {
-  if (isPractice(trial)) return course.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(course)] }] : [];
-  const answered = course.questionsBefore(trial);
+function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionProgress): Timeline {
+  if (isPractice(trial)) return progress.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(progress)] }] : [];
+  const answered = progress.questionsBefore(trial);
   if (!breaks || answered === 0 || answered % breaks.every > 0) return [];
-  const page = breaks.page_html ?? ourPage("break_title", say("break", { answered, total: course.questions }));
+  const page = breaks.page_html ?? ourPage("break_title", say("break", { answered, total: progress.questions }));
   return [{ type: PagePlugin, pages: [page] }];
 }
 
-function practiceAgain({ practice }: Course): string {
+function practiceAgain({ practice }: SessionProgress): string {
   const { correct, needed } = practice!; // there is a further round only if the one before it did not suffice
   return ourPage("practice_again_title", say("practice_again", { correct, needed }));
 }
 
-function trialDescription(trial: SessionTrial, session: Session, course: Course, surroundings: Surroundings): TimelinePart {
-  const record = new TrialRecord(trial, session, course, surroundings);
+function trialDescription(trial: SessionTrial, session: Session, progress: SessionProgress, surroundings: Surroundings): TimelinePart {
+  const record = new TrialRecord(trial, session, progress, surroundings);
   return trial.task === "jspsych" ? foreignTrial(trial, session, surroundings, record) : ownTrial(trial, session, surroundings, record);
 }
 

@@ -2,7 +2,7 @@
  * What happens beside the answer while a trial lasts: the page out of sight, something copied, a program's clicks. It is
  * recorded for those who analyse the data, and never acted upon.
  */
-import type { SignalName, Signals } from "./api";
+import type { SignalName, Signals } from "./saving/server-api";
 
 /** A window that is dragged to another size tells of each step; steps closer together than this are one change. */
 const ONE_RESIZING_MS = 500;

@@ -1,13 +1,13 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
-import type { AnswerWindow } from "../answer-window";
-import type { BlackboxContent, BlackboxSolution, TrialData } from "../api";
-import { Board, describeBoard } from "../board";
-import { portName, rayPath } from "../board-words";
-import { html } from "../dom";
-import { isPort, type Port, port, portsOf, type Side } from "../ports";
+import type { ResponseWindow } from "../timing/response-window";
+import type { BlackboxContent, BlackboxSolution, TrialData } from "../saving/server-api";
+import { Board, describeBoard } from "./blackbox-board";
+import { portName, rayPath } from "./blackbox-words";
+import { html } from "../pages/dom";
+import { isPort, type Port, port, portsOf, type Side } from "./blackbox-ports";
 import { type Answered, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
-import { say, TEXTS_LANGUAGE } from "../texts";
-import { type TimeBounds, timeHints } from "../time-hints";
+import { say, TEXTS_LANGUAGE } from "../pages/texts";
+import { type TimeBounds, timeHints } from "../timing/time-hints";
 import { trialData, trialParameters } from "./shared-info";
 
 const info = {
@@ -99,7 +99,7 @@ class BlackboxStimulus implements Stimulus<string> {
   private choice: Prediction | null = null;
   /** A side letter that was typed and waits for its digit. */
   private typedSide: Side | null = null;
-  private answers!: AnswerWindow;
+  private answers!: ResponseWindow;
 
   constructor(
     private content: BlackboxContent & TimeBounds,
@@ -140,7 +140,7 @@ class BlackboxStimulus implements Stimulus<string> {
     );
   }
 
-  answered(answers: AnswerWindow): Promise<Answered<string>> {
+  answered(answers: ResponseWindow): Promise<Answered<string>> {
     this.answers = answers;
     return new Promise((resolve) => {
       const submit = (event: Event) => {

@@ -1,8 +1,8 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
-import type { PersonAnswers, Question } from "../api";
-import { html } from "../dom";
-import { type QuestionField, questionField } from "../question-field";
-import { say, TEXTS_LANGUAGE } from "../texts";
+import type { PersonAnswers, Question } from "../saving/server-api";
+import { html } from "../pages/dom";
+import { type QuestionField, questionField } from "../pages/question-field";
+import { say, TEXTS_LANGUAGE } from "../pages/texts";
 
 const info = {
   name: "demographics",

@@ -1,10 +1,10 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
-import type { AnswerWindow } from "../answer-window";
-import type { MultipleChoiceContent, TrialData } from "../api";
-import { html } from "../dom";
+import type { ResponseWindow } from "../timing/response-window";
+import type { MultipleChoiceContent, TrialData } from "../saving/server-api";
+import { html } from "../pages/dom";
 import { type Answered, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
-import { say, TEXTS_LANGUAGE } from "../texts";
-import { type TimeBounds, timeHints } from "../time-hints";
+import { say, TEXTS_LANGUAGE } from "../pages/texts";
+import { type TimeBounds, timeHints } from "../timing/time-hints";
 import { trialData, trialParameters } from "./shared-info";
 
 const info = {
@@ -107,7 +107,7 @@ class MultipleChoiceStimulus implements Stimulus<number> {
     );
   }
 
-  answered(answers: AnswerWindow): Promise<Answered<number>> {
+  answered(answers: ResponseWindow): Promise<Answered<number>> {
     return new Promise((resolve) => {
       const answer = (event: Event, option: number) => {
         if (!this.controls[option - 1] || !answers.takes(event)) return;

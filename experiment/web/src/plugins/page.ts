@@ -1,6 +1,6 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
-import { html, serverHtml } from "../dom";
-import { say, TEXTS_LANGUAGE } from "../texts";
+import { html, serverHtml } from "../pages/dom";
+import { say, TEXTS_LANGUAGE } from "../pages/texts";
 
 const info = {
   name: "page",

@@ -1,6 +1,6 @@
 /** Parameters and data that our trial plugins have in common, in jsPsych's form. */
 import { ParameterType } from "jspsych";
-import { say } from "../texts";
+import { say } from "../pages/texts";
 
 export const trialParameters = {
   /** For how long the fixation cross is shown, in ms; rounded to whole frames of the display. */

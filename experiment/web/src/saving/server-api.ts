@@ -1,5 +1,5 @@
 /** The server's participant API, typed. Answer keys are not part of it: a solution comes only as feedback, after the answer. */
-import type { Cell, Port } from "./ports";
+import type { Cell, Port } from "../plugins/blackbox-ports";
 
 export interface Study {
   title: string;

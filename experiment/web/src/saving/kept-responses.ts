@@ -3,7 +3,7 @@
  *
  * Storage can be disabled or full. A response is then kept in memory only, which `beforeunload` guards.
  */
-import type { TrialResponse } from "./api";
+import type { TrialResponse } from "./server-api";
 
 export type KeptResponse = TrialResponse & {
   /** Name of the session it belongs to, so that it cannot get into another one. */

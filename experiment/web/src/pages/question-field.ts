@@ -1,5 +1,5 @@
 /** A question about the person as a field of a form, which says itself what is wrong with an answer. */
-import type { Question } from "./api";
+import type { Question } from "../saving/server-api";
 import { html } from "./dom";
 import { say, TEXTS_LANGUAGE } from "./texts";
 

@@ -1,8 +1,8 @@
 /** What stands around the trials: progress, whom to ask, the way out of the study, and whether the answers are saved. */
-import { isTemporary } from "./api";
-import type { Place } from "./course";
+import { isTemporary } from "../saving/server-api";
+import type { TrialPosition } from "../session-progress";
 import { embeddedHtml, html } from "./dom";
-import type { SaveStatus } from "./outbox";
+import type { SaveStatus } from "../saving/outbox";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
 /** A save that is quicker than this is not worth a word. */
@@ -65,7 +65,7 @@ export class StudyBar {
   }
 
   /** Shows and announces which trial comes; called during its fixation, so that nothing of it falls into the timing. */
-  showTrial({ words, answered, total }: Place): void {
+  showTrial({ words, answered, total }: TrialPosition): void {
     this.show(words);
     this.progress.max = total;
     this.progress.value = answered;

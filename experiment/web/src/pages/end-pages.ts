@@ -1,34 +1,34 @@
 /** The pages on which a participant's way ends, each with where to go and what to take along. */
-import type { Completion, Ended, Exit } from "./api";
+import type { Completion, Ended, Exit } from "../saving/server-api";
 import { embeddedHtml, html } from "./dom";
 import { replaceAndFocus } from "./notices";
 import { say, sayAround, TEXTS_LANGUAGE, type TextName } from "./texts";
 
-export function showDeclined(place: HTMLElement, exit: Exit): void {
-  showEnd(place, "declined", [title("declined_title"), paragraph("declined")], exit);
+export function showDeclined(container: HTMLElement, exit: Exit): void {
+  showEnd(container, "declined", [title("declined_title"), paragraph("declined")], exit);
 }
 
-export function showWithdrawn(place: HTMLElement): void {
-  showEnd(place, "withdrawn", [title("withdrawn_title"), paragraph("withdrawn")]);
+export function showWithdrawn(container: HTMLElement): void {
+  showEnd(container, "withdrawn", [title("withdrawn_title"), paragraph("withdrawn")]);
 }
 
 /** What this device lacks, in sentences, for somebody of whom nothing was stored. */
-export function showIncompatible(place: HTMLElement, lacks: string[], exit: Exit, ...buttons: HTMLElement[]): void {
+export function showIncompatible(container: HTMLElement, lacks: string[], exit: Exit, ...buttons: HTMLElement[]): void {
   const words = [...lacks, say("device_nothing_stored")].map((sentence) => html("p", {}, sentence));
-  showEnd(place, "incompatible", [title("device_title"), ...words, ...buttonRow(...buttons)], exit);
+  showEnd(container, "incompatible", [title("device_title"), ...words, ...buttonRow(...buttons)], exit);
 }
 
 /** For somebody who has begun on another device, and goes on there. */
-export function showWrongDevice(place: HTMLElement): void {
-  showEnd(place, "incompatible", [title("device_title"), paragraph("device_phone")]);
+export function showWrongDevice(container: HTMLElement): void {
+  showEnd(container, "incompatible", [title("device_title"), paragraph("device_phone")]);
 }
 
-export function showEnded(place: HTMLElement, { message, exit, withdrawal_code, contact_html }: Ended): void {
+export function showEnded(container: HTMLElement, { message, exit, withdrawal_code, contact_html }: Ended): void {
   const below = [...contact(contact_html), ...changeOfMind(withdrawal_code)];
-  showEnd(place, "ended", [title("ended_title"), html("p", {}, message)], exit, ...below);
+  showEnd(container, "ended", [title("ended_title"), html("p", {}, message)], exit, ...below);
 }
 
-export function showCompletion(place: HTMLElement, completion: Completion): void {
+export function showCompletion(container: HTMLElement, completion: Completion): void {
   const { completion_code, withdrawal_code, exit, debrief_html, contact_html } = completion;
   const code = codeToTake("completion-code", "completion_code", completion_code);
   const page = html(
@@ -40,11 +40,11 @@ export function showCompletion(place: HTMLElement, completion: Completion): void
     ...changeOfMind(withdrawal_code),
     ...wayOut(exit),
   );
-  replaceAndFocus(place, page);
+  replaceAndFocus(container, page);
   code.announce();
 }
 
-function showEnd(place: HTMLElement, id: string, words: HTMLElement[], exit?: Exit, ...below: HTMLElement[]): void {
+function showEnd(container: HTMLElement, id: string, words: HTMLElement[], exit?: Exit, ...below: HTMLElement[]): void {
   const code = exit?.code ? codeToTake("exit-code", "exit_code", exit.code) : null;
   const page = html(
     "article",
@@ -53,7 +53,7 @@ function showEnd(place: HTMLElement, id: string, words: HTMLElement[], exit?: Ex
     ...below,
     ...wayOut(exit),
   );
-  replaceAndFocus(place, page);
+  replaceAndFocus(container, page);
   code?.announce();
 }
 

@@ -2,7 +2,7 @@
  * The outbox: every response is kept in the browser's local storage first and sent to the server in order, together with
  * all others that wait, until the server has acknowledged it.
  */
-import { api, ApiError, type Feedback, isElsewhere, type StoredResponse } from "./api";
+import { api, ApiError, type Feedback, isElsewhere, type StoredResponse } from "./server-api";
 import { MAX_RESPONSES, nextBatch } from "./batch";
 import { forget, keep, type KeptResponse, keptResponses } from "./kept-responses";
 import { retrying } from "./retry";

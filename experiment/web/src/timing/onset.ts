@@ -4,7 +4,7 @@
  * The stamp of the frame in which it was put on the page is up to 20 ms too early. Chromium tells afterwards when the frame
  * was presented (Element Timing); other browsers do not, and there the moment after the painting is the nearest we get.
  */
-import type { OnsetSource } from "./api";
+import type { OnsetSource } from "../saving/server-api";
 import { painted } from "./fixation";
 
 /** How long to wait, once the answer is there, for a presentation stamp that is still on its way. */

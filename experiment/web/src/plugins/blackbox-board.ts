@@ -2,11 +2,11 @@
  * The Black Box board as SVG: atoms, grid, and the ports around it, which are radio buttons to assistive technology.
  * Marks tell themselves apart by word and shape, never by colour alone; colours are in style/colours.css.
  */
-import type { BlackboxContent, BlackboxSolution } from "./api";
-import { atomsInWords, portSpoken, rayEnters } from "./board-words";
-import { html, svg } from "./dom";
-import { type ArrowKey, type Cell, isPort, parsePort, type Port, portCell, portsOf, portTowards } from "./ports";
-import { say } from "./texts";
+import type { BlackboxContent, BlackboxSolution } from "../saving/server-api";
+import { atomsInWords, portSpoken, rayEnters } from "./blackbox-words";
+import { html, svg } from "../pages/dom";
+import { type ArrowKey, type Cell, isPort, parsePort, type Port, portCell, portsOf, portTowards } from "./blackbox-ports";
+import { say } from "../pages/texts";
 
 /** A cell's side in SVG units. Whole numbers well above 1 keep text sharp in every browser. */
 const CELL = 40;

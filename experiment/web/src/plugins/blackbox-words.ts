@@ -1,6 +1,6 @@
 /** A Black Box board in words, for those who do not see it and for those who want to be sure. */
-import { type Cell, parsePort, type Port } from "./ports";
-import { say } from "./texts";
+import { type Cell, parsePort, type Port } from "./blackbox-ports";
+import { say } from "../pages/texts";
 
 export function atomsInWords(atoms: Cell[]): string {
   return atoms.length === 0 ? say("no_atoms") : say("atoms_at", { cells: cellsInWords(atoms) });

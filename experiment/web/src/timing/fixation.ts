@@ -4,7 +4,7 @@
  * Times are the stamps that `requestAnimationFrame` gives: the clock of the frames themselves, and the same clock as
  * `event.timeStamp`. A timer would be late by up to a frame or more, at random.
  */
-import { html } from "./dom";
+import { html } from "../pages/dom";
 
 /** One animation frame later; resolves with its time stamp, before the frame is painted. */
 const nextFrame = () => new Promise<number>(requestAnimationFrame);

@@ -1,5 +1,5 @@
 /** Which input events can be answers, and what they were made with. */
-import type { Input } from "./api";
+import type { Input } from "../saving/server-api";
 
 /** Whether a participant can have meant this event: no held key, none with a modifier, and nothing below an open dialog. */
 export function isMeant(event: Event): boolean {

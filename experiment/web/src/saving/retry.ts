@@ -1,5 +1,5 @@
 /** Repeats a request until it succeeds: when the server says, else with exponential back-off; sooner once online again. */
-import { ApiError, isTemporary } from "./api";
+import { ApiError, isTemporary } from "./server-api";
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;

@@ -2,10 +2,10 @@
  * Whether this device is fit for the study, before anything is stored or sent. What it lacks is said, with a way to try
  * again wherever the same device may come to fit.
  */
-import type { DeviceFound, DeviceNeeds, Exit } from "./api";
+import type { DeviceFound, DeviceNeeds, Exit } from "../saving/server-api";
 import { html } from "./dom";
-import { showIncompatible } from "./ends";
-import { measureFrameInterval_ms } from "./fixation";
+import { showIncompatible } from "./end-pages";
+import { measureFrameInterval_ms } from "../timing/fixation";
 import { replaceAndFocus } from "./notices";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
@@ -39,18 +39,18 @@ export function isPhone(): boolean {
   return matchMedia("(pointer: coarse)").matches && Math.min(screen.width, screen.height) < SMALLEST_TABLET_PX;
 }
 
-/** Resolves once the device has all that a study needs; until then, pages in `place` ask for it, or say what is lacking. */
-export async function untilFit(place: HTMLElement, needs: DeviceNeeds, exit: Exit): Promise<void> {
-  for (let lacks; (lacks = await lacking(place, needs)).length > 0; ) {
-    await untilTriedAgain(place, needs, lacks, exit);
+/** Resolves once the device has all that a study needs; until then, pages in `container` ask for it, or say what is lacking. */
+export async function untilDeviceFits(container: HTMLElement, needs: DeviceNeeds, exit: Exit): Promise<void> {
+  for (let lacks; (lacks = await lacking(container, needs)).length > 0; ) {
+    await untilTriedAgain(container, needs, lacks, exit);
     frameInterval_ms = measureFrameInterval_ms(); // the window may be on another screen now
   }
 }
 
-async function lacking(place: HTMLElement, needs: DeviceNeeds): Promise<string[]> {
+async function lacking(container: HTMLElement, needs: DeviceNeeds): Promise<string[]> {
   if (!needs.phones && isPhone()) return [say("device_phone")];
   const lacks = [...lackingSize(needs), ...(await lackingRefresh(needs))];
-  if (lacks.length === 0 && needs.keyboard && !(await hasKeyboard(place))) lacks.push(say("device_keyboard"));
+  if (lacks.length === 0 && needs.keyboard && !(await hasKeyboard(container))) lacks.push(say("device_keyboard"));
   return lacks;
 }
 
@@ -70,9 +70,9 @@ async function lackingRefresh({ refresh_hz }: DeviceNeeds): Promise<string[]> {
 }
 
 /** Shows what is lacking; resolves when the participant wants to try again, or has made a window that was too small larger. */
-function untilTriedAgain(place: HTMLElement, needs: DeviceNeeds, lacks: string[], exit: Exit): Promise<void> {
+function untilTriedAgain(container: HTMLElement, needs: DeviceNeeds, lacks: string[], exit: Exit): Promise<void> {
   const tryAgain = html("button", { id: "device-try-again", type: "button", class: "primary" }, say("device_try_again"));
-  showIncompatible(place, lacks, exit, ...(isPhone() ? [] : [tryAgain]));
+  showIncompatible(container, lacks, exit, ...(isPhone() ? [] : [tryAgain]));
   const wasTooSmall = lackingSize(needs).length > 0;
   return new Promise((resolve) => {
     const resized = () => {
@@ -88,7 +88,7 @@ function untilTriedAgain(place: HTMLElement, needs: DeviceNeeds, lacks: string[]
 }
 
 /** Asks for the space bar, as no browser tells whether there is a keyboard. */
-function hasKeyboard(place: HTMLElement): Promise<boolean> {
+function hasKeyboard(container: HTMLElement): Promise<boolean> {
   const none = html("button", { id: "keyboard-none", type: "button", class: "secondary" }, say("keyboard_none"));
   const page = html(
     "article",
@@ -97,7 +97,7 @@ function hasKeyboard(place: HTMLElement): Promise<boolean> {
     html("p", {}, say("keyboard_check")),
     html("div", { class: "buttons" }, none),
   );
-  replaceAndFocus(place, page);
+  replaceAndFocus(container, page);
   return new Promise((resolve) => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== " " || event.repeat) return;

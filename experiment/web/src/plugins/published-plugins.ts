@@ -4,12 +4,12 @@
  */
 import * as jsPsychModule from "jspsych";
 import { type JsPsychPlugin, ParameterType } from "jspsych";
-import { ApiError, type Study, type TrialData } from "./api";
-import { html } from "./dom";
-import { type Fixation, showAfterFixation } from "./fixation";
-import { firstText, type Onset, watchOnset } from "./onset";
-import { inputOf } from "./rt";
-import { TrialSignals } from "./signals";
+import { ApiError, type Study, type TrialData } from "../saving/server-api";
+import { html } from "../pages/dom";
+import { type Fixation, showAfterFixation } from "../timing/fixation";
+import { firstText, type Onset, watchOnset } from "../timing/onset";
+import { inputOf } from "../timing/input-events";
+import { TrialSignals } from "../signals";
 
 type PluginClass = new (jsPsych: jsPsychModule.JsPsych) => JsPsychPlugin<jsPsychModule.PluginInfo>;
 export type ForeignPlugin = PluginClass & { info: jsPsychModule.PluginInfo };

@@ -1,15 +1,15 @@
 /** How far a session has come: which trial is next, and what a participant is told of it. Rounds of practice count once. */
-import type { Practice, Session, SessionTrial } from "./api";
-import { say } from "./texts";
+import type { Practice, Session, SessionTrial } from "./saving/server-api";
+import { say } from "./pages/texts";
 
 /** Where a trial stands, in words, and on a scale from 0 to `total`. */
-export interface Place {
+export interface TrialPosition {
   words: string;
   answered: number;
   total: number;
 }
 
-export class Course {
+export class SessionProgress {
   next_trial_index: number;
   /** How the round of practice went that was answered last, if so much of it must be right. */
   practice: Practice | null = null;
@@ -41,7 +41,7 @@ export class Course {
   }
 
   /** Goes on to the next trial, or to where the practice leads; past the last one if the practice is the end. */
-  goOn(practice?: Practice): void {
+  advance(practice?: Practice): void {
     this.next_trial_index++;
     if (!practice) return;
     this.practice = practice;
@@ -49,7 +49,7 @@ export class Course {
   }
 
   /** Where a trial stands; the end for none. */
-  place(trial = this.trial): Place {
+  position(trial = this.trial): TrialPosition {
     const total = this.round + this.questions;
     if (!trial) return { words: "", answered: total, total };
     if (isPractice(trial)) {

@@ -3,12 +3,12 @@
  *
  * The times of the events decide, not those of timers: a timer may be late, after sleep by hours.
  */
-import { isMeant } from "./rt";
+import { isMeant } from "./input-events";
 
 /** An answer that was made in time may take that long to arrive. */
 const ON_ITS_WAY_MS = 30;
 
-export class AnswerWindow {
+export class ResponseWindow {
   private opens_ms = Infinity;
   private closes_ms = Infinity;
   private closing = new AbortController();

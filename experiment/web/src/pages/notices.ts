@@ -1,13 +1,13 @@
-/** Pages of our own, outside the jsPsych timeline: waiting, and what stands in the way. The ends are in `ends.ts`. */
+/** Pages of our own, outside the jsPsych timeline: waiting, and what stands in the way. The ends are in `pages/end-pages.ts`. */
 import { embeddedHtml, html } from "./dom";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
-export function showWaiting(place: HTMLElement, message: string): void {
-  place.replaceChildren(html("p", { class: "waiting", role: "status", lang: TEXTS_LANGUAGE }, message));
+export function showWaiting(container: HTMLElement, message: string): void {
+  container.replaceChildren(html("p", { class: "waiting", role: "status", lang: TEXTS_LANGUAGE }, message));
 }
 
 /** Why somebody cannot take part, or not go on, in the server's words, and whom to ask. */
-export function showNotice(place: HTMLElement, title: string, notice: string, contact_html: string | null): void {
+export function showNotice(container: HTMLElement, title: string, notice: string, contact_html: string | null): void {
   const page = html(
     "article",
     { id: "notice", class: "page", role: "alert", tabindex: -1 },
@@ -15,25 +15,25 @@ export function showNotice(place: HTMLElement, title: string, notice: string, co
     html("p", { lang: TEXTS_LANGUAGE }, notice),
     ...(contact_html === null ? [] : [embeddedHtml(contact_html)]),
   );
-  replaceAndFocus(place, page);
+  replaceAndFocus(container, page);
 }
 
 /** Tells that the session goes on in another window or browser. */
-export function showElsewhere(place: HTMLElement, reason: string, unsent: number): void {
-  showProblem(place, say("elsewhere_title"), reason, ...(unsent > 0 ? [say("elsewhere_kept")] : []));
+export function showElsewhere(container: HTMLElement, reason: string, unsent: number): void {
+  showProblem(container, say("elsewhere_title"), reason, ...(unsent > 0 ? [say("elsewhere_kept")] : []));
 }
 
 /** An error that the client cannot mend, in the server's own words, with a way to try again. */
-export function showError(place: HTMLElement, message: string): void {
-  showProblem(place, say("error_title"), message);
+export function showError(container: HTMLElement, message: string): void {
+  showProblem(container, say("error_title"), message);
 }
 
 /** Tells that the server refused a response, and that the ones before it are safe. */
-export function showNotSaved(place: HTMLElement, reason: string): void {
-  showProblem(place, say("not_saved_title"), reason, say("not_saved"));
+export function showNotSaved(container: HTMLElement, reason: string): void {
+  showProblem(container, say("not_saved_title"), reason, say("not_saved"));
 }
 
-function showProblem(place: HTMLElement, title: string, ...paragraphs: string[]): void {
+function showProblem(container: HTMLElement, title: string, ...paragraphs: string[]): void {
   const page = html(
     "article",
     { class: "page", role: "alert", tabindex: -1, lang: TEXTS_LANGUAGE },
@@ -41,7 +41,7 @@ function showProblem(place: HTMLElement, title: string, ...paragraphs: string[])
     ...paragraphs.map((paragraph) => html("p", {}, paragraph)),
     html("div", { class: "buttons" }, reloadButton()),
   );
-  replaceAndFocus(place, page);
+  replaceAndFocus(container, page);
 }
 
 function reloadButton(): HTMLButtonElement {
@@ -50,8 +50,8 @@ function reloadButton(): HTMLButtonElement {
   return button;
 }
 
-export function replaceAndFocus(place: HTMLElement, page: HTMLElement): void {
-  place.replaceChildren(page);
+export function replaceAndFocus(container: HTMLElement, page: HTMLElement): void {
+  container.replaceChildren(page);
   window.scrollTo(0, 0);
   page.focus({ preventScroll: true });
 }

@@ -1,5 +1,5 @@
 /** The words that a participant reads and that do not come from the study itself, in the study's language. */
-import english from "../../texts/en.json";
+import english from "../../../texts/en.json";
 
 export type TextName = keyof typeof english;
 

@@ -1,6 +1,6 @@
 /** What a participant is told of the time they have, or must take, for a question. */
-import { html } from "./dom";
-import { say, TEXTS_LANGUAGE } from "./texts";
+import { html } from "../pages/dom";
+import { say, TEXTS_LANGUAGE } from "../pages/texts";
 
 export interface TimeBounds {
   /** Time from onset before which no answer is taken. */

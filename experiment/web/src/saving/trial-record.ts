@@ -1,12 +1,12 @@
 /** What becomes of a trial: which attempt it is, its answer on the way to the server, and where the session goes from there. */
 import type { JsPsych } from "jspsych";
-import type { Ended, Session, SessionTrial, TrialData } from "./api";
-import { begunTrial, rememberBegun } from "./begun";
-import { type Course, isPractice } from "./course";
+import type { Ended, Session, SessionTrial, TrialData } from "./server-api";
+import { begunTrial, rememberBegun } from "./trial-attempts";
+import { type SessionProgress, isPractice } from "../session-progress";
 import type { Outbox } from "./outbox";
-import type { TrialFeedback } from "./run-trial";
-import type { StudyBar } from "./study-bar";
-import { say } from "./texts";
+import type { TrialFeedback } from "../run-trial";
+import type { StudyBar } from "../pages/study-bar";
+import { say } from "../pages/texts";
 import { uuid4 } from "./uuid";
 
 interface Surroundings {
@@ -22,7 +22,7 @@ export class TrialRecord {
   constructor(
     private trial: SessionTrial,
     private session: Session,
-    private course: Course,
+    private progress: SessionProgress,
     private surroundings: Surroundings,
   ) {}
 
@@ -30,7 +30,7 @@ export class TrialRecord {
   begin(): void {
     const begun = begunTrial(this.session.session);
     this.attempt = begun?.trial_index === this.trial.trial_index ? begun.attempt + 1 : 1;
-    this.surroundings.bar.showTrial(this.course.place(this.trial));
+    this.surroundings.bar.showTrial(this.progress.position(this.trial));
   }
 
   /** The stimulus has been seen: should the page be closed now, the trial was interrupted. */
@@ -41,7 +41,7 @@ export class TrialRecord {
   /** Gives the answer to the outbox; resolves with the feedback in practice, else at once with null. */
   async answer(data: TrialData, trial_type: string, plugin_version: string | null): Promise<TrialFeedback | null> {
     const { jsPsych, bar, outbox, onEnded } = this.surroundings;
-    const { trial, course } = this;
+    const { trial, progress } = this;
     if (data.missing) bar.announce(say("time_over"));
     const stored = outbox.add({
       response_id: uuid4(),
@@ -53,9 +53,9 @@ export class TrialRecord {
       jspsych: { trial_type, plugin_version, time_elapsed_ms: Math.round(jsPsych.getTotalTime()) },
     });
     const feedback = isPractice(trial) ? await stored : null;
-    course.goOn(feedback?.practice);
-    if (course.practice?.ended) onEnded(course.practice.ended);
-    const practiceIsOver = !course.practice?.ended && !(course.trial && isPractice(course.trial));
+    progress.advance(feedback?.practice);
+    if (progress.practice?.ended) onEnded(progress.practice.ended);
+    const practiceIsOver = !progress.practice?.ended && !(progress.trial && isPractice(progress.trial));
     return feedback && { ...feedback, note: practiceIsOver ? say("last_practice") : "" };
   }
 }
