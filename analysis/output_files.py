@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.cell_text import ROWS_AT_ONCE, written_cells
+from analysis.data.cell_text import ROWS_AT_ONCE, cell_texts
 from analysis.figures import Drawing
 from batteries.errors import InputError
 from batteries.files.csv_files import cell_text
@@ -169,7 +169,7 @@ def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
     write = _written_alone if table.shape[1] == 1 else cell_text
     for first in range(0, len(table), ROWS_AT_ONCE):
         rows = table.iloc[first : first + ROWS_AT_ONCE]
-        cells = [written_cells(rows.iloc[:, place], write) for place in range(table.shape[1])]
+        cells = [cell_texts(rows.iloc[:, place], write) for place in range(table.shape[1])]
         file.write("".join(f"{','.join(row)}\n" for row in zip(*cells, strict=True)).encode())
     return file.getvalue()
 

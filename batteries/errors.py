@@ -9,7 +9,7 @@ class InputError(Exception):
 
 
 @contextmanager
-def told_in(sentences: list[str] | None) -> Iterator[None]:
+def collect_input_error(sentences: list[str] | None) -> Iterator[None]:
     """Add the sentence of an InputError to `sentences` in place of raising it; raise it where there are none."""
     try:
         yield

@@ -9,6 +9,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m006_occasion_of_a_trial",
     "m007_answer_totals",
     "m008_revisions_and_exclusions",
+    "m009_plain_names",
 )
 """Names of the schema's versions: the server applies them, the analysis refuses what it does not know."""
 

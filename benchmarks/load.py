@@ -211,15 +211,15 @@ class Load:
         latencies_s = self.latencies_s[n_latencies:]
         wall_s = time.perf_counter() - begin
         client_cpu_s = time.process_time() - client_cpu_s
-        after = usage()
+        state_after = usage()
         p50, p99 = np.percentile(latencies_s, [50, 99])
         return Window(
             responses_per_s=len(latencies_s) / wall_s,
             p50_ms=float(p50) * 1e3,
             p99_ms=float(p99) * 1e3,
             n_responses=len(latencies_s),
-            server_cores=(after.cpu_s - before.cpu_s) / wall_s,
-            memory_mb=after.memory_mb,
+            server_cores=(state_after.cpu_s - before.cpu_s) / wall_s,
+            memory_mb=state_after.memory_mb,
             client_cores=client_cpu_s / wall_s,
             sent_again=self.n_sent_again - n_again,
         )

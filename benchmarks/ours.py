@@ -24,7 +24,7 @@ EQUIPOISE = (sys.executable, "-P", "-m", "equipoise")
 # All participants come from one address here; the limits are for those who do so to do harm.
 ENVIRONMENT = {
     "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
-    "EQUIPOISE_PLACES_PER_ADDRESS": "1000000",
+    "EQUIPOISE_SLOTS_PER_ADDRESS": "1000000",
     "EQUIPOISE_REQUESTS_PER_SECOND": "100000",
 }
 JSON = f"Content-Type: application/json\r\nOrigin: http://{HOST}\r\n"

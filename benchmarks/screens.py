@@ -233,11 +233,11 @@ def trials_of(recording: Recording, recorded_ms: list[float]) -> list[Trial]:
         The response times of all trials, practice included, as the page recorded them.
     """
     named = recording.named
-    around = [(before, stimulus, after) for (before, stimulus), (_, after) in pairwise(pairwise(named))]
-    stories = [(before, story, after) for before, story, after in around if story.name == "stimulus"]
+    around = [(before, stimulus, state_after) for (before, stimulus), (_, state_after) in pairwise(pairwise(named))]
+    stories = [(before, story, state_after) for before, story, state_after in around if story.name == "stimulus"]
     trials = []
-    for (before, stimulus, after), rt_ms in islice(zip_longest(stories, recorded_ms), 1, len(stories)):
-        if (before.name, after.name) != ("fixation", "fixation"):
+    for (before, stimulus, state_after), rt_ms in islice(zip_longest(stories, recorded_ms), 1, len(stories)):
+        if (before.name, state_after.name) != ("fixation", "fixation"):
             continue
         key_ms = next(at_ms for at_ms in recording.presses_ms if at_ms > stimulus.presented_ms)
         ended = next(screen for screen in recording.screens if screen.frame_ms > before.frame_ms)
@@ -246,9 +246,9 @@ def trials_of(recording: Recording, recorded_ms: list[float]) -> list[Trial]:
             Trial(
                 before.n_frames,
                 round((ended.refresh_ms - before.refresh_ms) / FRAME_MS),
-                sum(screen.n_frames for screen in blank if before.frame_ms < screen.frame_ms < after.frame_ms),
+                sum(screen.n_frames for screen in blank if before.frame_ms < screen.frame_ms < state_after.frame_ms),
                 None if rt_ms is None else rt_ms - (key_ms - stimulus.presented_ms),
-                after.presented_ms - key_ms,
+                state_after.presented_ms - key_ms,
             )
         )
     return trials

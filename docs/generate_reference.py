@@ -207,6 +207,8 @@ def command_page() -> str:
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Yield every command that is not itself a group, with the words that call it."""
     for name, command in sorted(group.commands.items()):
+        if command.hidden:
+            continue
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))
         else:

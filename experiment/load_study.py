@@ -10,7 +10,7 @@ from batteries.items import Battery, Item, load_battery
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from experiment.plan import plan_session
 from experiment.study.definition import Study, StudyDefinition
-from experiment.study.demographics import Question, Questionnaire
+from experiment.study.demographics import DemographicQuestion, Questionnaire
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
 from experiment.texts import check_own
 
@@ -54,7 +54,7 @@ def load_study(folder: Path) -> Study:
     battery = load_battery(battery_path)
     timeline = definition.timeline
     texts = {name: read_text(folder / name) for name in timeline.texts}
-    demographics: tuple[Question, ...] = ()
+    demographics: tuple[DemographicQuestion, ...] = ()
     if timeline.demographics is not None:
         path_of_questions = folder / timeline.demographics
         texts[timeline.demographics] = read_text(path_of_questions)

@@ -24,7 +24,7 @@ from batteries.items import Item
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
 from experiment.records import Kind
 from experiment.study.definition import Study
-from experiment.study.demographics import Question
+from experiment.study.demographics import DemographicQuestion
 
 CARELESS_SHARE = 0.15
 CARELESS_PASS_SHARE = 0.25
@@ -92,7 +92,7 @@ def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Gen
     return wrong[int(rng.integers(len(wrong)))]
 
 
-def draw_about_person(question: Question, rng: np.random.Generator) -> str | int | None:
+def draw_about_person(question: DemographicQuestion, rng: np.random.Generator) -> str | int | None:
     """Draw an answer to a question about the person; a text is left out."""
     if question.answer == "number":
         return int(rng.integers(question.low, question.high, endpoint=True))
@@ -185,7 +185,10 @@ def _take_session(
 ) -> None:
     person = draw_person(rng)
     if session["demographics"]:
-        said = {one["name"]: draw_about_person(Question.model_validate(one), rng) for one in session["demographics"]}
+        said = {
+            one["name"]: draw_about_person(DemographicQuestion.model_validate(one), rng)
+            for one in session["demographics"]
+        }
         about = {"session": session["session"], "answers": said}
         client.post("/api/demographics", json=about, headers=cookie).raise_for_status()
     next_trial_index = 0

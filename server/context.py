@@ -8,7 +8,7 @@ from experiment.study.definition import Study
 from server.recruitment.prolific_token import ProlificTokens, prolific_tokens
 from server.security.rate_limits import RateLimits
 from server.security.secret_files import Secrets
-from server.security.starts_per_address import AddressPlaces
+from server.security.starts_per_address import SlotsPerAddress
 from server.settings import Settings
 from server.store import Store
 
@@ -22,14 +22,14 @@ class Context:
     secrets: Secrets
     settings: Settings
     limits: RateLimits = field(init=False)
-    address_places: AddressPlaces = field(init=False)
+    slots_per_address: SlotsPerAddress = field(init=False)
     prolific_tokens: ProlificTokens | None = field(init=False)
     """Checks what Prolific signs; None where the study does not ask for it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", RateLimits(self.settings))
-        places = AddressPlaces(self.settings.places_per_address, self.study, self.store)
-        object.__setattr__(self, "address_places", places)
+        slots = SlotsPerAddress(self.settings.slots_per_address, self.study, self.store)
+        object.__setattr__(self, "slots_per_address", slots)
         object.__setattr__(self, "prolific_tokens", prolific_tokens(self.study, self.settings))
 
 

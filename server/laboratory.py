@@ -1,181 +1,93 @@
-"""Sessions in the laboratory: begun by the experimenter's program, which shows the researcher's token.
+"""The HTTP interface for laboratories, whose program shows the researcher's token.
 
-What follows is the participant's way as on the web (`server.participants.views`), with the cookie that comes with the
-start.
-The laboratory's own code of a participant is kept among the identities and nowhere else. A rehearsal (`simulated`) is
-nobody's: its code is not kept, and only the same `start_id` leads to it again. What is refused here is told to the
-experimenter, whose program speaks English.
+After its start, a laboratory session uses the same addresses as one on the web (`server.participants.views`), with the
+cookie that comes with the start. The laboratory's own code of a participant is kept among the identities only; that of
+a rehearsal (`simulated`) is not kept, and only the same `start_id` opens it again. Refusals go to the experimenter, in
+English.
 """
 
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, TypeVar
 
 from flask import Blueprint, Response, jsonify, request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ValidationError
 from werkzeug.exceptions import NotFound
 
 from batteries.files.file_reading import describe
-from experiment import records
+from experiment.lab_api import LabFields, LabStart, SessionQuery, SlotQuery
 from experiment.records import Kind, Source
 from server.context import context
 from server.logs import logger
 from server.participants import participant_auth, participant_json, practice
 from server.request_body import BadRequest, read_body
 from server.researchers.progress_page import require_token
-from server.store import Adopted, Conflict, Identity, Refusal, SessionStart, StoredSession
+from server.store import Conflict, Identity, Refusal, SessionStart, StoredSession
 
 laboratory = Blueprint("laboratory", __name__)
 
 SOURCE = "lab"
-"""Of the identities of people in the laboratory."""
-LONGEST_CODE = 64
-MOST_OCCASIONS = 10_000
-LARGEST_SEED = 2**31 - 1
-
-
+"""Source of the identities of participants in the laboratory."""
 _FULL = (
-    "The study has no place for {participant}: all are taken or under way; raise the quota in study.yaml, or release a "
-    "place with `equipoise assignment release`."
+    "no free slot for participant {participant}: all are taken or reserved. Fix: raise the quota in study.yaml, or "
+    "release a slot with `equipoise assignment release`."
 )
 SENTENCES = {
-    "cannot_begin_again": "Participant {participant} has withdrawn from this study, and all their answers were "
-    "deleted; they cannot begin it again. If this is somebody else, give another code.",
-    "place_given_away": "The place of participant {participant} is no longer theirs: somebody else has it since the "
-    "time-out, or it was released with `equipoise assignment release`; the answers so far are kept. After a time-out, "
-    "raise the quota in study.yaml, or release the place of somebody who does not come back with `equipoise assignment "
-    "release`, and run the same command again.",
+    "cannot_begin_again": "participant {participant} has withdrawn, and all their responses were deleted; they cannot "
+    "begin this study again. Fix: if this is another person, use another code.",
+    "place_given_away": "participant {participant} no longer has a slot: it was released after the time-out or with "
+    "`equipoise assignment release`; the responses so far are kept. Fix: raise the quota in study.yaml, or release the "
+    "slot of a participant who will not return with `equipoise assignment release`, and run the same command again.",
     "study_full": _FULL,
     "places_taken": _FULL,
-    "start_of_another": "This start has begun the session of another participant than {participant}; run the same "
-    "command again.",
-    "opened_at_once": "The session of participant {participant} was opened by another program at this moment; close "
+    "start_of_another": "this start belongs to the session of another participant than {participant}. Fix: run the "
+    "same command again.",
+    "opened_at_once": "another program opened the session of participant {participant} at the same moment. Fix: close "
     "one, and run the same command again.",
 }
-"""What the experimenter is told where a participant would hear the text of this name."""
+"""Refusals for the experimenter, by the name of the text that a participant would read."""
 
-Asked = TypeVar("Asked", bound=BaseModel)
-
-
-class Who(BaseModel):
-    """Who comes to the laboratory, and which time it is."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    participant: str = Field(
-        min_length=1,
-        max_length=LONGEST_CODE,
-        description="The laboratory's own code of the participant, such as `P01`.",
-    )
-    occasion: int = Field(
-        default=1, ge=1, le=MOST_OCCASIONS, description="Which of the participant's sessions it is, from 1."
-    )
-
-    @field_validator("participant")
-    @classmethod
-    def _is_plain(cls, code: str) -> str:
-        if not code.isprintable() or code != code.strip():
-            raise ValueError(
-                "a code has only characters that can be printed, and no space before or after it; mend it."
-            )
-        return code
-
-    @property
-    def identity(self) -> Identity:
-        """Return whom the laboratory means."""
-        return Identity(SOURCE, self.participant)
-
-
-class Arrival(Who):
-    """Who comes, which time it is, and for which group."""
-
-    group: int | None = Field(default=None, description="The group that is wanted; null for the one whose turn it is.")
-
-
-class Adopt(BaseModel):
-    """What a session is that was taken elsewhere."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    session: str = Field(pattern=r"^[0-9a-f]{16}$", description="Its name.")
-    participant: str = Field(pattern=r"^p-[0-9a-f]{12}$", description="Pseudonym that the participant had there.")
-    group: int = Field(description="Its counterbalance group.")
-    seed: int = Field(ge=0, le=LARGEST_SEED, description="Seed of its plan.")
-    started_at: records.Moment = Field(description="When it began.")
-    own_code: str | None = Field(
-        default=None,
-        pattern=r"^[0-9A-F]{10}$",
-        description="The code by which the participant was told that they can have the answers deleted; "
-        "null if they were told none.",
-    )
-    is_withdrawn: bool = Field(
-        default=False, description="Whether it was withdrawn there, and is brought to be withdrawn here too."
-    )
-
-
-class LabStart(Arrival):
-    """Body of `POST /api/lab/session`."""
-
-    start_id: str = Field(
-        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
-    )
-    study_digest: str = Field(
-        description="Digest of the study in the laboratory; must be that of the one served, or of an adopted session's "
-        "revision of it."
-    )
-    consent_digest: str | None = Field(description="Digest of the consent that was shown; null where there is none.")
-    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
-        default=Kind.HUMAN, description="human, or simulated to rehearse."
-    )
-    device: records.LabDevice | None = Field(default=None, description="What the session is taken on.")
-    adopt: Adopt | None = Field(default=None, description="What the session is, if it was taken elsewhere.")
-
-    @model_validator(mode="after")
-    def _says_one_thing(self) -> Self:
-        if self.adopt is not None and self.group not in {None, self.adopt.group}:
-            raise ValueError("`group` and `adopt.group` differ; write the same, or leave `group` out.")
-        return self
+Query = TypeVar("Query", bound=SessionQuery)
 
 
 @laboratory.get("/api/lab/session")
 def find() -> Response:
-    """The session that somebody has begun on an occasion; it is not opened."""
+    """Return the session of a participant on an occasion, without opening it."""
     require_token()
-    who = _read_query(Who)
-    stored = context().store.session_on(context().study, who.identity, who.occasion)
+    query = _read_query(SessionQuery)
+    stored = context().store.session_on(context().study, _identity(query), query.occasion)
     if stored is None:
         raise NotFound
-    return jsonify(participant_json.session_json(stored) | _for_the_laboratory(stored))
+    return jsonify(_session_json(stored))
 
 
-@laboratory.get("/api/lab/place")
-def place() -> Response:
-    """Whether somebody may begin or go on, said before they sit down and not at the start; nothing is stored."""
+@laboratory.get("/api/lab/slot")
+def check_slot() -> Response:
+    """Check whether a participant may begin or resume a session, before the window opens; nothing is stored."""
     require_token()
-    who = _read_query(Arrival)
-    with _told_to_the_experimenter(who):
-        context().store.require_place(context().study, who.identity, who.occasion, who.group)
+    query = _read_query(SlotQuery)
+    with _refusals_for_experimenter(query):
+        context().store.require_slot(context().study, _identity(query), query.occasion, query.group)
     return jsonify({})
 
 
 @laboratory.post("/api/lab/session")
 def start() -> tuple[Response, int]:
-    """Begin a session, go on with the one of this occasion, or take in one that was taken elsewhere."""
+    """Begin a session, resume the one of this occasion, or store one that was run elsewhere."""
     require_token()
     body = read_body(LabStart)
     study, store = context().study, context().store
     shown = study.definition, study.texts
-    if body.study_digest != study.digest and body.adopt:
-        shown = store.content(study, body.study_digest) or shown  # the store refuses what it does not know
+    if body.study_digest != study.digest and body.uploaded:
+        shown = store.content(study, body.study_digest) or shown  # the store refuses a digest that it does not know
     elif body.study_digest != study.digest:
-        served = f"version {study.definition.version} of `{study.name}`"
         raise Conflict(
-            f"The study in the laboratory is not the one that is served: {served} with the digest "
-            f"{study.digest[:12]}...; take the same folder in both places."
+            f"the study in the laboratory is not the served one: version {study.definition.version} of `{study.name}` "
+            f"with the digest {study.digest[:12]}... Fix: use the same study folder on both machines."
         )
     if body.consent_digest != participant_json.consent_digest_of(*shown):
-        raise BadRequest("The consent was given to another text than the study's; show the study's own consent.")
+        raise BadRequest("the consent was given to another text than the study's. Fix: show the study's own consent.")
     token = secrets.token_urlsafe(32)
     begun = SessionStart(
         body.start_id,
@@ -183,47 +95,51 @@ def start() -> tuple[Response, int]:
         Source.LAB,
         participant_auth.digest_of_token(token),
         body.consent_digest,
-        body.identity if body.kind is Kind.HUMAN else None,
+        _identity(body) if body.kind is Kind.HUMAN else None,
         body.device,
         body.occasion,
         body.group,
-        Adopted(**body.adopt.model_dump(), content_digest=body.study_digest) if body.adopt else None,
+        body.uploaded,
+        body.study_digest,
     )
-    with _told_to_the_experimenter(body):
+    with _refusals_for_experimenter(body):
         stored = store.start_session(study, begun)
     practice.release_if_failed(store, stored)
-    what = ("session adopted" if body.adopt else "session begun") if stored.is_new else "session gone on with"
+    what = ("session uploaded" if body.uploaded else "session begun") if stored.is_new else "session resumed"
     logger.info(what, extra={"session": stored.plan.session, "group": stored.session.group})
-    response = jsonify(participant_json.session_json(stored) | _for_the_laboratory(stored))
+    response = jsonify(_session_json(stored))
     participant_auth.send_token(response, token)
     return response, 201 if stored.is_new else 200
 
 
-def _read_query(form: type[Asked]) -> Asked:
+def _read_query(form: type[Query]) -> Query:
     try:
         return form.model_validate_strings(request.args.to_dict())
     except ValidationError as error:
         raise BadRequest(describe(error, form)) from None
 
 
+def _identity(query: SessionQuery) -> Identity:
+    return Identity(SOURCE, query.participant)
+
+
 @contextmanager
-def _told_to_the_experimenter(who: Who) -> Iterator[None]:
-    """Say what is refused to the experimenter and not to the participant, in whose words the store says it."""
+def _refusals_for_experimenter(query: SessionQuery) -> Iterator[None]:
+    """Word refusals for the experimenter; the store words them for the participant."""
     try:
         yield
     except Refusal as refusal:
-        sentence = SENTENCES.get(refusal.text)
-        told = sentence.format(participant=who.participant) if sentence else f"Participant {who.participant}: {refusal}"
-        raise Conflict(told) from None
+        sentence = SENTENCES.get(refusal.text, "Participant {participant}: {refusal}")
+        raise Conflict(sentence.format(participant=query.participant, refusal=refusal)) from None
 
 
-def _for_the_laboratory(stored: StoredSession) -> dict[str, Any]:
-    """Return what a laboratory must know of a session to make its plan, and to bring it elsewhere."""
+def _session_json(stored: StoredSession) -> dict[str, Any]:
     session = stored.session
-    return {
-        "group": session.group,
-        "seed": session.seed,
-        "participant": session.participant.participant,
-        "started_at": session.started_at.isoformat(),
-        "own_code": stored.plan.own_code,
-    }
+    fields = LabFields(
+        group=session.group,
+        seed=session.seed,
+        participant=session.participant.participant,
+        started_at=session.started_at,
+        withdrawal_code=participant_json.withdrawal_code(stored.plan),
+    )
+    return participant_json.session_json(stored) | fields.model_dump() | {"started_at": session.started_at.isoformat()}

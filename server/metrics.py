@@ -88,12 +88,12 @@ def exposition(study: Study, store: Store) -> bytes:
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
         registry = REGISTRY
-    places = CollectorRegistry()
-    places.register(_Places(study, store))
-    return generate_latest(registry) + generate_latest(places)
+    slots = CollectorRegistry()
+    slots.register(_Slots(study, store))
+    return generate_latest(registry) + generate_latest(slots)
 
 
-class _Places(Collector):
+class _Slots(Collector):
     def __init__(self, study: Study, store: Store) -> None:
         self._study = study
         self._store = store

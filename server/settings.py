@@ -78,7 +78,7 @@ class Settings(BaseSettings):
         description="New sessions from one network address in a minute. A laboratory or a campus may share one "
         "address, and so do all who come through a proxy that is not counted in `proxies`.",
     )
-    places_per_address: int = Field(
+    slots_per_address: int = Field(
         default=200,
         ge=1,
         description="People from one network address who may hold a place at the same time. All machines of a "

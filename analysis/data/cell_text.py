@@ -12,7 +12,7 @@ ROWS_AT_ONCE = 20_000
 """Whoever writes a long table does so in portions of this size, so that it is never whole in memory as text."""
 
 
-def written_cells(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
+def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
     """Return each cell of a column as `write` writes its value, with None for a missing one.
 
     `write` must write equal values alike. Values that are no text, number or truth value are known by their identity.

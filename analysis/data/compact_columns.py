@@ -73,7 +73,7 @@ class RawColumns:
         found: dict[str, pd.Series] = {}
         for name in self._names:
             column = columns.pop(name)
-            found |= column.columns(where) if isinstance(column, Notes) else {name: column.column()}
+            found |= column.columns(where) if isinstance(column, NotesColumn) else {name: column.column()}
         return found
 
     def _put_away(self) -> None:
@@ -82,7 +82,7 @@ class RawColumns:
         self._waiting.clear()
 
 
-class Repeated(dict[Any, int]):
+class RepeatedColumn(dict[Any, int]):
     """Cells of a column that come again and again, and the number of what each is read as."""
 
     def __init__(self, read: Read | None = None) -> None:
@@ -104,7 +104,7 @@ class Repeated(dict[Any, int]):
         return categories(self._distinct, np.array(self._numbers))
 
 
-class Texts:
+class TextColumn:
     """Cells of a column that are all different."""
 
     def __init__(self, read: Read | None = None) -> None:
@@ -120,13 +120,13 @@ class Texts:
         return pd.Series(self._cells, dtype=object)
 
 
-class Times:
+class TimeColumn:
     """Times that are all different; as texts, if one is not written as the store writes times."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
         self._milliseconds = array("q")
-        self._texts: Texts | None = None
+        self._texts: TextColumn | None = None
 
     def take(self, cells: Sequence[Any]) -> None:
         """Take the cells of further rows."""
@@ -137,7 +137,7 @@ class Times:
             self._milliseconds.frombytes(times.tobytes())
             return
         if self._texts is None:
-            self._texts = Texts()
+            self._texts = TextColumn()
             before = time_texts(self._times())
             self._texts.take(before.astype(object).where(before.notna(), None).tolist())
         self._texts.take(texts)
@@ -150,17 +150,17 @@ class Times:
         return time_column(np.array(self._milliseconds).view("datetime64[ms]"))
 
 
-class Numbers:
+class NumberColumn:
     """Numbers that are all different; as objects, if there is anything else among them, such as texts from a CSV."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._numbers = array("d")
-        self._objects: Texts | None = Texts(read) if read else None
+        self._objects: TextColumn | None = TextColumn(read) if read else None
 
     def take(self, cells: Sequence[Any]) -> None:
         """Take the cells of further rows."""
         if self._objects is None and not {float, int, type(None)}.issuperset(map(type, cells)):
-            self._objects = Texts()
+            self._objects = TextColumn()
             self._objects.take([None if math.isnan(number) else number for number in self._numbers])
             del self._numbers[:]
         if self._objects is None:
@@ -173,12 +173,12 @@ class Numbers:
         return pd.Series(np.array(self._numbers)) if self._objects is None else self._objects.column()
 
 
-class Notes:
+class NotesColumn:
     """What jsPsych notes of trials, taken from its JSON texts as rows come."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
-        self._texts = {"trial_type": Repeated(), "plugin_version": Repeated()}
+        self._texts = {"trial_type": RepeatedColumn(), "plugin_version": RepeatedColumn()}
         self._time_elapsed = array("d")
         self._is_noted = array("b")
         self._not_converted: tuple[Any, int, str] | None = None
@@ -226,7 +226,7 @@ class Notes:
 
 def notes_of(cells: pd.Series, where: str) -> dict[str, pd.Series]:
     """Return the columns `NOTES` of a column `jspsych`; see `RawColumns.series`."""
-    notes = Notes()
+    notes = NotesColumn()
     for first in range(0, len(cells), ROWS_AT_ONCE):
         some = cells.iloc[first : first + ROWS_AT_ONCE]
         notes.take([None if pd.isna(cell) else cell for cell in some.tolist()])
@@ -239,10 +239,16 @@ def categories(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(codes[number], distinct, validate=False), copy=False)
 
 
-def _column(name: str, read: Read | None) -> Repeated | Times | Numbers | Notes:
+def _column(name: str, read: Read | None) -> RepeatedColumn | TimeColumn | NumberColumn | NotesColumn:
     if name == "jspsych":
-        return Notes(read)
-    return Times(read) if name in OFTEN_NEW else Numbers(read) if name in OFTEN_NEW_NUMBERS else Repeated(read)
+        return NotesColumn(read)
+    return (
+        TimeColumn(read)
+        if name in OFTEN_NEW
+        else NumberColumn(read)
+        if name in OFTEN_NEW_NUMBERS
+        else RepeatedColumn(read)
+    )
 
 
 def _text(value: Any) -> str | None:

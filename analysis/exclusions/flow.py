@@ -30,7 +30,7 @@ import pandas as pd
 
 from analysis.data.columns import KINDS, units
 from analysis.exclusions.by_researcher import BY_HAND, BY_HAND_WORDS, notes_by_hand
-from analysis.exclusions.rules import checks_that_count, rule_words, take
+from analysis.exclusions.rules import apply_rule, checks_that_count, rule_words
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -72,37 +72,37 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
     InputError
         If a person completed the study twice, and not on different occasions in the laboratory.
     RuntimeError
-        If the books do not balance, which would be a bug of ours.
+        If the flow does not add up, which would be a bug of Equipoise.
     """
-    books, notes = _applied(trials, plan)
-    flow = _flow(books, plan)
-    check_flow(flow, books.excluded_by, books.disposition)
-    marked = trials.assign(excluded_by=books.excluded_by.astype("str"))
-    return Exclusions(marked, _participants(marked, books), flow, notes)
+    tally, notes = _applied(trials, plan)
+    flow = _flow(tally, plan)
+    check_flow(flow, tally.excluded_by, tally.disposition)
+    marked = trials.assign(excluded_by=tally.excluded_by.astype("str"))
+    return Exclusions(marked, _participants(marked, tally), flow, notes)
 
 
 def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
-    """Return the step that takes each trial, as in `Exclusions.trials`, without the books."""
+    """Return the step that takes each trial, as in `Exclusions.trials`, without its tables."""
     return _applied(trials, plan)[0].excluded_by.astype("str")
 
 
-def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Books", list[str]]:
-    books = _Books(trials, _steps(plan, is_by_hand=bool(trials["excluded_reason"].notna().any())))
+def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Tally", list[str]]:
+    tally = _Tally(trials, _steps(plan, is_by_hand=bool(trials["excluded_reason"].notna().any())))
     notes = notes_by_hand(trials)
     if not any(rule.rule == "duplicates" for rule in plan.exclusions):
-        notes += _told_several_sessions(trials, books.table)
-    table = books.table
-    books.leave("withdrawn", table["status"] == "withdrawn")
-    books.leave("not_completed", table["status"] == "active")
-    if BY_HAND in books.steps:
-        books.leave(BY_HAND, table["by_hand"])
+        notes += _told_several_sessions(trials, tally.table)
+    table = tally.table
+    tally.exclude("withdrawn", table["status"] == "withdrawn")
+    tally.exclude("not_completed", table["status"] == "active")
+    if BY_HAND in tally.steps:
+        tally.exclude(BY_HAND, table["by_hand"])
     for rule in plan.exclusions:
-        taken = take(rule, table, books.left())
-        books.leave(rule.rule, taken.trials)
+        taken = apply_rule(rule, table, tally.left())
+        tally.exclude(rule.rule, taken.trials)
         notes += taken.notes
-    books.leave("unanswered", ~table["answered"] & (table["kind"] != "model"))
-    books.close()
-    return books, notes
+    tally.exclude("unanswered", ~table["answered"] & (table["kind"] != "model"))
+    tally.close()
+    return tally, notes
 
 
 def _steps(plan: AnalysisPlan, is_by_hand: bool) -> list[str]:
@@ -110,7 +110,7 @@ def _steps(plan: AnalysisPlan, is_by_hand: bool) -> list[str]:
     return ["withdrawn", "not_completed", *by_hand, *(rule.rule for rule in plan.exclusions), "unanswered"]
 
 
-class _Books:
+class _Tally:
     """Which step took each trial and each participant. What many trials share are categories: rows are many."""
 
     def __init__(self, trials: pd.DataFrame, steps: list[str]) -> None:
@@ -125,9 +125,9 @@ class _Books:
         )  # fmt: skip
         in_order = recruited.assign(place=recruited["kind"].map(KINDS.index)).sort_values(["place", "unit"]).index
         self.recruited = pd.MultiIndex.from_frame(recruited.loc[in_order])
-        """Kind and name of each participant, or run; `who` in the table counts them from 0."""
+        """Kind and name of each participant, or run; `unit` in the table counts them from 0."""
         self.table = pd.DataFrame(
-            {"kind": kind, "who": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
+            {"kind": kind, "unit": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
              "occasion": trials["occasion"], "completed_at": trials["completed_at"],
              "answered": trials["response"].notna(), "by_hand": trials["excluded_reason"].notna(),
              "correct": trials["correct"].fillna(False).astype(bool), "rt_ms": trials["rt_ms"],
@@ -142,7 +142,7 @@ class _Books:
         """Return whether each row is a test trial that is still in."""
         return self.excluded_by.isna()
 
-    def leave(self, step: str, trials: pd.Series) -> None:
+    def exclude(self, step: str, trials: pd.Series) -> None:
         """Take trials out, and with them the participants whose last trial goes."""
         before = self._present()
         self.excluded_by[trials & self.left()] = step
@@ -161,7 +161,7 @@ class _Books:
     def _present(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
         """Return for each participant whether a test trial is left."""
         present = np.zeros(len(self.recruited), dtype=bool)
-        present[self.table["who"].to_numpy()[self.left()]] = True
+        present[self.table["unit"].to_numpy()[self.left()]] = True
         return present
 
 
@@ -182,14 +182,14 @@ def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
     }[step]
 
 
-def _flow(books: _Books, plan: AnalysisPlan) -> pd.DataFrame:
-    test = books.table["phase"] == "test"
+def _flow(tally: _Tally, plan: AnalysisPlan) -> pd.DataFrame:
+    test = tally.table["phase"] == "test"
     rows = []
-    for kind in [kind for kind in KINDS if (books.table["kind"] == kind).any()]:
-        who = books.disposition[books.disposition.index.get_level_values("kind") == kind]
-        what = books.excluded_by[test & (books.table["kind"] == kind)]
+    for kind in [kind for kind in KINDS if (tally.table["kind"] == kind).any()]:
+        who = tally.disposition[tally.disposition.index.get_level_values("kind") == kind]
+        what = tally.excluded_by[test & (tally.table["kind"] == kind)]
         participants, trials = len(who), len(what)
-        for step in books.steps:
+        for step in tally.steps:
             n_participants, n_trials = int((who == step).sum()), int((what == step).sum())
             participants, trials = participants - n_participants, trials - n_trials
             rows.append((kind, step, criterion(step, plan, kind), n_participants, n_trials, participants, trials))
@@ -223,60 +223,60 @@ def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Serie
                 )
 
 
-def _participants(marked: pd.DataFrame, books: _Books) -> pd.DataFrame:
-    table = books.table.assign(included=books.excluded_by.isna())
-    test = table.loc[table["phase"] == "test", ["who", "answered", "included", "rt_ms"]]
+def _participants(marked: pd.DataFrame, tally: _Tally) -> pd.DataFrame:
+    table = tally.table.assign(included=tally.excluded_by.isna())
+    test = table.loc[table["phase"] == "test", ["unit", "answered", "included", "rt_ms"]]
     checks = checks_that_count(table)
-    who = pd.RangeIndex(len(books.recruited))
+    who = pd.RangeIndex(len(tally.recruited))
     counts = pd.DataFrame(
         {
-            "n_test_trials": test.groupby("who").size(),
-            "n_answered": test.groupby("who")["answered"].sum(),
-            "n_included": test.groupby("who")["included"].sum(),
-            "n_attention_checks": checks.groupby("who").size(),
-            "n_attention_checks_failed": (~checks["correct"]).groupby(checks["who"]).sum(),
+            "n_test_trials": test.groupby("unit").size(),
+            "n_answered": test.groupby("unit")["answered"].sum(),
+            "n_included": test.groupby("unit")["included"].sum(),
+            "n_attention_checks": checks.groupby("unit").size(),
+            "n_attention_checks_failed": (~checks["correct"]).groupby(checks["unit"]).sum(),
         },
         index=who,
     )
-    medians = test[test["answered"]].groupby("who")["rt_ms"].median().reindex(who)
+    medians = test[test["answered"]].groupby("unit")["rt_ms"].median().reindex(who)
     columns = ["participant", "run", "model", "model_version", "source", "group", "status", "started_at",
                "completed_at"]  # fmt: skip
-    first_of_session = table[["who", "session"]].drop_duplicates().index
-    sessions = marked.loc[first_of_session, [*columns, "session"]].assign(who=table["who"])
+    first_of_session = table[["unit", "session"]].drop_duplicates().index
+    sessions = marked.loc[first_of_session, [*columns, "session"]].assign(unit=table["unit"])
     in_order = sessions.sort_values(["completed_at", "started_at", "session"], na_position="last")
-    first = in_order.drop_duplicates("who").set_index("who").reindex(who)[columns]
+    first = in_order.drop_duplicates("unit").set_index("unit").reindex(who)[columns]
     first = first.assign(**{column: _of_all_sessions(in_order, column).reindex(who) for column in ("source", "group")})
-    counts.insert(0, "n_sessions", sessions["who"].value_counts())
+    counts.insert(0, "n_sessions", sessions["unit"].value_counts())
     described = pd.concat([first, counts.fillna(0).astype("int64")], axis=1)
     described["median_rt_ms"] = medians
-    described["disposition"] = books.disposition.astype("str").to_numpy()
-    described.insert(0, "kind", books.recruited.get_level_values("kind"))
+    described["disposition"] = tally.disposition.astype("str").to_numpy()
+    described.insert(0, "kind", tally.recruited.get_level_values("kind"))
     return described.reset_index(drop=True)
 
 
 def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
     """Return what each participant's sessions have in a column; where they differ, all of it as one text."""
-    different = sessions[["who", column]].dropna().drop_duplicates()
-    if not different["who"].duplicated().any():
-        return different.set_index("who")[column]
-    return different[column].astype("str").groupby(different["who"]).agg(", ".join)
+    different = sessions[["unit", column]].dropna().drop_duplicates()
+    if not different["unit"].duplicated().any():
+        return different.set_index("unit")[column]
+    return different[column].astype("str").groupby(different["unit"]).agg(", ".join)
 
 
 def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     """Return a note of the participants who completed several occasions; refuse one who completed the same twice."""
     of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_hand"]
-    sessions = table.loc[of_people, ["who", "session", "occasion"]].drop_duplicates("session")
-    several = sessions[sessions["who"].duplicated(keep=False)]
+    sessions = table.loc[of_people, ["unit", "session", "occasion"]].drop_duplicates("session")
+    several = sessions[sessions["unit"].duplicated(keep=False)]
     # Without a number of the occasion nobody can tell whether a further session was meant.
-    unmeant = several[several.duplicated(["who", "occasion"], keep=False) | several["occasion"].isna()]
+    unmeant = several[several.duplicated(["unit", "occasion"], keep=False) | several["occasion"].isna()]
     if not unmeant.empty:
-        whose = several[several["who"] == unmeant["who"].iloc[0]]
+        whose = several[several["unit"] == unmeant["unit"].iloc[0]]
         raise InputError(
             f"participant `{trials['participant'].loc[whose.index[0]]}` completed the study more than once (sessions "
             f"{' and '.join(sorted(whose['session']))}); decide which session counts: exclude the other with "
             "`equipoise exclude`, or keep the first of each participant with the exclusion rule `duplicates`."
         )
-    n = several["who"].nunique()
+    n = several["unit"].nunique()
     if n == 0:
         return []
     who = "1 participant" if n == 1 else f"{n} participants"

@@ -24,7 +24,7 @@ from experiment.study.exclusion_rules import (
 )
 
 
-class Taken(NamedTuple):
+class RuleResult(NamedTuple):
     """What a rule takes."""
 
     trials: pd.Series
@@ -33,7 +33,7 @@ class Taken(NamedTuple):
     """What it could not judge, in sentences."""
 
 
-def take(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
     """Return what a rule takes of the test trials that are left.
 
     Parameters
@@ -41,7 +41,7 @@ def take(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Taken:
     rule : ExclusionRule
         The rule.
     table : DataFrame
-        A row a trial: `kind`, `who` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
+        A row a trial: `kind`, `unit` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
         `completed_at`, `by_hand` (whether the researcher excluded the session), `answered`, `correct`, `rt_ms`,
         `focus_lost`, `implausibly_fast`, `same_response_run`.
     left : Series of bool
@@ -56,62 +56,64 @@ def checks_that_count(table: pd.DataFrame) -> pd.DataFrame:
     return table[(table["phase"] == "attention_check") & (table["status"] == "completed")]
 
 
-def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Series) -> Taken:
+def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
     checks = checks_that_count(table)
     checks = checks[checks["kind"] != "model"]
     checks = checks[checks["session"].isin(table.loc[left, "session"].unique())]
-    n_failed = (~checks["correct"]).groupby(checks["who"]).sum()
-    n_without = int((~pd.Series(table.loc[left, "who"].unique()).isin(n_failed.index)).sum())
+    n_failed = (~checks["correct"]).groupby(checks["unit"]).sum()
+    n_without = int((~pd.Series(table.loc[left, "unit"].unique()).isin(n_failed.index)).sum())
     had = "participant had" if n_without == 1 else "participants had"
     note = f"{n_without} {had} no attention check, so `attention_check` could not judge them."
     return _taken(table, n_failed.index[n_failed > rule.max_failed], [note] * (n_without > 0))
 
 
-def _median_rt(rule: MedianRtRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    timed = table.loc[left & table["answered"] & table["rt_ms"].notna(), ["who", "rt_ms"]]
-    medians = timed.groupby("who")["rt_ms"].median()
+def _median_rt(rule: MedianRtRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
+    timed = table.loc[left & table["answered"] & table["rt_ms"].notna(), ["unit", "rt_ms"]]
+    medians = timed.groupby("unit")["rt_ms"].median()
     return _taken(table, medians.index[_out_of_bounds(medians, rule)], _untimed("median_rt", table, left))
 
 
-def _trial_rt(rule: TrialRtRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    return Taken(left & table["answered"] & _out_of_bounds(table["rt_ms"], rule), _untimed("trial_rt", table, left))
+def _trial_rt(rule: TrialRtRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
+    return RuleResult(
+        left & table["answered"] & _out_of_bounds(table["rt_ms"], rule), _untimed("trial_rt", table, left)
+    )
 
 
-def _missing(rule: MissingRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    share = (~table.loc[left, "answered"]).groupby(table.loc[left, "who"]).mean()
+def _missing(rule: MissingRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
+    share = (~table.loc[left, "answered"]).groupby(table.loc[left, "unit"]).mean()
     return _taken(table, share.index[share > rule.max_share])
 
 
-def _duplicates(_rule: DuplicatesRule, table: pd.DataFrame, _left: pd.Series) -> Taken:
+def _duplicates(_rule: DuplicatesRule, table: pd.DataFrame, _left: pd.Series) -> RuleResult:
     tested = (table["kind"] != "model") & (table["phase"] == "test")
     sessions = table[tested & (table["status"] == "completed") & ~table["by_hand"]].drop_duplicates("session")
     in_order = sessions.sort_values(["completed_at", "session"])
-    again = in_order["session"][in_order["who"].duplicated()]
-    return Taken(table["session"].isin(again), [])
+    again = in_order["session"][in_order["unit"].duplicated()]
+    return RuleResult(table["session"].isin(again), [])
 
 
-def _focus_lost(rule: FocusLostRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    told = table.loc[left & table["focus_lost"].notna(), ["who", "focus_lost"]]
-    times = told.groupby("who")["focus_lost"].sum()
+def _focus_lost(rule: FocusLostRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
+    told = table.loc[left & table["focus_lost"].notna(), ["unit", "focus_lost"]]
+    times = told.groupby("unit")["focus_lost"].sum()
     return _taken(table, times.index[times > rule.max_times], _untold("focus_lost", table, left))
 
 
-def _trial_focus_lost(_: TrialFocusLostRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    return Taken(left & (table["focus_lost"].fillna(0) > 0), _untold("trial_focus_lost", table, left))
+def _trial_focus_lost(_: TrialFocusLostRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
+    return RuleResult(left & (table["focus_lost"].fillna(0) > 0), _untold("trial_focus_lost", table, left))
 
 
-def _implausibly_fast(rule: ImplausiblyFastRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    judged = table.loc[left & table["implausibly_fast"].notna(), ["who", "implausibly_fast"]]
-    share = judged["implausibly_fast"].astype(bool).groupby(judged["who"]).mean()
+def _implausibly_fast(rule: ImplausiblyFastRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
+    judged = table.loc[left & table["implausibly_fast"].notna(), ["unit", "implausibly_fast"]]
+    share = judged["implausibly_fast"].astype(bool).groupby(judged["unit"]).mean()
     return _taken(table, share.index[share > rule.max_share], _untimed("implausibly_fast", table, left))
 
 
-def _same_response_run(rule: SameResponseRunRule, table: pd.DataFrame, left: pd.Series) -> Taken:
-    longest = table.loc[left, "same_response_run"].fillna(0).groupby(table.loc[left, "who"]).max()
+def _same_response_run(rule: SameResponseRunRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
+    longest = table.loc[left, "same_response_run"].fillna(0).groupby(table.loc[left, "unit"]).max()
     return _taken(table, longest.index[longest > rule.max_length])
 
 
-_RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], Taken]] = {
+_RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], RuleResult]] = {
     AttentionCheckRule: _attention_check,
     MedianRtRule: _median_rt,
     TrialRtRule: _trial_rt,
@@ -124,9 +126,9 @@ _RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], Taken]] = {
 }
 
 
-def _taken(table: pd.DataFrame, participants: pd.Index, notes: list[str] | None = None) -> Taken:
+def _taken(table: pd.DataFrame, participants: pd.Index, notes: list[str] | None = None) -> RuleResult:
     """Take participants with all their trials."""
-    return Taken(table["who"].isin(participants) & (table["kind"] != "model"), notes or [])
+    return RuleResult(table["unit"].isin(participants) & (table["kind"] != "model"), notes or [])
 
 
 def _out_of_bounds(rt_ms: pd.Series, rule: MedianRtRule | TrialRtRule) -> pd.Series:

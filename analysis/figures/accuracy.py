@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.figures.drawing.axes import label_x
 from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, printable, shortened, text_width
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style
 from analysis.figures.drawing.subject_styles import Subject, draw_marker, looks, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.level_order import level_order
@@ -45,7 +45,7 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
     levels = [None] if by is None else sorted(table[by].drop_duplicates().tolist(), key=level_order)
     layout = _Layout.of(subjects, len(levels), titled=by is not None)
     with style():
-        sheet = Sheet(layout.width, layout.height)
+        sheet = FigureSheet(layout.width, layout.height)
         for place, level in enumerate(levels):
             cells = table if by is None else cells_of(table, by, level)
             last = place + layout.n_columns >= len(levels)
@@ -91,7 +91,7 @@ _BESIDE, _BELOW = 30.0, 15.0
 
 
 def _subject_rows(
-    sheet: Sheet, layout: _Layout, place: int, cells: pd.DataFrame, subjects: list[Subject], chance: float,
+    sheet: FigureSheet, layout: _Layout, place: int, cells: pd.DataFrame, subjects: list[Subject], chance: float,
     title: str, x_title: str,
 ) -> None:  # fmt: skip
     row, column = divmod(place, layout.n_columns)

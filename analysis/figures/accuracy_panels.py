@@ -17,7 +17,7 @@ from analysis.figures.accuracy import (
 )
 from analysis.figures.drawing.axes import LevelNames, label_y
 from analysis.figures.drawing.lettering import distinct_labels, printable, shortened, text_width
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style
 from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, looks, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.level_order import level_order
@@ -69,7 +69,7 @@ def accuracy_panels(
     key = _key(subjects, f"chance {percent(chance)}", width)
     top_of_panels, row_height = 12.0 * (key[-1].row + 1) + 2, _ABOVE + _PANEL_HEIGHT + names.height
     with style():
-        sheet = Sheet(width, top_of_panels + -(-len(panels) // n_columns) * row_height + 13)
+        sheet = FigureSheet(width, top_of_panels + -(-len(panels) // n_columns) * row_height + 13)
         _draw_key(sheet, key, look)
         for place, panel in enumerate(panels):
             row, column = divmod(place, n_columns)
@@ -145,7 +145,7 @@ def _key(subjects: list[Subject], chance: str, width: float) -> list[_KeyEntry]:
     return entries
 
 
-def _draw_key(sheet: Sheet, key: list[_KeyEntry], look: dict[Subject, Look]) -> None:
+def _draw_key(sheet: FigureSheet, key: list[_KeyEntry], look: dict[Subject, Look]) -> None:
     axes = sheet.paper()
     for entry in key:
         y = 8 + 12 * entry.row

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of, estimate_words
 from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, shortened, text_width, wrapped
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
 from analysis.figures.drawing.subject_styles import BLUE, VERMILLION, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.level_order import level_order
@@ -62,7 +62,7 @@ def condition_by_subject(
     )  # fmt: skip
     band_height = head + _ROW * len(subjects) + 8
     with style():
-        sheet = Sheet(width, n_bands * band_height + text_height(len(note), SMALL) + 6)
+        sheet = FigureSheet(width, n_bands * band_height + text_height(len(note), SMALL) + 6)
         paper = sheet.paper()
         for band in range(n_bands):
             top = band * band_height + head
@@ -86,7 +86,7 @@ _LEAST, _ROW = 36.0, 2 * SIZE * LINE + 3
 
 
 def _cell(
-    sheet: Sheet, paper: Axes, found: pd.DataFrame, box: tuple[float, float, float, float], chance: float
+    sheet: FigureSheet, paper: Axes, found: pd.DataFrame, box: tuple[float, float, float, float], chance: float
 ) -> None:
     x, y, width, height = box
     if found.empty or found["accuracy"].isna().all():

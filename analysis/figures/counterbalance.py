@@ -14,7 +14,7 @@ from analysis.data.columns import PEOPLE
 from analysis.figures.accuracy import MOST_LEVELS, cells_of
 from analysis.figures.condition_by_subject import ink_on
 from analysis.figures.drawing.lettering import LINE, SMALL, distinct_labels, printable, shortened, text_width, wrapped
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
 from analysis.figures.drawing.subject_styles import OKABE_ITO
 from analysis.measures.accuracy import kept_trials
 from analysis.sentences import count, level_words
@@ -110,7 +110,7 @@ def _matrix(assigned: pd.DataFrame, row_factor: str, conditions_by: list[str]) -
     )  # fmt: skip
 
 
-def _draw(matrix: _Matrix) -> Sheet:
+def _draw(matrix: _Matrix) -> FigureSheet:
     labels = distinct_labels([level_words(row) for row in matrix.rows], 110)
     heads = ["group", "participants", shortened(matrix.row_factor, 110, bold=True)]
     widths = [
@@ -136,7 +136,7 @@ def _draw(matrix: _Matrix) -> Sheet:
     if together:
         key += " ×: so many conditions together."
     note = wrapped(key, width - 8, SMALL, most_lines=8)
-    sheet = Sheet(width, _TOP + _ROW * len(matrix.rows) + text_height(len(note), SMALL) + 12)
+    sheet = FigureSheet(width, _TOP + _ROW * len(matrix.rows) + text_height(len(note), SMALL) + 12)
     paper = sheet.paper()
     for place, head in enumerate(heads):
         sheet.write(left - 6, 8 + 11 * place, head, align="right", bold=True)
@@ -166,7 +166,7 @@ def _have_room(seen: pd.DataFrame, codes: Sequence[str], width: float) -> bool:
 
 
 def _cell(
-    sheet: Sheet, paper: Axes, matrix: _Matrix, codes: Sequence[str], seen: pd.DataFrame,
+    sheet: FigureSheet, paper: Axes, matrix: _Matrix, codes: Sequence[str], seen: pd.DataFrame,
     box: tuple[float, float, float],
 ) -> None:  # fmt: skip
     x, y, width = box

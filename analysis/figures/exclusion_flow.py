@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from analysis.data.columns import PEOPLE
 from analysis.exclusions.flow import INCLUDED
 from analysis.figures.drawing.lettering import SIZE, SMALL, shortened, wrapped
-from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
 from analysis.sentences import count
 
 _MAIN, _SIDE, _BETWEEN, _PAD = 106.0, 122.0, 9.0, 5.0
@@ -93,7 +93,7 @@ def _name(step: dict[Any, Any]) -> str:
     return re.sub(r"\brt\b", "RT", str(step["step"]).replace("_", " "))
 
 
-def _draw(kind: str, recruited: str, took: list[dict[Any, Any]], final: str, note: list[str]) -> Sheet:
+def _draw(kind: str, recruited: str, took: list[dict[Any, Any]], final: str, note: list[str]) -> FigureSheet:
     """Return the sheet: the main boxes at the left, the first and the last with a heading."""
     main = [("Recruited", recruited)]
     main += [("", _amount(kind, step["participants_left"], step["trials_left"])) for step in took[:-1]]
@@ -108,7 +108,7 @@ def _draw(kind: str, recruited: str, took: list[dict[Any, Any]], final: str, not
     heights, side_heights = [_height(*box) for box in boxes], [_height(*side) for side in sides]
     gaps = [height + 2 * _BETWEEN for height in side_heights] or [2 * _BETWEEN]
     total = 4 + sum(heights) + sum(gaps) + 4
-    sheet = Sheet(SINGLE, total + (text_height(len(note), SMALL) + 6 if note else 0))
+    sheet = FigureSheet(SINGLE, total + (text_height(len(note), SMALL) + 6 if note else 0))
     paper = sheet.paper()
     y, middle, side_left = 4.0, 4 + _MAIN / 2, SINGLE - _SIDE - 4
     for place, (box, height) in enumerate(zip(boxes, heights, strict=True)):
@@ -140,7 +140,9 @@ def _height(bold: list[str], plain: list[str]) -> float:
     return 2 * _PAD + (text_height(len(bold)) + 1 if bold else 0) + text_height(len(plain), SMALL)
 
 
-def _box(sheet: Sheet, paper: Axes, box: tuple[float, float, float, float], bold: list[str], plain: list[str]) -> None:
+def _box(
+    sheet: FigureSheet, paper: Axes, box: tuple[float, float, float, float], bold: list[str], plain: list[str]
+) -> None:
     x, y, width, height = box
     paper.add_patch(Rectangle((x, y), width, height, facecolor="none", edgecolor=SOFT, linewidth=0.8))
     sheet.write(x + _PAD, y + _PAD, bold, at="top", size=SIZE, bold=True)

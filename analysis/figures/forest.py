@@ -18,7 +18,7 @@ from analysis.figures.drawing.lettering import (
     text_width,
     wrapped,
 )
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
 from analysis.figures.drawing.subject_styles import BLUE, Look, draw_marker
 from analysis.sentences import level_words
 
@@ -88,7 +88,7 @@ def _finite(values: pd.Series) -> pd.Series:
     return numbers.where(np.isfinite(numbers))
 
 
-def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> Sheet:
+def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> FigureSheet:
     low, high = _limits(rows, reference)
     numbers = _numbers(rows, high - low)
     right = max(text_width(text) for text in numbers) + 12
@@ -108,7 +108,7 @@ def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> Sh
         places.append(y + height / 2)
         y += height
     titles = wrapped(x_label, width - 8, most_lines=3)
-    sheet = Sheet(width, y + 13 + text_height(len(titles)) + 5 + (11 if note else 0))
+    sheet = FigureSheet(width, y + 13 + text_height(len(titles)) + 5 + (11 if note else 0))
     axes = sheet.axes(left, 5, plot, y - 5)
     axes.set_xlim(low, high)
     axes.set_ylim(y, 5)

@@ -7,7 +7,7 @@ from scipy.stats import pearsonr
 from analysis.figures.accuracy import PERCENT_LABELS, PERCENT_TICKS
 from analysis.figures.drawing.axes import label_x, label_y, room_for_y
 from analysis.figures.drawing.lettering import SMALL, printable, shortened, wrapped
-from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, Sheet, finished, style, text_height
+from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
 from analysis.figures.drawing.subject_styles import BLUE, SKY
 from analysis.sentences import count, percent
 from analysis.statistics.intervals import wilson
@@ -65,7 +65,7 @@ def _intervals(items: pd.DataFrame, who: str, confidence: float) -> dict[str, li
     return {f"ci_low_{who}": [low for low, _ in bounds], f"ci_high_{who}": [high for _, high in bounds]}
 
 
-def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: float) -> Sheet:
+def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: float) -> FigureSheet:
     y_title = f"{model}: percent correct"
     left = room_for_y(PERCENT_LABELS, y_title, 170) + 3
     side = min(SINGLE - left - 10, 190.0)
@@ -78,7 +78,7 @@ def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: 
     ]
     note = wrapped(" ".join(part for part in words if part), SINGLE - 8, SMALL, most_lines=4)
     top = text_height(len(note), SMALL) + 12
-    sheet = Sheet(SINGLE, top + side + 28)
+    sheet = FigureSheet(SINGLE, top + side + 28)
     sheet.write(4, 3, note, at="top", size=SMALL)
     axes = sheet.axes(left, top, side, side)
     axes.set_xlim(0, 1)

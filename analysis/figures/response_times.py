@@ -21,7 +21,7 @@ from analysis.figures.drawing.lettering import (
     shortened,
     text_width,
 )
-from analysis.figures.drawing.sheet import DOUBLE, INK, SINGLE, SOFT, Drawing, Sheet, finished
+from analysis.figures.drawing.sheet import DOUBLE, INK, SINGLE, SOFT, Drawing, FigureSheet, finished
 from analysis.figures.drawing.sheet import style as figure_style
 from analysis.figures.drawing.subject_styles import BLUE, SKY, VERMILLION
 from analysis.sentences import count, level_words, milliseconds
@@ -65,7 +65,7 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
     medians.columns = pd.Index(["kind", "participant", "n_trials", "median_rt_ms"])
     left, width = 42.0, DOUBLE - 42 - 12
     with figure_style():
-        sheet = Sheet(DOUBLE, len(kinds) * 232 + 8)
+        sheet = FigureSheet(DOUBLE, len(kinds) * 232 + 8)
         for place, kind in enumerate(kinds):
             rt_ms, own = timed.loc[timed["kind"] == kind, "rt_ms"], medians.loc[medians["kind"] == kind, "median_rt_ms"]
             top = 232.0 * place
@@ -167,7 +167,7 @@ def _ridges(
     highest = max((density.max() for density in densities if density is not None), default=1.0)
     with figure_style():
         bottom = 4 + height * len(rows) + headed * len(kinds)
-        sheet = Sheet(SINGLE, bottom + 44)
+        sheet = FigureSheet(SINGLE, bottom + 44)
         axes = sheet.axes(left, 4, SINGLE - left - right, bottom - 4)
         axes.set_xscale("log")
         axes.set_xlim(*limits)
@@ -216,7 +216,9 @@ def _bounds(rule: RtRule | None) -> list[float]:
     return [] if rule is None else [bound for bound in (rule.min_ms, rule.max_ms) if bound is not None]
 
 
-def _log_axes(sheet: Sheet, box: tuple[float, float, float, float], limits: tuple[float, float], heading: str) -> Axes:
+def _log_axes(
+    sheet: FigureSheet, box: tuple[float, float, float, float], limits: tuple[float, float], heading: str
+) -> Axes:
     axes = sheet.axes(*box)
     axes.set_xscale("log")
     axes.set_xlim(*limits)
@@ -224,13 +226,13 @@ def _log_axes(sheet: Sheet, box: tuple[float, float, float, float], limits: tupl
     return axes
 
 
-def _label_log_x(sheet: Sheet, axes: Axes, limits: tuple[float, float], title: str | Sequence[str] = "") -> None:
+def _label_log_x(sheet: FigureSheet, axes: Axes, limits: tuple[float, float], title: str | Sequence[str] = "") -> None:
     ticks = [step * 10.0**power for power in range(8) for step in (1, 2, 5)]
     inside = [tick for tick in ticks if limits[0] <= tick <= limits[1]]
     label_x(sheet, axes, inside, [milliseconds(tick) for tick in inside], title)
 
 
-def _draw_bounds(sheet: Sheet, axes: Axes, rule: RtRule | None, limits: tuple[float, float]) -> None:
+def _draw_bounds(sheet: FigureSheet, axes: Axes, rule: RtRule | None, limits: tuple[float, float]) -> None:
     """Draw a rule's thresholds, with their words above the axes, moved apart where they would meet."""
     if rule is None:
         return

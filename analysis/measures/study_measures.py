@@ -8,7 +8,7 @@ from analysis.measures.error_consistency import error_agreement
 from analysis.measures.item_agreement import item_agreement, item_table
 from analysis.measures.signal_detection import signal_measures
 from analysis.measures.text_noise import DEGREES, perturbation_effects
-from batteries.errors import told_in
+from batteries.errors import collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 
 TITLES = {
@@ -41,14 +41,14 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
         tables["item_agreement"] = item_agreement(trials, plan)
         tables["error_agreement"] = error_agreement(trials, plan)
     if plan.calibration is not None:
-        with told_in(not_computed):
+        with collect_input_error(not_computed):
             tables["calibration"] = calibration(trials, plan.calibration, plan)
             tables["calibration_trends"] = trends(trials, plan.calibration, plan)
     if all(factor in factor_columns(trials) for degrees in DEGREES.values() for factor in degrees):
-        with told_in(not_computed):
+        with collect_input_error(not_computed):
             tables["perturbations"] = perturbation_effects(trials, plan)
     for name, planned in plan.signals.items():
-        with told_in(not_computed):
+        with collect_input_error(not_computed):
             tables[f"signal_{name}"] = signal_measures(
                 trials, plan, signal=planned.signal, noise=planned.noise or None, response=planned.response
             )

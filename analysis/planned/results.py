@@ -9,7 +9,7 @@ from analysis.data.row_filters import add_flags
 from analysis.planned.models import FittedModel, fit_planned_model
 from analysis.planned.tables import planned_table
 from analysis.planned.tests import planned_tests
-from batteries.errors import told_in
+from batteries.errors import collect_input_error
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Who
 
 RowsOf = Callable[[Who], pd.DataFrame]
@@ -63,11 +63,11 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses, *, as_far_as_possible: b
     not_computed: list[str] | None = [] if as_far_as_possible else None
     tables: dict[str, pd.DataFrame] = {}
     for name, table in plan.tables.items():
-        with told_in(not_computed):
+        with collect_input_error(not_computed):
             tables[name] = planned_table(rows(table), name, table)
     models: dict[str, FittedModel] = {}
     for name, model in plan.models.items():
-        with told_in(not_computed):
+        with collect_input_error(not_computed):
             models[name] = fit_planned_model(rows(model), name, model, plan.confidence)
     tests = planned_tests(rows, plan, not_computed)
     return PlannedResults(tables, models, tests, not_computed or [])

@@ -15,7 +15,7 @@ from analysis.statistics.counts import chi_square, cochran_q, mcnemar
 from analysis.statistics.equivalence import equivalence_t
 from analysis.statistics.result import HypothesisTest
 from analysis.statistics.t_tests import independent_t, paired_t
-from batteries.errors import InputError, told_in
+from batteries.errors import InputError, collect_input_error
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 AS_PLANNED, PAIRED, EQUIVALENCE = "as planned", "paired form", "equivalence"
@@ -72,7 +72,7 @@ def planned_tests(
     """
     rows: list[dict[str, Any]] = []
     for name, planned in plan.tests.items():
-        with told_in(not_computed):
+        with collect_input_error(not_computed):
             rows += _rows(rows_of(planned), name, planned, plan.confidence)
     if not rows:
         return pd.DataFrame(columns=COLUMNS)

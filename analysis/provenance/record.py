@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.data.cell_text import ROWS_AT_ONCE, written_cells
+from analysis.data.cell_text import ROWS_AT_ONCE, cell_texts
 from analysis.data.columns import DERIVED, SINCE_THE_DIGEST
 from analysis.data.tidy_table import read_trials
 from experiment.study.analysis_plan import AnalysisPlan
@@ -38,7 +38,7 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     digests = bytearray()
     for first in range(0, len(table), ROWS_AT_ONCE):
         rows = table.iloc[first : first + ROWS_AT_ONCE]
-        cells = [written_cells(rows[name], _named(name)) for name in names]
+        cells = [cell_texts(rows[name], _named(name)) for name in names]
         digests += b"".join(hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True))
     in_order = np.frombuffer(digests, dtype="S32")
     in_order.sort()

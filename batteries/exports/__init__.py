@@ -28,7 +28,7 @@ Phase = Literal["practice", "test", "attention_check"]
 
 
 @dataclass(frozen=True)
-class Trial:
+class ExportedTrial:
     """An item in the part it plays in a session."""
 
     phase: Phase
@@ -39,7 +39,7 @@ class Trial:
 
 def trials_by_group(
     battery: Battery, groups: Mapping[str, int], practice: Sequence[str], attention_checks: Sequence[str]
-) -> dict[int, list[Trial]]:
+) -> dict[int, list[ExportedTrial]]:
     """Return the trials of each group: practice in its order, then test trials and attention checks by their ids.
 
     Parameters
@@ -83,7 +83,7 @@ def group_names(groups: Iterable[int]) -> dict[int, str]:
     return {group: f"{group:0{width}}" for group in groups}
 
 
-def keys_csv(trials: Mapping[int, Sequence[Trial]]) -> str:
+def keys_csv(trials: Mapping[int, Sequence[ExportedTrial]]) -> str:
     """Return the right answer of every item with its phase, group and factors, as CSV: a row an item.
 
     The group is left empty for what every group sees.
@@ -178,14 +178,14 @@ def _roles(
     return roles
 
 
-def _trial(item: Item, phase: Phase) -> Trial:
+def _trial(item: Item, phase: Phase) -> ExportedTrial:
     task = MultipleChoice()
     if item.task != task.name:
         raise InputError(
             f"the item `{item.item_id}` has the task `{item.task}`; only {task.name} can be exported: leave it out."
         )
     try:
-        return Trial(phase, item, task.checked_content(item.content, item.key))
+        return ExportedTrial(phase, item, task.checked_content(item.content, item.key))
     except ValidationError as error:
         raise InputError(f"the item `{item.item_id}`: {describe(error, task.content_model)}") from None
     except InputError as error:

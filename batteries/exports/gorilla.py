@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from batteries.exports import KEYS_FILE, Trial, csv_text, group_names, keys_csv, provenance, trials_by_group
+from batteries.exports import KEYS_FILE, ExportedTrial, csv_text, group_names, keys_csv, provenance, trials_by_group
 from batteries.items import Battery
 
 FACTORS = ("scenario", "version", "capability_type", "condition", "inference_level")
@@ -78,7 +78,7 @@ def _lines(text: str) -> str:
     return "<br>".join(re.split(r"\r\n|\r|\n", escape(text.strip("\r\n"))))
 
 
-def _columns(trials: Mapping[int, Sequence[Trial]], n_options: int, answers: bool) -> list[str]:
+def _columns(trials: Mapping[int, Sequence[ExportedTrial]], n_options: int, answers: bool) -> list[str]:
     known = {factor for in_group in trials.values() for trial in in_group for factor in trial.item.factors}
     return [
         "randomise_blocks",
@@ -95,7 +95,7 @@ def _columns(trials: Mapping[int, Sequence[Trial]], n_options: int, answers: boo
     ]
 
 
-def _rows(trials: Sequence[Trial], answers: bool) -> Iterator[dict[str, object]]:
+def _rows(trials: Sequence[ExportedTrial], answers: bool) -> Iterator[dict[str, object]]:
     for trial in trials:
         content, factors = trial.content, trial.item.factors
         is_practice = trial.phase == "practice"

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from string import Template
 
-from batteries.exports import KEYS_FILE, Trial, group_names, keys_csv, provenance, trials_by_group
+from batteries.exports import KEYS_FILE, ExportedTrial, group_names, keys_csv, provenance, trials_by_group
 from batteries.items import Battery
 
 JSPSYCH_VERSION = "8.3.0"
@@ -69,7 +69,7 @@ def jspsych_files(
     return files
 
 
-def _script(battery: Battery, group: int, trials: Sequence[Trial], fixation_ms: int) -> str:
+def _script(battery: Battery, group: int, trials: Sequence[ExportedTrial], fixation_ms: int) -> str:
     """Return a group's trials as a script. The battery's digest is left out, as it depends on the keys."""
     content = {
         "battery": battery.battery,
@@ -82,7 +82,7 @@ def _script(battery: Battery, group: int, trials: Sequence[Trial], fixation_ms: 
     return f"window.groupTrials = {json.dumps(content, ensure_ascii=False, indent=1)};\n"
 
 
-def _shown(trial: Trial) -> dict[str, object]:
+def _shown(trial: ExportedTrial) -> dict[str, object]:
     """Return what a browser may know of a trial."""
     content = trial.content
     return {

@@ -15,7 +15,7 @@ from typing import Any
 from batteries.items import Battery, BatteryHeader, Item, Level, load_battery
 from batteries.vignettes.answer_positions import AnswerPositions
 from batteries.vignettes.checks.template_checks import check_template_set
-from batteries.vignettes.grammar import mend_articles
+from batteries.vignettes.grammar import correct_articles
 from batteries.vignettes.spec import BuildSpec, PointOfView, conditions_of, demand_vector, selected
 from batteries.vignettes.templates.labels import PROTAGONIST, draw_variants, label_slots, pov_labels
 from batteries.vignettes.templates.markup import Compiler
@@ -251,7 +251,7 @@ class _Texts:
             text = compiled.format(*self._values)
             if "  " in text:  # what an empty filler or switch between two spaces leaves
                 text = _SPACES.sub(" ", text)
-            text = self._rendered[compiled] = mend_articles(text.strip())
+            text = self._rendered[compiled] = correct_articles(text.strip())
         return text
 
 

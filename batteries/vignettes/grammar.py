@@ -61,7 +61,7 @@ _STROKED = str.maketrans("æœøÆŒØ", "eooEOO")
 """Vowels that Unicode does not take apart into a letter and an accent."""
 
 
-def mend_articles(text: str) -> str:
+def correct_articles(text: str) -> str:
     """Return `text` with every `a` and `an` in the form that the word behind it asks for, and nothing else changed.
 
     A small `a` is taken for an article wherever it stands alone, unless a word follows that no article can stand

@@ -1,26 +1,23 @@
-"""The commands of the laboratory: run a session, check the machine, hand sessions on to a server."""
+"""The laboratory's commands: run a session, check the machine, upload sessions to a server."""
 
 import sys
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from equipoise.cli.stores import STORE, STUDY, warn_of_open_folder
 
-MONITOR = click.option("--monitor", help="A monitor of PsychoPy's Monitor Center.")
-SCREEN = click.option("--screen", default=0, show_default=True, type=click.IntRange(0), help="Number of the screen.")
-WINDOW = click.option(
-    "--window",
-    "size_px",
-    nargs=2,
-    type=click.IntRange(400),
-    metavar="WIDTH HEIGHT",
-    help="Size of a window in pixels.  [default: the full screen]",
-)
+if TYPE_CHECKING:
+    from equipoise.commands.lab import LabVisit, Setup
+    from equipoise.commands.lab_sync import UploadResult
+    from experiment.lab.session import Visitor
 
 
 class _RunsByDefault(click.Group):
-    """`equipoise lab STUDY` is `equipoise lab run STUDY`: what is no command's name is a study, or an option of it."""
+    """`equipoise lab STUDY` is `equipoise lab run STUDY`: an argument that is not a command is a study or an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_of_run = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
@@ -30,6 +27,57 @@ class _RunsByDefault(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         return super().resolve_command(ctx, args if args[0] in self.commands else ["run", *args])
+
+
+def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that name a participant's session, as one `Visitor`."""
+
+    @click.option("--participant", required=True, help="Your own code for the participant, such as P01.")
+    @click.option(
+        "--occasion",
+        "--session",
+        default=1,
+        show_default=True,
+        type=click.IntRange(1),
+        help="Which of the participant's sessions.",
+    )
+    @click.option(
+        "--group", type=click.IntRange(1), help="Counterbalance group.  [default: the one with the fewest participants]"
+    )
+    @click.option("--rehearsal", is_flag=True, help="Store the responses as a simulated participant's.")
+    @wraps(command)
+    def with_options(participant: str, occasion: int, group: int | None, rehearsal: bool, **others: Any) -> None:
+        from experiment.lab.session import Visitor
+        from experiment.records import Kind
+
+        kind = Kind.SIMULATED if rehearsal else Kind.HUMAN
+        command(visitor=Visitor(participant, occasion, group, kind), **others)
+
+    return with_options
+
+
+def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the machine, as one `Setup`."""
+
+    @click.option("--monitor", help="A monitor of PsychoPy's Monitor Center.")
+    @click.option("--screen", default=0, show_default=True, type=click.IntRange(0), help="Number of the screen.")
+    @click.option(
+        "--window",
+        "size_px",
+        nargs=2,
+        type=click.IntRange(400),
+        metavar="WIDTH HEIGHT",
+        help="Size of a window in pixels.  [default: the full screen]",
+    )
+    @wraps(command)
+    def with_options(
+        monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None = None, **others: Any
+    ) -> None:
+        from equipoise.commands.lab import Setup
+
+        command(setup=Setup(monitor, screen, size_px, trigger), **others)
+
+    return with_options
 
 
 @click.group(cls=_RunsByDefault)
@@ -43,138 +91,141 @@ def lab() -> None:
 @lab.command("run", epilog="Example: equipoise lab run my-study --participant P01 --group 3")
 @STUDY
 @STORE
-@click.option("--participant", required=True, help="Your own code for the participant, such as P01.")
+@_with_visitor
 @click.option(
-    "--session", "occasion", default=1, show_default=True, type=click.IntRange(1), help="Which of their sessions."
+    "--server", metavar="URL", help="Take the slot from this server, and upload responses during the session."
 )
-@click.option("--group", type=click.IntRange(1), help="Counterbalance group.  [default: the one whose turn it is]")
-@click.option("--server", metavar="URL", help="Take the place from this server, and hand all on to it as it comes.")
-@MONITOR
-@SCREEN
-@WINDOW
-@click.option("--trigger", help="Where event codes go: serial:PORT, parallel:ADDRESS or lsl:NAME.")
-@click.option("--rehearsal", is_flag=True, help="Store the answers as a simulated participant's.")
-def run(
-    study: Path,
-    store: str | None,
-    participant: str,
-    occasion: int,
-    group: int | None,
-    server: str | None,
-    monitor: str | None,
-    screen: int,
-    size_px: tuple[int, int] | None,
-    trigger: str | None,
-    rehearsal: bool,
-) -> None:
-    """Run a participant's session, or go on with one that was left or broke off.
+@click.option("--trigger", help="Port of event codes: serial:PORT, parallel:ADDRESS or lsl:NAME.")
+@_with_setup
+def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, setup: "Setup") -> None:
+    """Run a participant's session, or resume one.
 
-    Answers go to the study's store. With --server they go to a server besides; the network keeps nobody waiting.
+    Responses go to the study's store. With --server they are uploaded too; the session never waits for the network.
     """
     from batteries.errors import InputError
-    from equipoise.commands.lab import Setup, run_visit
-    from experiment.lab.session import Visitor
+    from equipoise.commands.lab import run_visit
     from experiment.load_study import load_study
-    from experiment.records import Kind
 
-    visitor = Visitor(participant, occasion, group, Kind.SIMULATED if rehearsal else Kind.HUMAN)
     try:
-        setup = Setup(monitor, screen, size_px, trigger)
-        visit = run_visit(load_study(study), visitor, setup, store, server, lambda told: click.echo(told, err=True))
+        visit = run_visit(
+            load_study(study), visitor, setup, store, server, lambda warning: click.echo(warning, err=True)
+        )
     except KeyboardInterrupt:
         raise InputError(
-            f"interrupted; what {participant} has answered is stored, and the same command goes on from there."
+            f"interrupted; the responses of {visitor.participant} are stored. Fix: run the same command to resume."
         ) from None
-    click.echo(_told(visit.outcome, participant, occasion))
+    click.echo(_outcome_sentence(visit.outcome, visitor))
     if visit.table is not None:
-        click.echo(f"PsychoPy's table is {visit.table}.")
+        click.echo(f"PsychoPy's table: {visit.table}")
         warn_of_open_folder(visit.table.parent)
     if visit.problem is not None:
         click.echo(visit.problem, err=True)
-    again = f"equipoise lab send {study} --server {server}"
+    sys.exit(_report_upload(visit, f"equipoise lab upload {study} --server {server}"))
+
+
+def _outcome_sentence(outcome: str, visitor: "Visitor") -> str:
+    who = visitor.participant
+    of_all = " of all their sessions" if visitor.occasion > 1 else ""
+    return {
+        "completed": f"{who} completed the session.",
+        "left": f"{who} stopped for now; the same command resumes the session.",
+        "withdrawn": f"{who} withdrew; the responses{of_all} are deleted.",
+        "declined": f"{who} did not consent; nothing was stored.",
+        "ended": f"The session of {who} was ended by the study's rules.",
+    }[outcome]
+
+
+def _report_upload(visit: "LabVisit", command: str) -> bool:
+    """Print what the server lacks; return whether responses there are still to be deleted."""
     is_withdrawn = visit.outcome == "withdrawn"
     if visit.waiting_for is not None and is_withdrawn:
-        why = visit.waiting_for
-        click.echo(f"At the server the answers are NOT deleted yet ({why}). Have that done with: {again}", err=True)
-    elif visit.waiting_for is not None:
         click.echo(
-            f"Not all of it is at the server yet ({visit.waiting_for}); it is safe here. Hand it on with: {again}"
+            f"The responses on the server are NOT deleted yet ({visit.waiting_for}). Fix: run {command}", err=True
         )
+    elif visit.waiting_for is not None:
+        click.echo(f"The upload is not complete ({visit.waiting_for}); everything is stored here. Fix: run {command}")
     if visit.withdrawals_waiting_for is not None:
         click.echo(
-            "The server may still have answers of somebody who has withdrawn, as that could not be seen to "
-            f"({visit.withdrawals_waiting_for}). Have it done with: {again}",
+            "The server may still have responses of a participant who withdrew "
+            f"({visit.withdrawals_waiting_for}). Fix: run {command}",
             err=True,
         )
-    sys.exit(bool(visit.withdrawals_waiting_for or (is_withdrawn and visit.waiting_for)))
-
-
-def _told(outcome: str, participant: str, occasion: int) -> str:
-    all_of_them = " of all their sessions" if occasion > 1 else ""
-    return {
-        "completed": f"{participant} has completed the session.",
-        "left": f"{participant} has stopped for now; the same command goes on where it was.",
-        "withdrawn": f"{participant} has left the study, and the answers{all_of_them} are deleted.",
-        "declined": f"{participant} did not agree to take part; nothing was stored.",
-        "ended": f"The session of {participant} has ended by the study's own rules.",
-    }[outcome]
+    return bool(visit.withdrawals_waiting_for or (is_withdrawn and visit.waiting_for))
 
 
 @lab.command("check", epilog="Example: equipoise lab check my-study")
 @click.argument("study", type=click.Path(path_type=Path), required=False)
-@MONITOR
-@SCREEN
-@WINDOW
-def check(study: Path | None, monitor: str | None, screen: int, size_px: tuple[int, int] | None) -> None:
-    """Look whether this machine is fit for a laboratory: screen, timing, keyboard, fonts; exit code 1 if not.
+@_with_setup
+def check(study: Path | None, setup: "Setup") -> None:
+    """Check this machine: screen, timing, keyboard, fonts; exit code 1 if it cannot be used.
 
-    With STUDY, whether there is a font for all its letters is looked at too.
+    With STUDY, also check whether a font has all its characters.
     """
-    from equipoise.commands.lab import Setup, check_laboratory
+    from equipoise.commands.lab import check_laboratory
     from experiment.load_study import load_study
 
-    told, is_fit = check_laboratory(load_study(study) if study else None, Setup(monitor, screen, size_px, None))
-    click.echo(told)
-    sys.exit(not is_fit)
+    report, is_usable = check_laboratory(load_study(study) if study else None, setup)
+    click.echo(report)
+    sys.exit(not is_usable)
 
 
-@lab.command("send", epilog="Example: equipoise lab send my-study --server https://study.example.org")
+@lab.command("upload", epilog="Example: equipoise lab upload my-study --server https://study.example.org")
 @STUDY
 @STORE
-@click.option("--server", metavar="URL", help="Server that gets the sessions.")
-@click.option("--into", metavar="STORE", help="Store that gets them: a file or postgresql://...")
+@click.option("--server", metavar="URL", help="Server that takes the sessions.")
+@click.option("--into", metavar="STORE", help="Store that takes them: a file or postgresql://...")
 @click.option("--prefix", default="", help="Put before the participants' codes there, such as B-, if codes collide.")
-def send(study: Path, store: str | None, server: str | None, into: str | None, prefix: str) -> None:
-    """Hand the laboratory sessions of a store on to a server, or to another store; nothing comes there twice.
+def upload(study: Path, store: str | None, server: str | None, into: str | None, prefix: str) -> None:
+    """Upload the laboratory sessions of a store to a server, or to another store; nothing is stored twice.
 
-    What participants have withdrawn there is deleted here too.
+    Responses of participants who withdrew there are deleted here too.
     """
     from batteries.errors import InputError
-    from equipoise.commands.lab import send_sessions
+    from equipoise.commands.lab import upload_sessions
     from experiment.load_study import load_study
 
     if (server is None) == (into is None):
-        raise InputError("name where the sessions go, with --server or with --into.")
-    handed_on = send_sessions(load_study(study), store, server, into, prefix)
-    click.echo(f"Laboratory sessions there: {handed_on.n_sessions:,}; answers that were new: {handed_on.n_new:,}.")
-    if handed_on.n_withdrawn:
-        click.echo(f"Withdrawn there, and so deleted here too: {handed_on.n_withdrawn:,}.")
-    for version, n in handed_on.n_of_other_versions.items():
-        click.echo(f"Version {version}, not looked at: {n:,}. Hand them on from the folder of that version.", err=True)
-    if handed_on.n_without_code:
+        raise InputError("no target, or two. Fix: name one, with --server or with --into.")
+    result = upload_sessions(load_study(study), store, server, into, prefix)
+    _print_result(result)
+    sys.exit(bool(result.refused or result.problem))
+
+
+def _print_result(result: "UploadResult") -> None:
+    click.echo(f"Uploaded laboratory sessions: {result.n_sessions:,}; new responses: {result.n_new:,}.")
+    if result.n_withdrawn:
+        click.echo(f"Withdrawn there, and deleted here too: {result.n_withdrawn:,}.")
+    for version, n in result.n_of_other_versions.items():
         click.echo(
-            f"Not handed on, as the participants' codes were deleted here: {handed_on.n_without_code:,}. If they are "
-            "wanted elsewhere, copy the whole store with `equipoise store copy`.",
+            f"Sessions of version {version}, not uploaded: {n:,}. Fix: upload them from the folder of that version.",
             err=True,
         )
-    if handed_on.excluded:
+    if result.n_without_code:
         click.echo(
-            f"Excluded here, which is not handed on: {', '.join(handed_on.excluded)}. "
-            "Exclude them there too with `equipoise exclude`.",
+            f"Sessions without a participant's code, which was deleted here, not uploaded: {result.n_without_code:,}. "
+            "Fix: to have them elsewhere, copy the whole store with `equipoise store copy`.",
             err=True,
         )
-    for sentence in handed_on.refused:
-        click.echo(f"Not taken, and kept here: {sentence}", err=True)
-    if handed_on.problem is not None:
-        click.echo(handed_on.problem, err=True)
-    sys.exit(bool(handed_on.refused or handed_on.problem))
+    if result.excluded:
+        click.echo(
+            f"Excluded here, but not there: {', '.join(result.excluded)}. "
+            "Fix: exclude them there too with `equipoise exclude`.",
+            err=True,
+        )
+    for sentence in result.refused:
+        click.echo(f"Refused, and kept here: {sentence}", err=True)
+    if result.problem is not None:
+        click.echo(result.problem, err=True)
+
+
+@lab.command("send", hidden=True, epilog="Example: equipoise lab send my-study --server https://study.example.org")
+@click.pass_context
+@STUDY
+@STORE
+@click.option("--server")
+@click.option("--into")
+@click.option("--prefix", default="")
+def send(context: click.Context, /, **options: Any) -> None:
+    """Do what `upload` does, under its former name."""
+    click.echo("`equipoise lab send` is now called `equipoise lab upload`.", err=True)
+    context.invoke(upload, **options)

@@ -234,11 +234,11 @@ def withdraw(
 
     The participant is named by their own code, the session's name, the panel's id or the laboratory's code.
     """
-    from equipoise.commands.stores import Named
+    from equipoise.commands.stores import SessionSelector
     from equipoise.commands.withdraw import withdraw as withdraw_answers
     from experiment.load_study import load_study
 
-    kept = withdraw_answers(load_study(study), code, Named(session, panel_id, participant), store)
+    kept = withdraw_answers(load_study(study), code, SessionSelector(session, panel_id, participant), store)
     click.echo("The answers of this participant are deleted; what they began counts as withdrawn.")
     for trace in kept:
         click.echo(trace, err=True)

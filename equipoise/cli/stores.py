@@ -109,10 +109,10 @@ def assignment() -> None:
 @STORE
 def show(study: Path, store: str | None) -> None:
     """Show what has become of the places in each group."""
-    from equipoise.commands.stores import places_table
+    from equipoise.commands.stores import slots_table
     from experiment.load_study import load_study
 
-    for row in places_table(load_study(study), store):
+    for row in slots_table(load_study(study), store):
         click.echo("".join(f"{cell:>11}" for cell in row).rstrip())
 
 
@@ -161,11 +161,11 @@ def release(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
 ) -> None:
     """Release somebody's place, completed or not, so that another person is recruited for it. Answers stay."""
-    from equipoise.commands.stores import Named, release_place
+    from equipoise.commands.stores import SessionSelector, release_slot
     from experiment.load_study import load_study
     from server.store import Release
 
-    found = release_place(load_study(study), Release(reason), Named(session, panel_id, participant), store)
+    found = release_slot(load_study(study), Release(reason), SessionSelector(session, panel_id, participant), store)
     click.echo(f"The place of session {found.session} is released; somebody else will be recruited for it.")
 
 
@@ -217,10 +217,10 @@ def delete(
 
     Somebody whose id is deleted could take part once more. Files in `data/lab` keep the laboratory's codes.
     """
-    from equipoise.commands.stores import Named, delete_identities
+    from equipoise.commands.stores import SessionSelector, delete_identities
     from experiment.load_study import load_study
 
-    n, kept = delete_identities(load_study(study), Named(session, panel_id, participant), everybody, store)
+    n, kept = delete_identities(load_study(study), SessionSelector(session, panel_id, participant), everybody, store)
     click.echo(f"Deleted ids and codes: {n:,}.")
     for trace in kept:
         click.echo(trace, err=True)

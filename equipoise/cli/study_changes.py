@@ -55,17 +55,17 @@ def exclude(
     --session names one session; --panel-id and --participant mean all sessions of the person. The report has a row
     for these exclusions and states every reason.
     """
-    from equipoise.commands.stores import Named
+    from equipoise.commands.stores import SessionSelector
     from equipoise.commands.study_changes import exclude as exclude_by_name
     from equipoise.commands.study_changes import include
     from experiment.load_study import load_study
 
-    named = Named(session, panel_id, participant)
+    named = SessionSelector(session, panel_id, participant)
     if not undo:
         for name in exclude_by_name(load_study(study), named, reason, store).sessions:
             click.echo(f"Session {name} is excluded; its answers stay, and its place is free for another person.")
         return
     decided = include(load_study(study), named, reason, store)
-    for name, has_place in zip(decided.sessions, decided.has_place, strict=True):
-        place = "it has a place again" if has_place else "it has no place, as that was given to another or lost before"
-        click.echo(f"Session {name} is in the analysis again; {place}.")
+    for name, has_slot in zip(decided.sessions, decided.has_slot, strict=True):
+        slot = "it has a place again" if has_slot else "it has no place, as that was given to another or lost before"
+        click.echo(f"Session {name} is in the analysis again; {slot}.")

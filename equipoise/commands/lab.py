@@ -12,14 +12,14 @@ import httpx
 
 from batteries.errors import InputError
 from equipoise.commands.lab_files import LabFiles, delete_withdrawn
-from equipoise.commands.lab_sync import HandedOn, Relay, hand_on_all, hand_on_withdrawals
+from equipoise.commands.lab_sync import SyncingClient, UploadResult, upload_all, upload_withdrawals
 from equipoise.commands.stores import store_of
 from experiment.lab.hardware.machine_check import LEAST_SIZE_PX, check_machine, report, verdict_of
 from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.requirements import check_device, check_tasks
 from experiment.lab.screens.text.fonts import font_for, missing_glyphs, texts_of
-from experiment.lab.server_client import Desk
-from experiment.lab.session import LabSession, Outcome, Visitor
+from experiment.lab.server_client import LabClient
+from experiment.lab.session import LabSession, Visitor, VisitOutcome
 from experiment.records import Kind
 from experiment.study.definition import Study
 from server.app import create_app
@@ -48,10 +48,10 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Visit:
+class LabVisit:
     """How a visit went."""
 
-    outcome: Outcome
+    outcome: VisitOutcome
     table: Path | None
     """PsychoPy's table, if there is one."""
     problem: str | None
@@ -69,7 +69,7 @@ def run_visit(
     location: str | None,
     server: str | None,
     tell: Callable[[str], None],
-) -> Visit:
+) -> LabVisit:
     """Run one visit of a participant in a window of PsychoPy.
 
     Parameters
@@ -99,53 +99,55 @@ def run_visit(
     if server is not None and visitor.kind is Kind.SIMULATED:
         raise InputError("--rehearsal: a rehearsal stays on this machine; leave --server out.")
     require_psychopy()
-    from experiment.lab.psychopy_display import opened_stage  # noqa: PLC0415 - PsychoPy takes seconds to load
+    from experiment.lab.psychopy_display import open_display  # noqa: PLC0415 - PsychoPy takes seconds to load
 
-    opening = opened_stage(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
+    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
     with ExitStack() as stack:
-        there = stack.enter_context(remote_desk(server)) if server else None
-        here, store = stack.enter_context(local_desk(study, location))
-        relay = Relay(study, store, here, there) if there else None
-        desk = relay or here
-        if relay is not None:
-            stack.callback(relay.stop)
+        there = stack.enter_context(remote_client(server)) if server else None
+        here, store = stack.enter_context(local_client(study, location))
+        syncing = SyncingClient(study, store, here, there) if there else None
+        lab_client = syncing or here
+        if syncing is not None:
+            stack.callback(syncing.close)
         if visitor.kind is Kind.HUMAN:
-            _refuse_beforehand(desk, visitor)
-            _tell_of_slips(study, store, [here, *([there] if there else [])], visitor, tell)
-        withdrawals_waiting_for = hand_on_withdrawals(study, store, there) if there else None
+            _refuse_early(lab_client, visitor)
+            _warn_of_typing_errors(study, store, [here, *([there] if there else [])], visitor, tell)
+        withdrawals_waiting_for = upload_withdrawals(study, store, there) if there else None
         problem = delete_withdrawn(study, store)
-        stage, sheet = stack.enter_context(opening)
-        check_device(study, stage.device)
+        display, sheet = stack.enter_context(opening)
+        check_device(study, display.device)
         files = LabFiles(study, store, visitor)
-        session = LabSession(study, desk, stage, sheet, visitor, files.notes_of, files.write_table, files.delete)
+        session = LabSession(
+            study, lab_client, display, sheet, visitor, files.open_attempt_log, files.write_table, files.delete
+        )
         outcome = session.run()
-        has_all = relay is None or relay.finish()
-    waiting_for = None if relay is None or has_all else relay.problem or "it took too long"
-    return Visit(outcome, files.table, files.problem or problem, waiting_for, withdrawals_waiting_for)
+        has_all = syncing is None or syncing.finish()
+    waiting_for = None if syncing is None or has_all else syncing.problem or "it took too long"
+    return LabVisit(outcome, files.table, files.problem or problem, waiting_for, withdrawals_waiting_for)
 
 
-def _refuse_beforehand(desk: Desk, visitor: Visitor) -> None:
+def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
     """Refuse who cannot begin or go on before the window opens, and not when they sit in front of it."""
-    desk.find(visitor.participant, visitor.occasion)  # refused if it was taken elsewhere
-    desk.require_place(visitor.participant, visitor.occasion, visitor.group)
+    lab_client.find(visitor.participant, visitor.occasion)  # refused if it was taken elsewhere
+    lab_client.require_slot(visitor.participant, visitor.occasion, visitor.group)
 
 
-def _tell_of_slips(
-    study: Study, store: Store, desks: Sequence[Desk], visitor: Visitor, tell: Callable[[str], None]
+def _warn_of_typing_errors(
+    study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, tell: Callable[[str], None]
 ) -> None:
     """Tell of what looks like a slip in the code, or in the session's number: it would make two people of one."""
     code, occasion = visitor.participant, visitor.occasion
     others = {str(one["external_id"]) for one in store.identities(study) if one["source"] == SOURCE}
-    if occasion > 1 and not any(_has_begun(desk, code, occasion - 1) for desk in desks):
+    if occasion > 1 and not any(_has_begun(lab_client, code, occasion - 1) for lab_client in lab_clients):
         tell(f"Look at the code: {code} has no session {occasion - 1} here, and this will be session {occasion}.")
     alike = sorted(other for other in others if _bare(other) == _bare(code))
     if alike and code not in alike:
         tell(f"Look at the code: {code} is new here, but there is {' and '.join(alike)}.")
 
 
-def _has_begun(desk: Desk, code: str, occasion: int) -> bool:
+def _has_begun(lab_client: LabClient, code: str, occasion: int) -> bool:
     with suppress(httpx.HTTPError, InputError):  # what was begun goes on without the server, too
-        return desk.find(code, occasion) is not None
+        return lab_client.find(code, occasion) is not None
     return False
 
 
@@ -170,11 +172,11 @@ def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:
         What was found, for a technician, and whether the machine can be used.
     """
     require_psychopy()
-    from experiment.lab.hardware.keys_and_clicks import Inputs  # noqa: PLC0415 - PsychoPy takes seconds to load
+    from experiment.lab.hardware.keys_and_clicks import InputDevices  # noqa: PLC0415 - PsychoPy takes seconds to load
     from experiment.lab.hardware.window import LabWindow  # noqa: PLC0415
 
     with LabWindow(setup.size_px, screen=setup.screen, monitor=setup.monitor) as window:
-        inputs = Inputs(window)
+        inputs = InputDevices(window)
         if study is None:
             findings = check_machine(window, inputs)
         else:
@@ -195,9 +197,9 @@ def _missing_glyphs(study: Study) -> tuple[str, ...]:
     return ()
 
 
-def send_sessions(
+def upload_sessions(
     study: Study, location: str | None, server: str | None, into: str | None, prefix: str = ""
-) -> HandedOn:
+) -> UploadResult:
     """Hand the laboratory sessions of a store on, to a server or to another store.
 
     Parameters
@@ -220,10 +222,12 @@ def send_sessions(
     if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):
         raise InputError(f"--into {into}: this is the store where the sessions are; name another.")
     with store_of(study, location, must_exist=True) as store, ExitStack() as stack:
-        there = stack.enter_context(remote_desk(server)) if server else stack.enter_context(local_desk(study, into))[0]
+        there = (
+            stack.enter_context(remote_client(server)) if server else stack.enter_context(local_client(study, into))[0]
+        )
         try:
-            handed_on = hand_on_all(study, store, there, prefix)
-            return replace(handed_on, problem=delete_withdrawn(study, store))
+            uploaded = upload_all(study, store, there, prefix)
+            return replace(uploaded, problem=delete_withdrawn(study, store))
         except httpx.HTTPError as error:
             raise InputError(
                 f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
@@ -232,7 +236,7 @@ def send_sessions(
 
 
 @contextmanager
-def local_desk(study: Study, location: str | None) -> Iterator[tuple[Desk, Store]]:
+def local_client(study: Study, location: str | None) -> Iterator[tuple[LabClient, Store]]:
     """Lend the server's application in this process, and its store."""
     settings = read_settings(store=location)
     with store_of(study, location) as store:
@@ -240,11 +244,11 @@ def local_desk(study: Study, location: str | None) -> Iterator[tuple[Desk, Store
         own = Secrets(secrets.token_urlsafe(), secrets.token_urlsafe())
         app = create_app(study, store, own, settings)
         with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://localhost") as client:
-            yield Desk(client, own.researcher_token), store
+            yield LabClient(client, own.researcher_token), store
 
 
 @contextmanager
-def remote_desk(server: str) -> Iterator[Desk]:
+def remote_client(server: str) -> Iterator[LabClient]:
     """Lend the desk of a server elsewhere.
 
     Raises
@@ -270,4 +274,4 @@ def remote_desk(server: str) -> Iterator[Desk]:
             f"the environment variable {TOKEN_VARIABLE} to what is in the file `researcher-token` on the server."
         )
     with httpx.Client(base_url=address, timeout=20) as client:
-        yield Desk(client, token)
+        yield LabClient(client, token)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from batteries.errors import InputError
 from batteries.files.private_files import private_folder
-from experiment.lab.records.attempt_log import Notes
+from experiment.lab.records.attempt_log import AttemptLog
 from experiment.lab.records.psychopy_csv import Heading, date_of, write_psychopy_csv
-from experiment.lab.server_client import OpenSession
 from experiment.lab.session import Visitor
+from experiment.lab_api import OpenSession
 from experiment.records import Kind
 from experiment.study.definition import Study
 from server.store import Store, StoreUnavailable
@@ -40,7 +40,7 @@ class LabFiles:
         self._study = study
         self._store = store
         self._visitor = visitor
-        self._notes: Notes | None = None
+        self._notes: AttemptLog | None = None
         self._problem: str | None = None
         self.table: Path | None = None
         self._folder = folder = lab_folder(study, store)
@@ -57,9 +57,9 @@ class LabFiles:
         """Why a file could not be written or deleted, the last time; None if all could be."""
         return self._problem or (self._notes.problem if self._notes else None)
 
-    def notes_of(self, session: OpenSession) -> Notes:
+    def open_attempt_log(self, session: OpenSession) -> AttemptLog:
         """Return the notes of a session."""
-        self._notes = Notes(self._path(session, BEGUN), self._path(session, FRAMES))
+        self._notes = AttemptLog(self._path(session, BEGUN), self._path(session, FRAMES))
         return self._notes
 
     def write_table(self, session: OpenSession) -> None:

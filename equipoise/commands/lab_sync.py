@@ -1,339 +1,407 @@
-"""Laboratory sessions on their way to another store: handed on while they are taken, or later, and never twice."""
+"""Uploading laboratory sessions to a server or another store: during a session, or later, and never twice."""
 
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from typing import TypeVar
 
 import httpx
-from pydantic import JsonValue
 
 from batteries.errors import InputError
 from equipoise.progress_bar import progress_bar
 from experiment.lab.progress import plan_of
-from experiment.lab.server_client import Completion, Desk, Feedback, OpenSession
+from experiment.lab.server_client import LabClient
+from experiment.lab_api import Completion, LabStart, OpenSession, TrialFeedback, UploadedSession
 from experiment.records import Response, Status
 from experiment.study.definition import Study
 from server.store import Store
 from server.store.sql.lab_sessions import (
-    TakenSession,
+    LabSessionRecord,
+    lab_session_record,
+    lab_session_records,
     n_without_code,
-    taken_session,
-    taken_sessions,
     versions_of_others,
 )
 
-AT_ONCE = 50
+RESPONSES_PER_REQUEST = 50
 RETRY_S = 10.0
 PATIENCE_S = 20.0
-"""How long a session waits at its end for what is still on its way."""
+"""How long a session waits at its end for the upload."""
 
 T = TypeVar("T")
 
 
-def _taken_elsewhere(participant: str, occasion: int) -> InputError:
-    return InputError(
-        f"--participant {participant}: this session was taken at another machine, and its answers are there; if this "
-        "is somebody else, give another code; else go on at that machine, or begin a further session with "
-        f"--session {occasion + 1}."
-    )
+class WithdrawnOnServerError(Exception):
+    """The participant has withdrawn on the server, but not on this machine."""
 
 
-class WithdrawnThereError(Exception):
-    """The participant has had the answers deleted where they were to be handed on to."""
-
-
-def hand_on(study: Study, taken: TakenSession, desk: Desk, prefix: str = "") -> int:
-    """Give a session that was taken elsewhere to a desk: what it has already is not given again.
+def upload_session(study: Study, record: LabSessionRecord, server: LabClient, prefix: str = "") -> int:
+    """Upload a session; responses that the server has are not stored again.
 
     Parameters
     ----------
     study
-        The study; the desk must serve the very same.
-    taken
+        The study; the server must serve the same.
+    record
         The session.
-    desk
-        Where it goes.
+    server
+        Where it is uploaded to.
     prefix
         What is put before the participant's code there.
 
     Returns
     -------
     int
-        How many answers were new there.
+        How many responses were new there.
 
     Raises
     ------
-    WithdrawnThereError
+    WithdrawnOnServerError
         If the participant has withdrawn there, but not here.
     InputError
-        If the desk refuses.
+        If the server refuses.
     httpx.HTTPError
-        If it cannot be reached; what it has by then it keeps.
+        If the server cannot be reached; it keeps what it has received.
     """
-    there = desk.start(_start_of(taken, prefix))
+    there = server.start(_start_of(record, prefix))
     if there.status == "withdrawn":
-        if taken.status is Status.WITHDRAWN:
+        if record.status is Status.WITHDRAWN:
             return 0
-        raise WithdrawnThereError
-    if taken.content_digest == study.digest:  # else it began with another wording; the server knows that digest too
+        raise WithdrawnOnServerError
+    if record.content_digest == study.digest:  # else it began with another revision, whose digest the server knows
         plan_of(study, there)
-    if there.status == "active" and taken.demographics is not None and there.demographics:
-        desk.answer_about_person(there.session, taken.demographics)
-    if taken.status is Status.WITHDRAWN:
-        desk.withdraw()
+    if there.status == "active" and record.demographics is not None and there.demographics:
+        server.send_demographics(there.session, record.demographics)
+    if record.status is Status.WITHDRAWN:
+        server.withdraw()
         return 0
-    known = [response for response in taken.responses if response.trial_index < there.next_trial_index]
-    new = taken.responses[len(known) :]
-    # The last of those that are there goes too: one that was given elsewhere in its place is refused, and so told of.
-    _hand_in(taken, [*known[-1:], *new], desk)
-    if taken.status is Status.COMPLETED and there.status == "active":
-        desk.complete(taken.completed_at)
+    known = [response for response in record.responses if response.trial_index < there.next_trial_index]
+    new = record.responses[len(known) :]
+    # The last known response is sent too: the server refuses it if another response was stored in its place.
+    _upload_responses(record, [*known[-1:], *new], server)
+    if record.status is Status.COMPLETED and there.status == "active":
+        server.complete(record.completed_at)
     return len(new)
 
 
-def _hand_on_news(taken: TakenSession, before: TakenSession, desk: Desk) -> None:
-    """Give what a session has got since to a desk that has it open, and has all that was there before."""
-    if before.demographics is None and taken.demographics is not None:
-        desk.answer_about_person(taken.session, taken.demographics)
-    if taken.status is Status.WITHDRAWN:
-        desk.withdraw()
+def _upload_changes(record: LabSessionRecord, before: LabSessionRecord, server: LabClient) -> None:
+    """Upload what a session has gained since `before`, to a server that has it open."""
+    if before.demographics is None and record.demographics is not None:
+        server.send_demographics(record.session, record.demographics)
+    if record.status is Status.WITHDRAWN:
+        server.withdraw()
         return
-    _hand_in(taken, taken.responses[len(before.responses) :], desk)
-    if taken.status is Status.COMPLETED:
-        desk.complete(taken.completed_at)
+    _upload_responses(record, record.responses[len(before.responses) :], server)
+    if record.status is Status.COMPLETED:
+        server.complete(record.completed_at)
 
 
-def _hand_in(taken: TakenSession, responses: Sequence[Response], desk: Desk) -> None:
-    for first in range(0, len(responses), AT_ONCE):
-        desk.respond(taken.session, list(responses[first : first + AT_ONCE]))
+def _upload_responses(record: LabSessionRecord, responses: Sequence[Response], server: LabClient) -> None:
+    for first in range(0, len(responses), RESPONSES_PER_REQUEST):
+        server.respond(record.session, list(responses[first : first + RESPONSES_PER_REQUEST]))
 
 
 @dataclass(frozen=True)
-class HandedOn:
-    """What became of sessions that were handed on."""
+class UploadResult:
+    """The result of uploading all laboratory sessions of a store."""
 
     n_sessions: int
-    """Those that are there now."""
+    """Sessions that the server has now."""
     n_new: int
-    """Answers that were new there."""
+    """Responses that were new there."""
     n_withdrawn: int
-    """Sessions that were withdrawn there, and whose answers are deleted here now."""
+    """Sessions that were withdrawn there, and whose responses are deleted here now."""
     n_of_other_versions: dict[str, int]
-    """Sessions of other versions of the study, which were not looked at, by version."""
+    """Sessions of other versions of the study, by version; they were not uploaded."""
     n_without_code: int
-    """Sessions whose participants' codes were deleted here, so that nobody can say whose they are; not handed on."""
+    """Sessions whose participants' codes were deleted here; they were not uploaded."""
     refused: tuple[str, ...]
-    """Why others are not, a sentence for each; they are kept where they are."""
+    """Why the server refused others, a sentence for each; they stay here."""
     excluded: tuple[str, ...] = ()
-    """Sessions among them that the researcher has excluded here; a server does not hear of that."""
+    """Uploaded sessions that the researcher has excluded here; the exclusion is not uploaded."""
     problem: str | None = None
     """Which file of a withdrawn session could not be deleted here; None if all are."""
 
 
-def hand_on_all(study: Study, store: Store, desk: Desk, prefix: str = "") -> HandedOn:
-    """Hand on all laboratory sessions of a store; one that is refused does not keep the others back.
+def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") -> UploadResult:
+    """Upload all laboratory sessions of a store; a refused session does not stop the others.
 
-    What a participant has withdrawn there is deleted here too.
+    The responses of a participant who has withdrawn there are deleted here too.
     """
     with store.snapshot() as db:
-        sessions, others = taken_sessions(db, study), versions_of_others(db, study)
-        nameless = n_without_code(db, study)
+        sessions, others = lab_session_records(db, study), versions_of_others(db, study)
+        without_code = n_without_code(db, study)
     n_new, n_withdrawn, refused = 0, 0, []
-    with progress_bar("Handing on", len(sessions)) as advance:
-        for taken in sessions:
+    with progress_bar("Uploading", len(sessions)) as advance:
+        for record in sessions:
             try:
-                n_new += hand_on(study, taken, desk, prefix)
-            except WithdrawnThereError:
-                store.withdraw_session(taken.session)
+                n_new += upload_session(study, record, server, prefix)
+            except WithdrawnOnServerError:
+                store.withdraw_session(record.session)
                 n_withdrawn += 1
             except InputError as error:
-                refused.append(f"{taken.code}, session {taken.occasion}: {error}")
+                refused.append(f"{record.code}, session {record.occasion}: {error}")
             advance()
-    excluded = tuple(taken.session for taken in sessions if taken.excluded_reason is not None)
-    return HandedOn(len(sessions) - len(refused), n_new, n_withdrawn, others, nameless, tuple(refused), excluded)
+    excluded = tuple(record.session for record in sessions if record.excluded_reason is not None)
+    return UploadResult(
+        len(sessions) - len(refused), n_new, n_withdrawn, others, without_code, tuple(refused), excluded
+    )
 
 
-def hand_on_withdrawals(study: Study, store: Store, desk: Desk) -> str | None:
-    """Have the answers of all who have withdrawn here deleted at a desk too, where that was cut off at the time.
+def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | None:
+    """Delete on the server the responses of all participants who have withdrawn here.
 
     Returns
     -------
     str or None
-        Why that could not be seen to for all of them; None if they are deleted there.
+        Why that failed for some of them; None if all are deleted there.
     """
     with store.snapshot() as db:
-        withdrawn = [taken for taken in taken_sessions(db, study) if taken.status is Status.WITHDRAWN]
+        withdrawn = [record for record in lab_session_records(db, study) if record.status is Status.WITHDRAWN]
     problem = None
-    for taken in withdrawn:
+    for record in withdrawn:
         try:
-            hand_on(study, taken, desk)
-        except httpx.HTTPError as error:  # nor will the next come through, and somebody waits
+            upload_session(study, record, server)
+        except httpx.HTTPError as error:  # the next would fail too, and a participant waits
             return str(error)
         except InputError as error:
-            problem = f"{taken.code}, session {taken.occasion}: {error}"
+            problem = f"{record.code}, session {record.occasion}: {error}"
     return problem
 
 
-def _start_of(taken: TakenSession, prefix: str) -> dict[str, JsonValue]:
-    return {
-        "start_id": taken.start_id,
-        "consent_digest": taken.consent_digest,
-        "study_digest": taken.content_digest,
-        "participant": f"{prefix}{taken.code}",
-        "occasion": taken.occasion,
-        "group": None,
-        "kind": taken.kind,
-        "device": taken.device.model_dump(mode="json") if taken.device else None,
-        "adopt": {
-            "session": taken.session,
-            "participant": taken.participant,
-            "group": taken.group,
-            "seed": taken.seed,
-            "started_at": taken.started_at.isoformat(),
-            "own_code": taken.own_code,
-            "is_withdrawn": taken.status is Status.WITHDRAWN,
-        },
-    }
+def _start_of(record: LabSessionRecord, prefix: str) -> LabStart:
+    return LabStart(
+        start_id=record.start_id,
+        consent_digest=record.consent_digest,
+        study_digest=record.content_digest,
+        participant=f"{prefix}{record.code}",
+        occasion=record.occasion,
+        kind=record.kind,
+        device=record.device,
+        uploaded=UploadedSession(
+            session=record.session,
+            participant=record.participant,
+            group=record.group,
+            seed=record.seed,
+            started_at=record.started_at,
+            withdrawal_code=record.withdrawal_code,
+            is_withdrawn=record.status is Status.WITHDRAWN,
+        ),
+    )
 
 
-class Relay(Desk):
-    """A desk on this machine that hands on to a server elsewhere what it has taken; the network keeps nobody waiting.
+class UploadState(Enum):
+    """What the server has of a session that is running here."""
 
-    Group and order come from the server, so that its places are the ones that count. If it cannot be reached later, all
-    is kept here, and is handed on with the next visit or by `equipoise lab send`.
+    PENDING = "the server may lack something"
+    UPLOADING = "an upload is running"
+    SYNCED = "the server has everything"
+    FAILED = "the last upload failed"
+
+
+class SessionUpload:
+    """Uploads one session while it runs, in a thread of its own.
+
+    Each change makes the upload pending; then it is uploading, and synced or failed. A change during an upload makes
+    it pending again, and a failed one is tried again after `RETRY_S`. `close` ends it after one more upload.
+
+    Parameters
+    ----------
+    study, store
+        The study, and the store on this machine.
+    session
+        Name of the session.
+    server
+        Where it is uploaded to.
+    """
+
+    def __init__(self, study: Study, store: Store, session: str, server: LabClient) -> None:
+        self.problem: str | None = None
+        """Why the last upload failed."""
+        self._study, self._store, self._session, self._server = study, store, session, server
+        self._on_server: LabSessionRecord | None = None
+        """The session as the server has it; None if that is not known."""
+        self._state = UploadState.PENDING
+        self._is_closing = False
+        self._changes = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="equipoise-upload", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def changed(self) -> None:
+        """Upload what was stored here since."""
+        with self._changes:
+            self._state = UploadState.PENDING
+            self._changes.notify()
+
+    def close(self) -> None:
+        """End the thread after one more upload, without waiting for it."""
+        with self._changes:
+            self._is_closing = True
+            self._changes.notify()
+
+    def wait(self) -> bool:
+        """Wait `PATIENCE_S` for the thread to end; return whether the server has everything."""
+        if self._thread.ident is not None:  # else it was never started
+            self._thread.join(PATIENCE_S)
+        return not self._thread.is_alive() and self._state is UploadState.SYNCED
+
+    def upload(self) -> None:
+        """Upload what the server lacks, in the thread of the caller."""
+        with self._changes:
+            self._state = UploadState.UPLOADING
+        is_done = self._try()
+        with self._changes:
+            if self._state is UploadState.UPLOADING:  # else something has changed meanwhile
+                self._state = UploadState.SYNCED if is_done else UploadState.FAILED
+
+    def _run(self) -> None:
+        is_last = False
+        while not is_last:
+            with self._changes:
+                self._changes.wait_for(lambda: self._is_closing or self._state is UploadState.PENDING, RETRY_S)
+                is_last = self._is_closing  # read before the session, so that nothing is stored after the last upload
+            self.upload()
+
+    def _try(self) -> bool:
+        before, self._on_server = self._on_server, None  # after a failure, what the server has is asked for again
+        try:
+            with self._store.snapshot() as db:
+                record = lab_session_record(db, self._session)
+            if before is None:
+                upload_session(self._study, record, self._server)
+            elif record != before:
+                _upload_changes(record, before, self._server)
+        except WithdrawnOnServerError:
+            self.problem = "it was withdrawn there"
+            return False
+        except Exception as error:  # no error may end the session or this thread
+            self.problem = str(error)
+            return False
+        self._on_server = record
+        return True
+
+
+class SyncingClient(LabClient):
+    """A client of this machine's store that uploads the session to a server while it runs.
+
+    Group and seed come from the server, whose slots are the ones that count. Nobody waits for the network: when the
+    server cannot be reached, the session continues, and is uploaded with the next visit or by `equipoise lab upload`.
 
     Parameters
     ----------
     study, store, here
-        The study, and the store and the desk on this machine.
-    there
-        The server's.
+        The study, and the store and its client on this machine.
+    server
+        The server's client.
     """
 
-    def __init__(self, study: Study, store: Store, here: Desk, there: Desk) -> None:
+    def __init__(self, study: Study, store: Store, here: LabClient, server: LabClient) -> None:
         self._study = study
         self._store = store
         self._here = here
-        self._there = there
-        self._session: str | None = None
-        self._there_now: TakenSession | None = None
-        """The session as the server has it, if that is known, and open there."""
-        self.problem: str | None = None
-        """Why something could not be handed on, the last time."""
-        self._news = threading.Event()
-        self._is_over = False
+        self._server = server
+        self._upload: SessionUpload | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """Why the last upload failed."""
+        return self._upload.problem if self._upload else None
 
     def find(self, participant: str, occasion: int) -> OpenSession | None:
         here = self._here.find(participant, occasion)
         if here is None:
-            there = self._reach(lambda: self._there.find(participant, occasion))
+            there = self._reach(lambda: self._server.find(participant, occasion))
             if there is not None and there.next_trial_index > 0:
-                raise _taken_elsewhere(participant, occasion)
+                raise _run_elsewhere(participant, occasion)
             return None
         if here.status == "active":
             there = None
-            with suppress(httpx.HTTPError, InputError):  # what was begun goes on without the server, too
-                there = self._there.find(participant, occasion)
+            with suppress(httpx.HTTPError, InputError):  # a session that has begun continues without the server
+                there = self._server.find(participant, occasion)
             is_same = there is not None and there.session == here.session
             if there is not None and is_same and there.next_trial_index > here.next_trial_index:
-                raise _taken_elsewhere(participant, occasion)
-        else:
-            self._hand_on_once(here.session)  # it may have broken off at its end, before all was handed on
+                raise _run_elsewhere(participant, occasion)
+        else:  # its upload may have been cut off at its end
+            self._upload = SessionUpload(self._study, self._store, here.session, self._server)
+            self._upload.upload()
         return here
 
-    def require_place(self, participant: str, occasion: int, group: int | None) -> None:
+    def require_slot(self, participant: str, occasion: int, group: int | None) -> None:
         if self._here.find(participant, occasion) is None:
-            self._reach(lambda: self._there.require_place(participant, occasion, group))
-        else:  # what was begun goes on without the server, too
-            self._here.require_place(participant, occasion, group)
+            self._reach(lambda: self._server.require_slot(participant, occasion, group))
+        else:  # a session that has begun continues without the server
+            self._here.require_slot(participant, occasion, group)
 
-    def start(self, start: dict[str, JsonValue]) -> OpenSession:
-        if self._here.find(str(start["participant"]), int(str(start["occasion"]))) is None:
-            there = self._reach(lambda: self._there.start(start))
+    def start(self, start: LabStart) -> OpenSession:
+        if self._here.find(start.participant, start.occasion) is None:
+            there = self._reach(lambda: self._server.start(start))
             plan_of(self._study, there)  # refused before anything is stored here if the server makes another plan
-            adopt: dict[str, JsonValue] = {
-                "session": there.session,
-                "participant": there.participant,
-                "group": there.group,
-                "seed": there.seed,
-                "started_at": there.started_at.isoformat(),
-                "own_code": there.own_code,
-            }
-            start = start | {"adopt": adopt, "group": None}
+            uploaded = UploadedSession(
+                session=there.session,
+                participant=there.participant,
+                group=there.group,
+                seed=there.seed,
+                started_at=there.started_at,
+                withdrawal_code=there.withdrawal_code,
+            )
+            start = start.model_copy(update={"uploaded": uploaded, "group": None})
         session = self._here.start(start)
-        self._session, self._there_now = session.session, None
-        self._thread = threading.Thread(target=self._hand_on, args=[self._session], name="equipoise-relay", daemon=True)
-        self._thread.start()
-        self._news.set()
+        self._upload = SessionUpload(self._study, self._store, session.session, self._server)
+        self._upload.start()
         return session
 
-    def answer_about_person(self, session: str, answers: dict[str, str | int | None]) -> None:
-        self._here.answer_about_person(session, answers)
-        self._news.set()
+    def send_demographics(self, session: str, answers: dict[str, str | int | None]) -> None:
+        self._here.send_demographics(session, answers)
+        self._changed()
 
-    def respond(self, session: str, responses: list[Response]) -> list[Feedback | None]:
+    def respond(self, session: str, responses: list[Response]) -> list[TrialFeedback | None]:
         stored = self._here.respond(session, responses)
-        self._news.set()
+        self._changed()
         return stored
 
     def complete(self, completed_at: datetime | None = None) -> Completion:
         completion = self._here.complete(completed_at)
-        self._news.set()
+        self._changed()
         return completion
 
     def withdraw(self) -> None:
         self._here.withdraw()
-        self._news.set()
+        self._changed()
 
     def finish(self) -> bool:
-        """Wait a while for what is on its way; return whether the server has all that is here."""
-        self._is_over = True
-        self._news.set()
-        if self._session is None:
+        """Wait for the upload; return whether the server has everything."""
+        if self._upload is None:
             return True
-        self._thread.join(PATIENCE_S)
-        return not self._thread.is_alive() and self._there_now is not None
+        self._upload.close()
+        return self._upload.wait()
 
-    def stop(self) -> None:
-        """Wait for nothing more, as the network's client is closed now; `finish` comes before."""
-        self._is_over = True
-        self._news.set()
+    def close(self) -> None:
+        """End the upload without waiting for it, as its connection is closed now."""
+        if self._upload is not None:
+            self._upload.close()
 
-    def _hand_on(self, session: str) -> None:
-        while True:
-            self._news.wait(RETRY_S)
-            self._news.clear()
-            is_over = self._is_over  # asked before what is here is read, so that nothing comes after the last look
-            self._hand_on_once(session)
-            if is_over:
-                return
-
-    def _hand_on_once(self, session: str) -> None:
-        before, self._there_now = self._there_now, None  # after whatever fails, all is looked at anew
-        try:
-            taken = self._taken(session)
-            if before is None:
-                hand_on(self._study, taken, self._there)
-            elif taken != before:
-                _hand_on_news(taken, before, self._there)
-            self._there_now = taken
-        except WithdrawnThereError:
-            self.problem = "it was withdrawn there"
-        except Exception as error:  # whatever it is, it must not end the session, nor this thread
-            self.problem = str(error)
-
-    def _taken(self, session: str) -> TakenSession:
-        with self._store.snapshot() as db:
-            return taken_session(db, session)
+    def _changed(self) -> None:
+        if self._upload is not None:
+            self._upload.changed()
 
     def _reach(self, request: Callable[[], T]) -> T:
         try:
             return request()
         except httpx.HTTPError as error:
             raise InputError(
-                f"the server cannot be reached ({error}); nothing was begun. Mend the connection, or leave --server "
-                "out and hand the session on later with `equipoise lab send`."
+                f"the server cannot be reached ({error}); no session was begun. Fix: check the connection, or leave "
+                "--server out and upload the session later with `equipoise lab upload`."
             ) from None
+
+
+def _run_elsewhere(participant: str, occasion: int) -> InputError:
+    return InputError(
+        f"--participant {participant}: another machine has this session and its responses. Fix: continue there, begin "
+        f"a further session with --occasion {occasion + 1}, or use another code if this is another person."
+    )

@@ -31,7 +31,7 @@ from server.store.verify import Verified, verify
 
 
 @dataclass(frozen=True)
-class Named:
+class SessionSelector:
     """What a session is named by: one of these."""
 
     session: str | None = None
@@ -60,9 +60,9 @@ def store_of(study: Study, location: str | None = None, must_exist: bool = False
     InputError
         If the store cannot be used.
     """
-    place = store_location(study, read_settings(store=location))
+    slot = store_location(study, read_settings(store=location))
     try:
-        with opened_store(place, must_exist) as store:
+        with opened_store(slot, must_exist) as store:
             yield store
     except StoreUnavailable as error:
         raise InputError(f"the store cannot be used now ({error}); try again when that is mended.") from None
@@ -89,8 +89,8 @@ def tell_of_changes(study: Study, store: Store) -> None:
 
 def shown_location(study: Study, location: str | None = None) -> str:
     """Return where a study's answers go, in words, without a password."""
-    place = store_location(study, read_settings(store=location))
-    return "the database" if is_address(place) else place
+    slot = store_location(study, read_settings(store=location))
+    return "the database" if is_address(slot) else slot
 
 
 def verify_store(study: Study, location: str | None = None) -> Verified:
@@ -143,7 +143,7 @@ def _note(store: Store, study: Study | None, access: Access, **details: Any) -> 
         click.echo(f"Not noted in the log of the store ({reason}). Fix: keep a note of your own.", err=True)
 
 
-def places_table(study: Study, location: str | None = None) -> list[tuple[str, ...]]:
+def slots_table(study: Study, location: str | None = None) -> list[tuple[str, ...]]:
     """Return the places of people by group, as rows of text with a heading and a sum."""
     with store_to_read(study, location) as store:
         groups = [group for group in store.progress(study) if group.kind is Kind.HUMAN]
@@ -169,7 +169,7 @@ def open_group(study: Study, group: int, is_open: bool, location: str | None = N
             raise InputError(f"--group {group}: there is no such group; the groups are 1 to {n_groups}.") from None
 
 
-def release_place(study: Study, reason: Release, named: Named, location: str | None = None) -> SessionFound:
+def release_slot(study: Study, reason: Release, named: SessionSelector, location: str | None = None) -> SessionFound:
     """Release the place of a session, so that somebody else is recruited.
 
     Raises
@@ -184,17 +184,17 @@ def release_place(study: Study, reason: Release, named: Named, location: str | N
         )
     with store_of(study, location, must_exist=True) as store:
         found = find_session(store, study, named)
-        if not store.release_place(found.session, reason):
+        if not store.release_slot(found.session, reason):
             raise InputError(f"the place of session {found.session} was released before; nothing was changed.")
     return found
 
 
-def find_session(store: Store, study: Study, named: Named) -> SessionFound:
+def find_session(store: Store, study: Study, named: SessionSelector) -> SessionFound:
     """Return the session that is named; of a person with several, the latest. See `sessions_named`."""
     return sessions_named(store, study, named)[-1]
 
 
-def sessions_named(store: Store, study: Study, named: Named) -> list[SessionFound]:
+def sessions_named(store: Store, study: Study, named: SessionSelector) -> list[SessionFound]:
     """Return the session that is named, or all sessions of the person who is named, the oldest first.
 
     Raises
@@ -260,7 +260,7 @@ def write_identities(study: Study, path: Path, location: str | None = None) -> i
 
 
 def delete_identities(
-    study: Study, named: Named, everybody: bool, location: str | None = None
+    study: Study, named: SessionSelector, everybody: bool, location: str | None = None
 ) -> tuple[int, list[str]]:
     """Delete ids and codes, one person's or everybody's, and leave the answers.
 
@@ -271,7 +271,7 @@ def delete_identities(
     list of str
         A sentence on each file that may still hold them.
     """
-    if everybody and named != Named():
+    if everybody and named != SessionSelector():
         raise InputError("--everybody deletes all ids and codes; leave it out to delete one person's.")
     with store_of(study, location, must_exist=True) as store:
         participant = None if everybody else find_session(store, study, named).participant

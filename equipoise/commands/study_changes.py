@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from batteries.errors import InputError
-from equipoise.commands.stores import Named, sessions_named, store_of
+from equipoise.commands.stores import SessionSelector, sessions_named, store_of
 from experiment.study.definition import Study
-from server.store import Conflict, Place, Store
+from server.store import Conflict, SlotState, Store
 from server.store.models import Revision, SessionFound
 
 LONGEST_REASON = 500
@@ -18,7 +18,7 @@ class Decided:
 
     sessions: tuple[str, ...]
     """Their names, sorted."""
-    has_place: tuple[bool, ...] = ()
+    has_slot: tuple[bool, ...] = ()
     """Of sessions that were taken back, whether each has its place again."""
 
 
@@ -44,7 +44,7 @@ def revise_study(study: Study, reason: str, location: str | None = None) -> Revi
         return store.revise_study(study, reason)
 
 
-def exclude(study: Study, named: Named, reason: str, location: str | None = None) -> Decided:
+def exclude(study: Study, named: SessionSelector, reason: str, location: str | None = None) -> Decided:
     """Exclude a session, or all sessions of a person, from the analysis; answers stay, and places are released.
 
     Raises
@@ -61,7 +61,7 @@ def exclude(study: Study, named: Named, reason: str, location: str | None = None
     return _decide(study, named, location, is_excluded=False, job=job)
 
 
-def include(study: Study, named: Named, reason: str, location: str | None = None) -> Decided:
+def include(study: Study, named: SessionSelector, reason: str, location: str | None = None) -> Decided:
     """Undo `exclude`: take a session, or all excluded sessions of a person, back into the analysis.
 
     Raises
@@ -72,15 +72,15 @@ def include(study: Study, named: Named, reason: str, location: str | None = None
     reason = checked_reason(reason)
 
     def job(store: Store, sessions: list[str]) -> Decided:
-        places = store.include_sessions(study, sessions, reason)
-        return Decided(tuple(sessions), tuple(place is not Place.RELEASED for place in places))
+        slots = store.include_sessions(study, sessions, reason)
+        return Decided(tuple(sessions), tuple(slot is not SlotState.RELEASED for slot in slots))
 
     return _decide(study, named, location, is_excluded=True, job=job)
 
 
 def _decide(
     study: Study,
-    named: Named,
+    named: SessionSelector,
     location: str | None,
     *,
     is_excluded: bool,

@@ -2,11 +2,11 @@
 
 from batteries.errors import InputError
 from equipoise.commands.lab_files import delete_withdrawn
-from equipoise.commands.stores import Named, find_session, store_of
+from equipoise.commands.stores import SessionSelector, find_session, store_of
 from experiment.study.definition import Study
 
 
-def withdraw(study: Study, code: str | None, named: Named, location: str | None = None) -> list[str]:
+def withdraw(study: Study, code: str | None, named: SessionSelector, location: str | None = None) -> list[str]:
     """Delete the answers of one participant, in all their sessions, and the laboratory's files of them.
 
     Parameters

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from experiment.lab.input.form_input import Filling, after_press, answer_of
+from experiment.lab.input.form_input import FormState, after_press, answer_of
 from experiment.lab.input.key_bindings import ENTER
 from experiment.lab.screens.form import form
 from experiment.lab.screens.layout.buttons import Action
-from experiment.lab.screens.layout.screen_image import ESCAPE, Picture
+from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.message import message
 from experiment.lab.screens.pages import pages
-from experiment.lab.trial import Stage
-from experiment.study.demographics import Question
+from experiment.lab.trial import Display
+from experiment.study.demographics import DemographicQuestion
 
 
-class Reader:
+class PageReader:
     """Shows pages and asks questions, always with the same keys.
 
     Parameters
@@ -25,8 +25,8 @@ class Reader:
         Called when somebody presses escape; if it returns, what was on the screen comes back.
     """
 
-    def __init__(self, stage: Stage, sheet: Sheet, on_escape: Callable[[], None]) -> None:
-        self._stage = stage
+    def __init__(self, display: Display, sheet: Sheet, on_escape: Callable[[], None]) -> None:
+        self._display = display
         self._sheet = sheet
         self._on_escape = on_escape
         self._say = sheet.words.say
@@ -70,9 +70,9 @@ class Reader:
         """Show a message with what can be done; return the name of what is chosen. Escape is not asked about again."""
         picture = message(self._sheet, title, paragraphs, actions)
         names = self._names(actions)
-        self._stage.show(picture)
+        self._display.show(picture)
         while True:
-            press = self._stage.press(picture, tuple(names))
+            press = self._display.press(picture, tuple(names))
             if press is not None and press.name in names:
                 return names[press.name]
 
@@ -80,24 +80,24 @@ class Reader:
         """Show a message until it is read."""
         self.choose(title, paragraphs, [self.onward(self._say("close"))])
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: ScreenImage) -> None:
         """Show a picture that has the action `onward` until it is read."""
         self._pressed(picture, tuple(self._names([self.onward("")])))
 
-    def ask(self, question: Question, progress: str) -> str | int | None:
+    def ask(self, question: DemographicQuestion, progress: str) -> str | int | None:
         """Ask a question about the person and return the answer; None if it is left out."""
-        filling, action = Filling(), Action("continue", self._say("continue"), "Enter")
-        while not filling.is_done:
-            picture = form(self._sheet, question, filling, progress, [action])
-            self._stage.redraw(picture)
-            press = self._stage.typing(picture)
+        form_state, action = FormState(), Action("continue", self._say("continue"), "Enter")
+        while not form_state.is_done:
+            picture = form(self._sheet, question, form_state, progress, [action])
+            self._display.redraw(picture)
+            press = self._display.typing(picture)
             if press.name == ESCAPE:
                 self._on_escape()
             else:
                 # To turn a page is a step on in the direction of reading.
                 turning = {self._onward_key: "right", self._back_key: "left"} if press.input == "key" else {}
-                filling = after_press(question, filling, turning.get(press.name, press.name))
-        return answer_of(question, filling)
+                form_state = after_press(question, form_state, turning.get(press.name, press.name))
+        return answer_of(question, form_state)
 
     def _names(self, actions: Sequence[Action]) -> dict[str, str]:
         """Return the action's name by every key and region that means it."""
@@ -109,11 +109,11 @@ class Reader:
                 names |= dict.fromkeys((action.key, f"num_{action.key}"), action.name)
         return names
 
-    def _pressed(self, picture: Picture, keys: Collection[str]) -> str:
+    def _pressed(self, picture: ScreenImage, keys: Collection[str]) -> str:
         """Show a picture and return the key or region that is pressed."""
         while True:
-            self._stage.show(picture)
-            press = self._stage.press(picture, keys)
+            self._display.show(picture)
+            press = self._display.press(picture, keys)
             if press is not None and press.name != ESCAPE:
                 return press.name
             self._on_escape()

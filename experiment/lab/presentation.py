@@ -60,7 +60,7 @@ def present(
         How long the fixation is to be seen.
     on_fixation, on_onset
         Called in the moment of the flip that shows the fixation, or the stimulus, with the flip's
-        `time.perf_counter_ns`: triggers, and `Inputs.reset`.
+        `time.perf_counter_ns`: triggers, and `InputDevices.reset`.
     """
     n_intended = round(fixation_ms / window.frame_ms) if fixation is not None else 0
     stamps_ns: list[int] = []

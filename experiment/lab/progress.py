@@ -1,13 +1,13 @@
 """How far a session has come: which trial is next, and what a participant is told of it; practice counts once."""
 
 from batteries.errors import InputError
-from experiment.lab.server_client import OpenSession, Practice
+from experiment.lab_api import OpenSession, PracticeResult
 from experiment.plan import Phase, Plan, Trial, plan_session
 from experiment.study.definition import Study
 from experiment.texts import Texts
 
 
-class Course:
+class SessionProgress:
     """The way through a plan.
 
     Parameters
@@ -20,7 +20,7 @@ class Course:
 
     def __init__(self, study: Study, plan: Plan, next_trial_index: int) -> None:
         self.next_trial_index = next_trial_index
-        self.practice: Practice | None = None
+        self.practice: PracticeResult | None = None
         """How the round of practice went that was answered last, if so much of it must be right."""
         self._trials = plan.trials
         self._words: Texts = study.words
@@ -41,7 +41,7 @@ class Course:
         """Return whether a trial is the first of a round of practice after the first round."""
         return trial.phase is Phase.PRACTICE and trial.trial_index > 0 and trial.trial_index % self._n_in_round == 0
 
-    def go_on(self, practice: Practice | None) -> None:
+    def advance(self, practice: PracticeResult | None) -> None:
         """Go on to the next trial, or to where the practice leads; past the last one if the practice is the end."""
         self.next_trial_index += 1
         if practice is not None:
@@ -53,7 +53,7 @@ class Course:
         """Whether what comes next is no practice any more."""
         return self.trial is None or self.trial.phase is not Phase.PRACTICE
 
-    def place(self, trial: Trial) -> str:
+    def position(self, trial: Trial) -> str:
         """Return where a trial stands, in words."""
         if trial.phase is Phase.PRACTICE:
             number = trial.trial_index % self._n_in_round + 1

@@ -6,20 +6,20 @@ from contextlib import closing, contextmanager, nullcontext
 
 import psychopy
 
-from experiment.lab.hardware.keys_and_clicks import Inputs, Press
-from experiment.lab.hardware.triggers import Event, Trigger, code_of, open_trigger
+from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
+from experiment.lab.hardware.triggers import Trigger, TriggerEvent, code_of, open_trigger
 from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
 from experiment.lab.presentation import Onset, present
 from experiment.lab.requirements import sheet_for
-from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.plan import Phase
 from experiment.records import LabDevice
 from experiment.study.definition import Study
 
 
-class PsychoPyStage:
-    """A `Stage` (see `experiment.lab.trial`) in a window of PsychoPy.
+class PsychoPyDisplay:
+    """A `Display` (see `experiment.lab.trial`) in a window of PsychoPy.
 
     Parameters
     ----------
@@ -33,27 +33,27 @@ class PsychoPyStage:
         What all this is, as it is stored with the session.
     """
 
-    def __init__(self, window: LabWindow, inputs: Inputs, trigger: Trigger | None, device: LabDevice) -> None:
+    def __init__(self, window: LabWindow, inputs: InputDevices, trigger: Trigger | None, device: LabDevice) -> None:
         self._window = window
         self._inputs = inputs
         self._trigger = trigger
         self.device = device
-        self._fixation: tuple[Picture, Prepared] | None = None
+        self._fixation: tuple[ScreenImage, Prepared] | None = None
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: ScreenImage) -> None:
         self.redraw(picture)
         self._inputs.clear()
 
-    def redraw(self, picture: Picture) -> None:
+    def redraw(self, picture: ScreenImage) -> None:
         self._window.show(self._window.prepare(picture.image))
 
-    def press(self, picture: Picture, keys: Collection[str], until_ms: float | None = None) -> Press | None:
+    def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> Press | None:
         return self._inputs.wait(keys, until_ms, picture.regions)
 
-    def typing(self, picture: Picture) -> Press:
+    def typing(self, picture: ScreenImage) -> Press:
         return self._inputs.wait_for_typing(picture.regions)
 
-    def fixate(self, fixation: Picture, stimulus: Picture, fixation_ms: int, phase: Phase) -> Onset:
+    def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> Onset:
         prepared = self._window.prepare(stimulus.image)
         if self._fixation is None or self._fixation[0] is not fixation:
             self._fixation = fixation, self._window.prepare(fixation.image)
@@ -61,13 +61,13 @@ class PsychoPyStage:
         on_fixation: list[AtFlip] = []
         on_onset: list[AtFlip] = [self._inputs.reset]
         if self._trigger is not None:
-            trigger, codes = self._trigger, {event: code_of(phase, event) for event in Event}
-            on_fixation.append(lambda _: trigger.send(codes[Event.FIXATION]))
-            on_onset.append(lambda _: trigger.send(codes[Event.STIMULUS]))
+            trigger, codes = self._trigger, {event: code_of(phase, event) for event in TriggerEvent}
+            on_fixation.append(lambda _: trigger.send(codes[TriggerEvent.FIXATION]))
+            on_onset.append(lambda _: trigger.send(codes[TriggerEvent.STIMULUS]))
         return present(self._window, self._fixation[1], prepared, fixation_ms, on_fixation, on_onset)
 
-    def take_early(self, picture: Picture, keys: Collection[str]) -> int:
-        return self._inputs.take_early(keys, picture.regions)
+    def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
+        return self._inputs.discard_early_presses(keys, picture.regions)
 
     @property
     def n_focus_lost(self) -> int:
@@ -75,13 +75,13 @@ class PsychoPyStage:
 
     def mark_response(self, phase: Phase) -> None:
         if self._trigger is not None:
-            self._trigger.send(code_of(phase, Event.RESPONSE))
+            self._trigger.send(code_of(phase, TriggerEvent.RESPONSE))
 
 
 @contextmanager
-def opened_stage(
+def open_display(
     study: Study, monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None
-) -> Iterator[tuple[PsychoPyStage, Sheet]]:
+) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
     """Open a window, and lend it as a stage with the sheet on which a study is drawn in it.
 
     Parameters
@@ -106,11 +106,11 @@ def opened_stage(
         closing(open_trigger(trigger)) if trigger else nullcontext() as codes,
         LabWindow(size_px, screen=screen, monitor=monitor, mouse_visible=True) as window,
     ):
-        sheet, inputs = sheet_for(study, window.size_px), Inputs(window)
-        yield PsychoPyStage(window, inputs, codes, _device(window, inputs, sheet)), sheet
+        sheet, inputs = sheet_for(study, window.size_px), InputDevices(window)
+        yield PsychoPyDisplay(window, inputs, codes, _device(window, inputs, sheet)), sheet
 
 
-def _device(window: LabWindow, inputs: Inputs, sheet: Sheet) -> LabDevice:
+def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:
     width_px, height_px = window.size_px
     return LabDevice(
         width_px=width_px,

@@ -4,7 +4,7 @@ from batteries.errors import InputError
 from experiment.lab.input.key_bindings import check_task
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import with_even_letters
-from experiment.lab.screens.trial_header import Showing
+from experiment.lab.screens.trial_header import TrialMoment
 from experiment.records import LabDevice
 from experiment.study.definition import Study
 
@@ -59,7 +59,7 @@ def sheet_for(study: Study, size_px: tuple[int, int]) -> Sheet:
         If there is no font for the study, or an item does not fit the screen.
     """
     timing, n_trials = study.definition.timing, max(len(items) for items in study.test_items_by_group.values())
-    longest = Showing(
+    longest = TrialMoment(
         progress=study.words.say("question_of", number=n_trials, total=n_trials),
         reading_ms=timing.reading_ms,
         deadline_ms=timing.deadline_ms,

@@ -1,99 +1,34 @@
-"""The laboratory's way to where answers go: the server's HTTP interface, in the same process or over a network.
+"""The client of the server's HTTP interface, in the same process or over a network.
 
-So plans, practice, checks of answers, completion and withdrawal are the server's for everyone, and there is no second
-of their kind here.
+Plans, practice feedback, checks of responses, completion and withdrawal are the server's for every source; the
+laboratory has no second implementation of them.
 """
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import httpx
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import ValidationError
 
 from batteries.errors import InputError
-from experiment.plan import Phase
+from batteries.files.file_reading import describe
+from experiment.lab_api import Completion, LabStart, OpenSession, SessionQuery, SlotQuery, TrialFeedback
 from experiment.records import Response
-from experiment.study.demographics import Question
-
-
-class _Received(BaseModel):
-    """What the server sends; what is new to us in it does not matter."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class Ended(_Received):
-    """Why a session cannot be gone on with, by the study's rules."""
-
-    message: str
-    withdrawal_code: str | None
-
-
-class Practice(_Received):
-    """What a finished round of practice leads to."""
-
-    correct: int
-    needed: int
-    next_trial_index: int
-    ended: Ended | None
-
-
-class Feedback(_Received):
-    """What is said of a practice trial, after its answer."""
-
-    correct: bool
-    message: str
-    solution: JsonValue
-    practice: Practice | None = None
-
-
-class Completion(_Received):
-    """What somebody gets who has answered everything."""
-
-    completion_code: str
-    withdrawal_code: str | None
-
-
-class StoredTrial(_Received):
-    """A trial of the plan that is stored with a session."""
-
-    phase: Phase
-    content: dict[str, JsonValue]
-    """Of the item that is shown."""
-
-
-class OpenSession(_Received):
-    """A session as far as it has come."""
-
-    session: str
-    status: Literal["active", "completed", "withdrawn", "ended"]
-    participant: str
-    """The pseudonym."""
-    group: int
-    seed: int
-    started_at: datetime
-    own_code: str
-    visit: int
-    demographics: tuple[Question, ...]
-    next_trial_index: int
-    trials: tuple[StoredTrial, ...]
-    message: str | None = None
-    withdrawal_code: str | None = None
 
 
 class NotNow(InputError):
-    """Something cannot be stored at the moment, as on a full disk, and may be handed in again as it is."""
+    """The store cannot be used now, as on a full disk; the same request may succeed later."""
 
 
-class Desk:
-    """Where a session is begun, its answers are handed in, and feedback is given.
+class LabClient:
+    """Begins a session, sends its responses, and receives feedback.
 
     Parameters
     ----------
     client
-        Speaks to the server; keeps the session's cookie.
+        The HTTP client; it keeps the session's cookie.
     researcher_token
-        Shows that a laboratory asks, and not just anybody.
+        The token with which the server recognises a laboratory.
     """
 
     def __init__(self, client: httpx.Client, researcher_token: str) -> None:
@@ -101,51 +36,55 @@ class Desk:
         self._authorization = {"Authorization": f"Bearer {researcher_token}"}
 
     def find(self, participant: str, occasion: int) -> OpenSession | None:
-        """Return the session that somebody has begun here, or None; nothing is stored."""
-        who: dict[str, str | int] = {"participant": participant, "occasion": occasion}
-        reply = self._client.get("/api/lab/session", params=who, headers=self._authorization)
+        """Return the session of a participant on an occasion, or None; nothing is stored."""
+        reply = self._get("/api/lab/session", SessionQuery, participant=participant, occasion=occasion)
         return None if reply.status_code == httpx.codes.NOT_FOUND else OpenSession.model_validate(_accepted(reply))
 
-    def require_place(self, participant: str, occasion: int, group: int | None) -> None:
-        """Refuse somebody who comes now and cannot begin or go on; nothing is stored.
+    def require_slot(self, participant: str, occasion: int, group: int | None) -> None:
+        """Refuse a participant who cannot begin or resume a session now; nothing is stored.
 
         Raises
         ------
         InputError
-            If there is no place, in the group that is wanted, they have withdrawn, or have had this session.
+            If there is no free slot (in the wanted group), or the participant has withdrawn or completed this session.
         """
-        asked: dict[str, str | int] = {"participant": participant, "occasion": occasion}
-        asked |= {} if group is None else {"group": group}
-        _accepted(self._client.get("/api/lab/place", params=asked, headers=self._authorization))
+        _accepted(self._get("/api/lab/slot", SlotQuery, participant=participant, occasion=occasion, group=group))
 
-    def start(self, start: dict[str, JsonValue]) -> OpenSession:
-        """Begin a session, or go on with one; see `server.laboratory` for what a start says.
+    def start(self, start: LabStart) -> OpenSession:
+        """Begin a session, resume one, or upload one.
 
         Raises
         ------
         InputError
             If the server refuses; the message is the server's.
         """
-        return OpenSession.model_validate(self._post("/api/lab/session", start))
+        return OpenSession.model_validate(self._post("/api/lab/session", start.model_dump(mode="json")))
 
-    def answer_about_person(self, session: str, answers: dict[str, str | int | None]) -> None:
-        """Hand in what somebody says about themselves."""
+    def send_demographics(self, session: str, answers: dict[str, str | int | None]) -> None:
+        """Send the answers to the questions about the participant."""
         self._post("/api/demographics", {"session": session, "answers": dict(answers)})
 
-    def respond(self, session: str, responses: list[Response]) -> list[Feedback | None]:
-        """Hand in answers; once this returns they are on disk."""
+    def respond(self, session: str, responses: list[Response]) -> list[TrialFeedback | None]:
+        """Send responses; they are on disk when this returns."""
         body = {"session": session, "responses": [each.model_dump(mode="json") for each in responses]}
         stored = self._post("/api/responses", body)["responses"]
-        return [each["feedback"] and Feedback.model_validate(each["feedback"]) for each in stored]
+        return [each["feedback"] and TrialFeedback.model_validate(each["feedback"]) for each in stored]
 
     def complete(self, completed_at: datetime | None = None) -> Completion:
-        """Close the session, whose answers are all there; one that was taken elsewhere says when it was completed."""
+        """Complete the session, whose responses are all stored; `completed_at` is for one that was run elsewhere."""
         body = {"completed_at": completed_at.isoformat()} if completed_at else {}
         return Completion.model_validate(self._post("/api/complete", body))
 
     def withdraw(self) -> None:
-        """Have the session's answers deleted, as the participant asks."""
+        """Delete the session's responses, as the participant asks."""
         self._post("/api/withdraw", {})
+
+    def _get(self, address: str, form: type[SessionQuery], **fields: str | int | None) -> httpx.Response:
+        try:
+            query = form.model_validate(fields).model_dump(exclude_none=True)
+        except ValidationError as error:
+            raise InputError(describe(error, form)) from None
+        return self._client.get(address, params=query, headers=self._authorization)
 
     def _post(self, address: str, body: dict[str, Any]) -> Any:
         return _accepted(self._client.post(address, json=body, headers=self._authorization))
@@ -154,8 +93,8 @@ class Desk:
 def _accepted(reply: httpx.Response) -> Any:
     if reply.status_code == httpx.codes.UNAUTHORIZED:
         raise InputError(
-            "This session is open in another program, another window or a `lab send`, or its participant has gone on "
-            "elsewhere; close that one, and run the same command again."
+            "this session is open in another program or window, or the participant resumed it elsewhere. Fix: close "
+            "that one, and run the same command again."
         )
     try:
         said = reply.json()
@@ -164,7 +103,7 @@ def _accepted(reply: httpx.Response) -> Any:
         sentence = str(said["error"])
     except (ValueError, KeyError, TypeError):
         sentence = (
-            f"what answers at {reply.url.host} is no server of Equipoise (status {reply.status_code}, and no reason); "
-            "look whether the address is right, and whether the network wants you to log in."
+            f"{reply.url.host} is not a server of Equipoise (status {reply.status_code}, without a reason). Fix: check "
+            "the address, and whether the network asks for a sign-in."
         )
     raise NotNow(sentence) if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE else InputError(sentence)

@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NoReturn, TypeVar
 
-from pydantic import JsonValue
-
 from batteries.errors import InputError
-from experiment.lab.input.key_bindings import Answering
-from experiment.lab.page_reader import Reader
-from experiment.lab.progress import Course, plan_of
-from experiment.lab.records.attempt_log import Notes
+from experiment.lab.input.key_bindings import ResponseState
+from experiment.lab.page_reader import PageReader
+from experiment.lab.progress import SessionProgress, plan_of
+from experiment.lab.records.attempt_log import AttemptLog
 from experiment.lab.screens.fixation import fixation
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
-from experiment.lab.screens.trial_header import Feedback as ShownFeedback
-from experiment.lab.screens.trial_header import Showing, seconds
-from experiment.lab.server_client import Desk, Ended, Feedback, NotNow, OpenSession
-from experiment.lab.trial import Escaped, ShownTrial, Stage, take_trial
+from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment, seconds
+from experiment.lab.server_client import LabClient, NotNow
+from experiment.lab.trial import Display, Escaped, ShownTrial, run_trial
+from experiment.lab_api import Ended, LabStart, OpenSession, TrialFeedback
 from experiment.plan import Phase, Trial
 from experiment.records import Kind, Response
 from experiment.study.definition import Study
@@ -41,7 +39,7 @@ class Visitor:
     kind: Kind = Kind.HUMAN
 
 
-class Outcome(StrEnum):
+class VisitOutcome(StrEnum):
     """How a visit ended."""
 
     COMPLETED = "completed"
@@ -52,16 +50,16 @@ class Outcome(StrEnum):
 
 
 _ENDS = {
-    Outcome.DECLINED: ("declined_title", "lab_declined"),
-    Outcome.LEFT: ("lab_left_title", "lab_left"),
-    Outcome.WITHDRAWN: ("withdrawn_title", "lab_withdrawn"),
+    VisitOutcome.DECLINED: ("declined_title", "lab_declined"),
+    VisitOutcome.LEFT: ("lab_left_title", "lab_left"),
+    VisitOutcome.WITHDRAWN: ("withdrawn_title", "lab_withdrawn"),
 }
 
 
 class _Stops(Exception):
     """The participant wants to stop."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: VisitOutcome) -> None:
         super().__init__(outcome)
         self.outcome = outcome
 
@@ -77,13 +75,13 @@ class LabSession:
     ----------
     study
         The study.
-    desk
+    lab_client
         Where answers go.
     stage, sheet
         What the participant sits at, and what is drawn on.
     visitor
         Who comes.
-    notes_of
+    open_attempt_log
         Where attempts and frames of a session are noted.
     on_stored
         Called whenever something was stored, with the session.
@@ -94,28 +92,28 @@ class LabSession:
     def __init__(
         self,
         study: Study,
-        desk: Desk,
-        stage: Stage,
+        lab_client: LabClient,
+        display: Display,
         sheet: Sheet,
         visitor: Visitor,
-        notes_of: Callable[[OpenSession], Notes],
+        open_attempt_log: Callable[[OpenSession], AttemptLog],
         on_stored: Callable[[OpenSession], None],
         on_withdrawn: Callable[[OpenSession], None],
     ) -> None:
         self._study = study
-        self._desk = desk
-        self._stage = stage
+        self._client = lab_client
+        self._display = display
         self._sheet = sheet
-        self._reader = Reader(stage, sheet, self._escaped)
+        self._reader = PageReader(display, sheet, self._escaped)
         self._fixation = fixation(sheet)
         self._visitor = visitor
-        self._notes_of = notes_of
+        self._open_attempt_log = open_attempt_log
         self._on_stored = on_stored
         self._on_withdrawn = on_withdrawn
         self._say = study.words.say
         self._session: OpenSession | None = None
 
-    def run(self) -> Outcome:
+    def run(self) -> VisitOutcome:
         """Run the visit to its end, whatever that is; all that was answered is stored by then.
 
         Raises
@@ -136,30 +134,33 @@ class LabSession:
             self._reader.tell(self._say("error_title"), self._say(words))
             raise
 
-    def _run(self) -> Outcome:
+    def _run(self) -> VisitOutcome:
         session = self._session = self._begin()
         if session.status == "ended":
             return self._ended(Ended(message=session.message or "", withdrawal_code=session.withdrawal_code))
         plan = plan_of(self._study, session)
-        notes, course = self._notes_of(session), Course(self._study, plan, session.next_trial_index)
+        attempt_log, progress = (
+            self._open_attempt_log(session),
+            SessionProgress(self._study, plan, session.next_trial_index),
+        )
         self._on_stored(session)
-        has_skipped = self._skip_interrupted(session, course, notes)
+        has_skipped = self._skip_interrupted(session, progress, attempt_log)
         if session.demographics:
             self._ask_about_person(session)
-        if course.next_trial_index == 0:
+        if progress.next_trial_index == 0:
             self._instruct()
-        elif course.trial is not None:
-            self._welcome_back(course, has_skipped)
-            if course.trial.phase is Phase.PRACTICE:
+        elif progress.trial is not None:
+            self._welcome_back(progress, has_skipped)
+            if progress.trial.phase is Phase.PRACTICE:
                 self._instruct()
         is_after_page = True
-        while course.trial is not None:
+        while progress.trial is not None:
             if not is_after_page:
-                self._page_before(course.trial, course)
+                self._page_before(progress.trial, progress)
             is_after_page = False
-            self._take(course.trial, session, course, notes)
-        if course.practice is not None and course.practice.ended is not None:
-            return self._ended(course.practice.ended)
+            self._take(progress.trial, session, progress, attempt_log)
+        if progress.practice is not None and progress.practice.ended is not None:
+            return self._ended(progress.practice.ended)
         return self._complete(session)
 
     def _begin(self) -> OpenSession:
@@ -167,27 +168,27 @@ class LabSession:
         timeline, texts = self._study.definition.timeline, self._study.texts
         who = self._visitor
         is_human = who.kind is Kind.HUMAN
-        is_known = is_human and self._desk.find(who.participant, who.occasion) is not None
+        is_known = is_human and self._client.find(who.participant, who.occasion) is not None
         if is_human and not is_known:
-            self._desk.require_place(who.participant, who.occasion, who.group)
+            self._client.require_slot(who.participant, who.occasion, who.group)
         if not is_known:
             pages = {name: texts[name] for name in timeline.information}
             if timeline.consent is None:
                 self._reader.read(pages or {"title": f"# {self._study.definition.title}"}, self._say("begin"))
             elif not self._reader.consents(pages | {timeline.consent: texts[timeline.consent]}):
-                raise _Stops(Outcome.DECLINED)
+                raise _Stops(VisitOutcome.DECLINED)
         consent = texts[timeline.consent].encode() if timeline.consent else None
-        start: dict[str, JsonValue] = {
-            "start_id": str(uuid.uuid4()),
-            "consent_digest": hashlib.sha256(consent).hexdigest() if consent is not None else None,
-            "study_digest": self._study.digest,
-            "participant": who.participant,
-            "occasion": who.occasion,
-            "group": who.group,
-            "kind": who.kind.value,
-            "device": self._stage.device.model_dump(mode="json"),
-        }
-        return self._desk.start(start)
+        start = LabStart(
+            start_id=str(uuid.uuid4()),
+            consent_digest=hashlib.sha256(consent).hexdigest() if consent is not None else None,
+            study_digest=self._study.digest,
+            participant=who.participant,
+            occasion=who.occasion,
+            group=who.group,
+            kind=Kind.HUMAN if is_human else Kind.SIMULATED,
+            device=self._display.device,
+        )
+        return self._client.start(start)
 
     def _ask_about_person(self, session: OpenSession) -> None:
         n_questions = len(session.demographics)
@@ -195,7 +196,7 @@ class LabSession:
             question.name: self._reader.ask(question, self._say("question_of", number=number, total=n_questions))
             for number, question in enumerate(session.demographics, start=1)
         }
-        self._patiently(lambda: self._desk.answer_about_person(session.session, answers), "lab_not_stored")
+        self._patiently(lambda: self._client.send_demographics(session.session, answers), "lab_not_stored")
 
     def _instruct(self) -> None:
         names = self._study.definition.timeline.instructions
@@ -210,10 +211,10 @@ class LabSession:
             "" if deadline_ms is None else f"\n\n{self._say('time_limit', seconds=seconds(self._sheet, deadline_ms))}"
         )
 
-    def _skip_interrupted(self, session: OpenSession, course: Course, notes: Notes) -> bool:
+    def _skip_interrupted(self, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> bool:
         """Pass the interrupted trial over where the study wants it so, but never practice; return whether one was."""
-        trial, wanted = course.trial, self._study.definition.resume.interrupted_trial
-        n_begun = notes.n_begun(trial.trial_index) if trial else 0
+        trial, wanted = progress.trial, self._study.definition.resume.interrupted_trial
+        n_begun = attempt_log.n_begun(trial.trial_index) if trial else 0
         if trial is None or n_begun == 0 or wanted == "repeat" or trial.phase is Phase.PRACTICE:
             return False
         nothing = Response(
@@ -224,47 +225,47 @@ class LabSession:
             attempt=n_begun,
             visit=session.visit,
         )
-        self._hand_in(nothing, session, course)
+        self._send(nothing, session, progress)
         return True
 
-    def _welcome_back(self, course: Course, has_skipped: bool) -> None:
-        answered, total = course.n_answered
+    def _welcome_back(self, progress: SessionProgress, has_skipped: bool) -> None:
+        answered, total = progress.n_answered
         words = [self._say("welcome_back", answered=answered, total=total)]
         words += [self._say("trial_skipped")] if has_skipped else []
         self._own_page("welcome_back_title", "\n\n".join(words) + self._time_limit())
 
-    def _page_before(self, trial: Trial, course: Course) -> None:
+    def _page_before(self, trial: Trial, progress: SessionProgress) -> None:
         """Show the page that is due before a trial, if one is."""
-        breaks, answered = self._study.definition.timeline.breaks, course.n_questions_before(trial)
+        breaks, answered = self._study.definition.timeline.breaks, progress.n_questions_before(trial)
         if trial.phase is Phase.PRACTICE:
-            if course.begins_further_round(trial) and course.practice is not None:
-                so_far = {"correct": course.practice.correct, "needed": course.practice.needed}
+            if progress.begins_further_round(trial) and progress.practice is not None:
+                so_far = {"correct": progress.practice.correct, "needed": progress.practice.needed}
                 self._own_page("practice_again_title", self._say("practice_again", **so_far))
         elif breaks and answered > 0 and answered % breaks.every == 0:
             if breaks.page:
                 self._reader.read({breaks.page: self._study.texts[breaks.page]}, self._say("continue"))
             else:
-                self._own_page("break_title", self._say("break", answered=answered, total=course.n_questions))
+                self._own_page("break_title", self._say("break", answered=answered, total=progress.n_questions))
 
-    def _take(self, trial: Trial, session: OpenSession, course: Course, notes: Notes) -> None:
+    def _take(self, trial: Trial, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> None:
         """Take a trial; whoever thought of leaving and stays sees it from its fixation again."""
         item, timing = self._study.battery.by_id[trial.item_id], self._study.definition.timing
-        shown = ShownTrial(trial, item, timing, course.place(trial))
+        shown = ShownTrial(trial, item, timing, progress.position(trial))
         while True:
             try:
-                response = take_trial(self._stage, self._sheet, self._fixation, shown, session.visit, notes)
+                response = run_trial(self._display, self._sheet, self._fixation, shown, session.visit, attempt_log)
                 break
             except Escaped:
                 self._escaped()
-        feedback = self._hand_in(response, session, course)
+        feedback = self._send(response, session, progress)
         if feedback is not None:
-            has_ended = course.practice is not None and course.practice.ended is not None
-            self._show(feedback, response, shown, is_last=course.practice_is_over and not has_ended)
+            has_ended = progress.practice is not None and progress.practice.ended is not None
+            self._show(feedback, response, shown, is_last=progress.practice_is_over and not has_ended)
 
-    def _hand_in(self, response: Response, session: OpenSession, course: Course) -> Feedback | None:
-        (feedback,) = self._patiently(lambda: self._desk.respond(session.session, [response]), "lab_not_stored")
+    def _send(self, response: Response, session: OpenSession, progress: SessionProgress) -> TrialFeedback | None:
+        (feedback,) = self._patiently(lambda: self._client.respond(session.session, [response]), "lab_not_stored")
         self._on_stored(session)
-        course.go_on(feedback.practice if feedback else None)
+        progress.advance(feedback.practice if feedback else None)
         return feedback
 
     def _patiently(self, request: Callable[[], T], words: str, leave: str = "lab_leave") -> T:
@@ -275,30 +276,32 @@ class LabSession:
                 return request()
             except NotNow:
                 if self._reader.choose(self._say("error_title"), [self._say(words)], actions) == "leave":
-                    raise _Stops(Outcome.LEFT) from None
+                    raise _Stops(VisitOutcome.LEFT) from None
 
-    def _show(self, feedback: Feedback, response: Response, shown: ShownTrial, is_last: bool) -> None:
+    def _show(self, feedback: TrialFeedback, response: Response, shown: ShownTrial, is_last: bool) -> None:
         note = self._say("last_practice") if is_last else ""
-        showing = Showing(
-            answering=Answering(response.response, response.response),
+        moment = TrialMoment(
+            response_state=ResponseState(response.response, response.response),
             feedback=ShownFeedback(feedback.correct, feedback.message, feedback.solution, note),
             actions=(self._reader.onward(self._say("continue")),),
         )
-        self._reader.show(shown.picture(self._sheet, showing))
+        self._reader.show(shown.picture(self._sheet, moment))
 
-    def _complete(self, session: OpenSession) -> Outcome:
-        completion = self._patiently(self._desk.complete, "lab_problem")
+    def _complete(self, session: OpenSession) -> VisitOutcome:
+        completion = self._patiently(self._client.complete, "lab_problem")
         self._on_stored(session)
         debrief = self._study.definition.timeline.debrief
         parts = [f"# {self._say('completed_title')}", self._say("completed")]
         parts += [self._study.texts[debrief]] if debrief else []
-        return self._last_page(Outcome.COMPLETED, debrief or "end", parts, completion.withdrawal_code)
+        return self._last_page(VisitOutcome.COMPLETED, debrief or "end", parts, completion.withdrawal_code)
 
-    def _ended(self, ended: Ended) -> Outcome:
+    def _ended(self, ended: Ended) -> VisitOutcome:
         parts = [f"# {self._say('ended_title')}", ended.message]
-        return self._last_page(Outcome.ENDED, "end", parts, ended.withdrawal_code)
+        return self._last_page(VisitOutcome.ENDED, "end", parts, ended.withdrawal_code)
 
-    def _last_page(self, outcome: Outcome, name: str, parts: list[str], withdrawal_code: str | None) -> Outcome:
+    def _last_page(
+        self, outcome: VisitOutcome, name: str, parts: list[str], withdrawal_code: str | None
+    ) -> VisitOutcome:
         """Show how it ended, and what to keep of it; there is nothing to leave any more, so that escape closes it."""
 
         def close() -> NoReturn:
@@ -310,7 +313,7 @@ class LabSession:
         pages = {name: "\n\n".join([*parts, self._say("lab_done")])}
         contact = self._study.definition.timeline.contact
         others = [Action("contact", self._say("contact"), "1")] if contact else []
-        reader = Reader(self._stage, replace(self._sheet, way_out=""), close)
+        reader = PageReader(self._display, replace(self._sheet, way_out=""), close)
         while reader.read(pages, self._say("close"), *others) == "contact" and contact:
             reader.read({contact: self._study.texts[contact]}, self._say("close"))
         return outcome
@@ -331,9 +334,9 @@ class LabSession:
             self._reader.read({contact: self._study.texts[contact]}, self._say("close"))
             self._escaped()
         if chosen == "decline":
-            raise _Stops(Outcome.DECLINED)
+            raise _Stops(VisitOutcome.DECLINED)
         if chosen == "leave":
-            raise _Stops(Outcome.LEFT)
+            raise _Stops(VisitOutcome.LEFT)
         if chosen == "delete" and self._session is not None and self._is_sure():
             self._withdraw(self._session)
 
@@ -346,7 +349,7 @@ class LabSession:
     def _withdraw(self, session: OpenSession) -> NoReturn:
         """Have the answers deleted; where that cannot be, neither participant nor experimenter may think it was."""
         try:
-            self._patiently(self._desk.withdraw, "lab_not_deleted", leave="close")
+            self._patiently(self._client.withdraw, "lab_not_deleted", leave="close")
         except (_Stops, InputError) as error:
             why = "the store cannot be written to" if isinstance(error, _Stops) else str(error).rstrip(".")
             raise _NotDeleted(
@@ -354,4 +357,4 @@ class LabSession:
                 f"({why}); have that done with `equipoise withdraw {self._study.folder} --session {session.session}`."
             ) from None
         self._on_withdrawn(session)
-        raise _Stops(Outcome.WITHDRAWN)
+        raise _Stops(VisitOutcome.WITHDRAWN)

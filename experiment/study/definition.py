@@ -12,7 +12,7 @@ from batteries.canonical_json import digest
 from batteries.design import Design
 from batteries.items import Battery, Item
 from experiment.study.analysis_plan import AnalysisPlan
-from experiment.study.demographics import Question
+from experiment.study.demographics import DemographicQuestion
 from experiment.study.exclusion_rules import AttentionCheckRule
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import Device, PracticeCriterion, Resume, Timeline, Timing
@@ -103,7 +103,7 @@ class Study:
     """Counterbalance group (from 1) of every test item, by item id."""
     texts: Mapping[str, str]
     """The participants' pages (Markdown), the questions about them (YAML) and plugins (JavaScript), by file name."""
-    demographics: tuple[Question, ...] = ()
+    demographics: tuple[DemographicQuestion, ...] = ()
     """Questions about the person."""
     panel_ids: frozenset[str] | None = None
     """The panel ids that may begin; None where every id may. No part of the digest, as nothing of recruitment is."""

@@ -10,7 +10,7 @@ from batteries.errors import InputError
 LONGEST_TEXT = 500
 
 
-class Question(BaseModel):
+class DemographicQuestion(BaseModel):
     """One question."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -36,7 +36,7 @@ class Question(BaseModel):
         return name
 
     @model_validator(mode="after")
-    def _fits_its_kind(self) -> "Question":
+    def _fits_its_kind(self) -> "DemographicQuestion":
         if (self.answer == "choice") != (len(self.options) >= 2):
             raise ValueError("a choice has two or more `options`, and only a choice has them.")
         if len(set(self.options)) < len(self.options):
@@ -70,7 +70,9 @@ class Questionnaire(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    questions: tuple[Question, ...] = Field(min_length=1, max_length=30, description="The questions, in order.")
+    questions: tuple[DemographicQuestion, ...] = Field(
+        min_length=1, max_length=30, description="The questions, in order."
+    )
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> "Questionnaire":

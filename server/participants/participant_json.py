@@ -17,7 +17,7 @@ from server.context import context
 from server.participants import participant_auth, practice
 from server.participants.attention_checks import has_passed_checks
 from server.participants.practice import Judged
-from server.store import Place, Release, SessionPlan, StoredSession
+from server.store import Release, SessionPlan, SlotState, StoredSession
 
 ENDED_BECAUSE = {
     Release.PRACTICE: "practice_failed",
@@ -103,7 +103,7 @@ def session_json(stored: StoredSession) -> dict[str, Any]:
     judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
     if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
         # The server stopped between the last answer of the practice and the note of its end; a visit makes up for it.
-        stored = replace(stored, place=Place.RELEASED, release_reason=Release.PRACTICE)
+        stored = replace(stored, slot=SlotState.RELEASED, release_reason=Release.PRACTICE)
     return _session_fields(stored, answers, judged)
 
 
@@ -160,7 +160,7 @@ def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
     return {
         "message": context().study.words.say(ENDED_BECAUSE[reason]),
         "exit": _exit_json(exit_, plan),
-        "withdrawal_code": _withdrawal_code(plan),
+        "withdrawal_code": withdrawal_code(plan),
         "contact_html": page(plan.texts, plan.definition.timeline.contact),
     }
 
@@ -172,10 +172,10 @@ def completion_json(plan: SessionPlan, answers: Mapping[int, Any]) -> dict[str, 
     if exits.failed_checks is not None and not has_passed_checks(plan, dict(answers)):
         outcome = exits.failed_checks
     fixed = None if plan.kind is Kind.SIMULATED else plan.definition.completion_code
-    code = outcome.code or fixed or plan.own_code
+    code = outcome.code or fixed or plan.withdrawal_code
     return {
         "completion_code": code,
-        "withdrawal_code": _withdrawal_code(plan),
+        "withdrawal_code": withdrawal_code(plan),
         "exit": _exit_json(outcome.model_copy(update={"code": code}), plan),
         "debrief_html": page(plan.texts, timeline.debrief) or "",
         "contact_html": page(plan.texts, timeline.contact),
@@ -194,9 +194,10 @@ def _questions(stored: StoredSession) -> list[dict[str, Any]]:
     return [question.model_dump() for question in context().study.demographics]
 
 
-def _withdrawal_code(plan: SessionPlan) -> str | None:
+def withdrawal_code(plan: SessionPlan) -> str | None:
+    """Return the code with which a participant deletes their responses; None if the session has none of its own."""
     # Sessions begun by an earlier Equipoise have no code of their own where the study fixed one for everyone.
-    return None if plan.own_code == plan.definition.completion_code else plan.own_code
+    return None if plan.withdrawal_code == plan.definition.completion_code else plan.withdrawal_code
 
 
 def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> dict[str, str | None]:

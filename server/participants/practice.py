@@ -100,7 +100,7 @@ def release_if_failed(store: Store, stored: StoredSession) -> None:
         return
     answers, n_practice = store.answers(plan.session), n_planned(plan)
     if all(index in answers for index in range(n_practice)) and judge(plan, answers, n_practice - 1).has_ended:
-        store.release_place(plan.session, Release.PRACTICE)
+        store.release_slot(plan.session, Release.PRACTICE)
 
 
 def _may_end(plan: SessionPlan, n_answered: int) -> bool:

@@ -79,7 +79,7 @@ class AboutPerson(BaseModel):
     )
 
 
-class Answers(BaseModel):
+class ResponseBatch(BaseModel):
     """Body of `POST /api/responses`."""
 
     model_config = ConfigDict(extra="forbid")
@@ -189,7 +189,7 @@ def respond() -> tuple[Response, int]:
     if plan is None:
         raise participant_auth.NoSession()
     parts.limits.count_request(plan.session)
-    body = read_body(Answers)
+    body = read_body(ResponseBatch)
     if body.session != plan.session:
         plan = _session().plan  # whoever is known no longer hears that first; somebody may have begun again
     if body.session != plan.session:
@@ -276,13 +276,13 @@ def _required_identity(kind: Kind) -> Identity | None:
 
 def _begin(start: SessionStart) -> StoredSession:
     """Begin a person's session, or resume the one that they have begun, within the limits of a network address."""
-    study, store, limits, places = context().study, context().store, context().limits, context().address_places
+    study, store, limits, slots = context().study, context().store, context().limits, context().slots_per_address
     address = address_key(request.remote_addr)
     is_claim = start.identity is not None and start.identity.is_claim
     if is_claim:
         limits.refuse_more_claims()
     may_resume = start.identity is not None and store.may_resume(study, start.identity)
-    with nullcontext() if may_resume else places.one_more(address, start.start_id):
+    with nullcontext() if may_resume else slots.one_more(address, start.start_id):
         try:
             stored = store.start_session(study, start)
         except BegunElsewhere:
@@ -293,7 +293,7 @@ def _begin(start: SessionStart) -> StoredSession:
                 limits.count_unproven_claim()
             raise
         if stored.n_visits == 1:  # new, or begun again by the study's rules
-            places.add(address, stored.plan.session)
+            slots.add(address, stored.plan.session)
     return stored
 
 
@@ -307,7 +307,7 @@ def _open(before: StoredSession, visit: Visit) -> StoredSession:
     if stored.plan.session != before.plan.session:
         limits.count_start()
         if stored.plan.kind is Kind.HUMAN:
-            context().address_places.add(address_key(request.remote_addr), stored.plan.session)
+            context().slots_per_address.add(address_key(request.remote_addr), stored.plan.session)
         logger.info("session begun again", extra={"session": stored.plan.session, "group": stored.session.group})
     return stored
 

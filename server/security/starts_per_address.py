@@ -16,7 +16,7 @@ from server.store import Refusal, Store
 REMEMBERED_S = 24 * 3600
 
 
-class AddressPlaces:
+class SlotsPerAddress:
     """The people of each network address who hold a place.
 
     Parameters
@@ -69,7 +69,7 @@ class AddressPlaces:
             if self._has_room(address, start_id):
                 self._starting[address][start_id] += 1
                 return
-        held = set(self._store.with_places(self._study, list(begun))) if begun else set()
+        held = set(self._store.with_slots(self._study, list(begun))) if begun else set()
         is_known = bool(held) and self._store.session_of_start(start_id) in held
         with self._lock:
             if address in self._sessions:

@@ -33,8 +33,8 @@ FIRST_FIXED = """
 
 N_FIRST_FIXED = 17
 
-FIXED = f"{FIRST_FIXED}, occasion, adopted_at, revision, completion_code"
-"""What of a session is fixed when it is stored, as columns of `SESSIONS`; `occasion` and `adopted_at` are a
+FIXED = f"{FIRST_FIXED}, occasion, uploaded_at, revision, withdrawal_code"
+"""What of a session is fixed when it is stored, as columns of `SESSIONS`; `occasion` and `uploaded_at` are a
 laboratory's. Sessions of before `m007` have checksums without the last one."""
 
 SESSIONS = "sessions LEFT JOIN participants USING (participant) LEFT JOIN runs USING (session)"

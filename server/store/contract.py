@@ -14,16 +14,16 @@ from server.store.models import (
     NOTHING_PASSED_OVER,
     Access,
     AddedRun,
-    Event,
     GroupProgress,
     Identity,
-    Place,
+    LogEvent,
     RegisteredDefinition,
     Release,
     Revision,
     SessionFound,
     SessionPlan,
     SessionStart,
+    SlotState,
     StoredSession,
     Visit,
 )
@@ -81,14 +81,14 @@ class Store(ABC):
         """Reserve a place and begin a session in its group; `server.store.sql.assignment` chooses the group.
 
         The seed is the session's number within its kind and group, so that the plans of a whole study can be made
-        again without its data; a seed that an adopted session has already is passed over. The same start given twice
+        again without its data; a seed that an uploaded session has already is passed over. The same start given twice
         begins one session, and so does the same identity on the same occasion; the later token is then the valid one,
         and the study's rules for coming back hold (`open_session`). A panel's id alone resumes nothing: the client must
         hold the session's token, or repeat the start that began it, or bring the panel's newer signature or its name of
         the submission that began. On another occasion the same person begins another
         session. Who withdrew does not begin again, whatever the occasion.
 
-        A session that was taken elsewhere (`start.adopted`) is stored as it is, without a place if there is no room
+        A session that was taken elsewhere (`start.uploaded`) is stored as it is, without a place if there is no room
         for it. Given again, under whichever code, it is opened as it is by now, completed or withdrawn as may be; that
         is no visit.
 
@@ -100,8 +100,8 @@ class Store(ABC):
             If a panel's id has begun a session, and the client does not show that it belongs to the same person.
         Conflict
             If this person has withdrawn from the study, or has completed this occasion; if the group that is wanted
-            has no room, is not there, or is not the session's; if another session than the adopted one has its name, or
-            another person its code.
+            has no room, is not there, or is not the session's; if another session has the name
+            of the uploaded one, or another person its code.
         """
 
     @abstractmethod
@@ -109,7 +109,7 @@ class Store(ABC):
         """Return what a person who came now would be told, or None if there is a place for them."""
 
     @abstractmethod
-    def require_place(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
+    def require_slot(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
         """Refuse somebody who comes to the laboratory now as `start_session` would; nothing is stored.
 
         Raises
@@ -127,7 +127,7 @@ class Store(ABC):
         """Return whether somebody has begun this study and may resume it in another browser (`start_session`)."""
 
     @abstractmethod
-    def with_places(self, study: Study, sessions: Sequence[str]) -> list[str]:
+    def with_slots(self, study: Study, sessions: Sequence[str]) -> list[str]:
         """Return which of these sessions have a place reserved that has not timed out, in any order."""
 
     @abstractmethod
@@ -214,7 +214,7 @@ class Store(ABC):
 
         Beyond the rules' bounds the session ends (`StoredSession.ended_for`), or another one is begun by the same
         person in the same group, to which the token then belongs. Otherwise as `resume_session`. A session that is
-        over, or of which all is answered, is left as it is. Visits of an adopted session break no rule: they were
+        over, or of which all is answered, is left as it is. Visits of an uploaded session break no rule: they were
         allowed where it was taken.
 
         Raises
@@ -236,7 +236,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def release_place(self, session: str, reason: Release) -> bool:
+    def release_slot(self, session: str, reason: Release) -> bool:
         """Release a place, reserved or confirmed, by the researcher's decision; return whether there was one.
 
         Without one nothing changes, unless the reason is one of the study's rules, which then ends the session.
@@ -255,7 +255,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[Place]:
+    def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
         """Undo `exclude_sessions`; return what each has now: its place again, or none if it was given to another.
 
         The places are in the order of the sessions' names.
@@ -343,7 +343,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def events(self, study: Study, since: int = 0, of: Sequence[str] = ()) -> list[Event]:
+    def events(self, study: Study, since: int = 0, of: Sequence[str] = ()) -> list[LogEvent]:
         """Return the log of this study, oldest first: decisions about places, changes, and accesses.
 
         Parameters

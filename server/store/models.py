@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from batteries.items import Item
+from experiment.lab_api import UploadedSession
 from experiment.plan import Phase
 from experiment.records import FoundDevice, Kind, LabDevice, Session, Source, Status
 from experiment.study.definition import StudyDefinition
@@ -14,7 +14,7 @@ from experiment.study.definition import StudyDefinition
 NOTHING_PASSED_OVER = range(0)
 
 
-class Place(StrEnum):
+class SlotState(StrEnum):
     """What has become of the place that a session was given in its group."""
 
     RESERVED = "reserved"
@@ -66,7 +66,7 @@ class SessionPlan:
     texts: Mapping[str, str]
     """The participants' pages by file name, from the same time."""
     trials: tuple[StoredTrial, ...]
-    own_code: str
+    withdrawal_code: str
     """By which the participant can have the answers deleted; also the completion code, where the study fixes none."""
 
 
@@ -78,7 +78,7 @@ class StoredSession:
     plan: SessionPlan
     n_answered: int
     """Trials that are answered, or were passed over."""
-    place: Place
+    slot: SlotState
     release_reason: str | None
     n_visits: int
     has_demographics: bool
@@ -117,25 +117,6 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Adopted:
-    """What a session is that was taken elsewhere, as by a laboratory without a connection."""
-
-    session: str
-    """Its name."""
-    participant: str
-    """Pseudonym that the person had there."""
-    group: int
-    seed: int
-    started_at: datetime
-    own_code: str | None = None
-    """By which the participant can have the answers deleted, as they were told; None if they were told none."""
-    is_withdrawn: bool = False
-    """Whether it is brought to have it deleted here too."""
-    content_digest: str | None = None
-    """Digest of the study's content that it began with there; None for the one that is served here."""
-
-
-@dataclass(frozen=True)
 class SessionStart:
     """What a client asks for when a session begins."""
 
@@ -155,8 +136,10 @@ class SessionStart:
     """Which of the person's sessions in the laboratory it is, from 1; None where people take part once."""
     group: int | None = None
     """The group that is wanted; None for the one whose turn it is."""
-    adopted: Adopted | None = None
-    """What the session is, if it was taken elsewhere."""
+    uploaded: UploadedSession | None = None
+    """The session, if it was run elsewhere."""
+    content_digest: str | None = None
+    """Digest of the study's content with which an uploaded session began; None for the served content."""
     held_digest: str | None = None
     """SHA-256 of the token that the client holds already, if it holds one."""
 
@@ -253,14 +236,14 @@ class Access(StrEnum):
 
 
 @dataclass(frozen=True)
-class Event:
+class LogEvent:
     """A decision about places, a change, or an access of the researcher, as the log keeps it."""
 
     event_index: int
     at: str
     """UTC, ISO 8601."""
     event: str
-    """`registered`, `reserved`, `adopted`, `confirmed`, `released`, `regained`, `surplus`, `withdrew`, `closed`, an
+    """`registered`, `reserved`, `uploaded`, `confirmed`, `released`, `regained`, `surplus`, `withdrew`, `closed`, an
     `Access` ..."""
     session: str | None
     details: dict[str, Any]
@@ -274,5 +257,5 @@ class SessionFound:
     session: str
     participant: str
     status: str
-    place: str | None
+    slot: str | None
     excluded_reason: str | None

@@ -11,20 +11,20 @@ TABLES: dict[str, tuple[str, ...]] = {
     "participants": ("participant", "kind"),
     "sessions": (
         "session", "participant", "study_digest", "battery_digest", "group", "seed", "source", "status", "started_at",
-        "completed_at", "consent_digest", "token_digest", "start_id", "completion_code", "n_trials", "place",
-        "release_reason", "seen_at", "n_answered", "checksum", "demographics", "occasion", "adopted_at",
+        "completed_at", "consent_digest", "token_digest", "start_id", "withdrawal_code", "n_trials", "slot",
+        "release_reason", "seen_at", "n_answered", "checksum", "demographics", "occasion", "uploaded_at",
         "revision", "excluded_at", "excluded_reason",
     ),
     "runs": ("session", "run", "model", "model_version", "temperature", "prompt_digest", "parameters"),
     "planned_trials": ("session", "trial_index", "phase", "item_id"),
     "responses": (*RESPONSE_COLUMNS, "checksum"),
     "visits": ("session", "visit", "visit_id", "at", "next_trial_index", "device"),
-    "places": ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open"),
+    "slots": ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open"),
     "logs": ("study_digest", "n_events", "checksum"),
     "events": ("study_digest", "event_index", "at", "event", "session", "details", "checksum"),
     "identities": ("study", "source", "external_id", "participant", "parameters", "created_at", "checksum",
                    "signed_at"),
-    "answer_totals": ("study_digest", "part", "n_answers", "checksum_sum"),
+    "response_totals": ("study_digest", "part", "n_responses", "checksum_sum"),
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from experiment.plan import Phase
 from experiment.records import Kind
 from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_answer, link
 from server.store.database import Database
-from server.store.models import Access, Place, Release
+from server.store.models import Access, Release, SlotState
 from server.store.sql import identities, response_totals
 from server.store.sql.studies import content_checksum, studies_not_found
 
@@ -72,7 +72,7 @@ def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Ve
         logs = _read_logs(db)
         totals_here: dict[str, list[int]] = {}
         ends = [*_check_sessions(db, found, logs, totals_here, on_rows), *logs.ends]
-        found.problems += [*logs.problems, *_check_places(db, logs), *_check_totals(db, totals_here)]
+        found.problems += [*logs.problems, *_check_slots(db, logs), *_check_totals(db, totals_here)]
         found.problems += [*_check_revisions(db, logs), *_check_exclusions(db, logs)]
         found.problems += [
             f"participant {participant}: the panel id, or what came with it, is not as it was stored."
@@ -144,8 +144,8 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
 def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any]) -> None:
     if event == "begun before this log":
         logs.told |= {
-            name: (status, at, place, Release.WITHDRAWAL if place == Place.RELEASED else None)
-            for name, (status, at, place) in details["sessions"].items()
+            name: (status, at, slot, Release.WITHDRAWAL if slot == SlotState.RELEASED else None)
+            for name, (status, at, slot) in details["sessions"].items()
         }
     if session is None:
         return
@@ -153,18 +153,18 @@ def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any])
         logs.excluded[session] = (details["excluded_at"], details["reason"])
     elif event == "included":
         logs.excluded.pop(session, None)
-    status, completed_at, place, reason = logs.told.get(session, ("active", None, None, None))
-    places = {"reserved": "reserved", "regained": "reserved", "confirmed": "confirmed", "released": "released"}
+    status, completed_at, slot, reason = logs.told.get(session, ("active", None, None, None))
+    slots = {"reserved": "reserved", "regained": "reserved", "confirmed": "confirmed", "released": "released"}
     if event == "withdrew":
         status = "withdrawn"
     elif event == "run added" or "completed_at" in details:
         status = "completed"
     if event == "adopted":
-        place = details["place"]
-        reason = Release.NO_ROOM if place == Place.RELEASED else None
-    elif event in places:
-        place, reason = places[event], details.get("because")
-    logs.told[session] = (status, details.get("completed_at", completed_at), place, reason)
+        slot = details["place"]
+        reason = Release.NO_ROOM if slot == SlotState.RELEASED else None
+    elif event in slots:
+        slot, reason = slots[event], details.get("because")
+    logs.told[session] = (status, details.get("completed_at", completed_at), slot, reason)
 
 
 def _check_sessions(
@@ -192,10 +192,10 @@ def _check_sessions(
     )
     seen = set()
     for row in db.stream(
-        "SELECT study_digest, status, completed_at, place, release_reason, n_trials, n_answered, checksum, "
+        "SELECT study_digest, status, completed_at, slot, release_reason, n_trials, n_answered, checksum, "
         f"demographics, {FIXED} FROM {SESSIONS} ORDER BY session"
     ):
-        study_digest, status, completed_at, place, reason, n_trials, n_answered, checksum, demographics, *fixed = row
+        study_digest, status, completed_at, slot, reason, n_trials, n_answered, checksum, demographics, *fixed = row
         session, is_model = fixed[0], fixed[2] == Kind.MODEL
         seen.add(session)
         plan, rows = [trial[1:] for trial in plan_of(session)], answers_of(session)
@@ -217,10 +217,10 @@ def _check_sessions(
             told = logs.told.get(session)
             if told is None:
                 found.problems.append(f"session {session}: it is there, but the log does not know of it.")
-            elif told != (status, None if is_model else completed_at, place, reason):
+            elif told != (status, None if is_model else completed_at, slot, reason):
                 found.problems.append(
-                    f"session {session}: its status, place, release or time of completion is not what the log tells "
-                    f"({status}, not {told[0]}; {place} ({reason}), not {told[2]} ({told[3]}))."
+                    f"session {session}: its status, slot, release or time of completion is not what the log says "
+                    f"({status}, not {told[0]}; {slot} ({reason}), not {told[2]} ({told[3]}))."
                 )
         elif study_digest not in logs.broken:
             found.problems.append(f"session {session}: its study {study_digest[:12]}... is missing.")
@@ -299,18 +299,18 @@ def _check_exclusions(db: Database, logs: _Logs) -> Iterator[str]:
             yield f"session {session}: whether and why it is excluded is not what the log tells."
 
 
-def _check_places(db: Database, logs: _Logs) -> Iterator[str]:
+def _check_slots(db: Database, logs: _Logs) -> Iterator[str]:
     counted: Counter[tuple[Any, ...]] = Counter()
-    for study_digest, kind, group, place, n in db.execute(
-        'SELECT study_digest, kind, "group", place, COUNT(*) FROM sessions JOIN participants USING (participant) '
-        'WHERE place IS NOT NULL GROUP BY study_digest, kind, "group", place'
+    for study_digest, kind, group, slot, n in db.execute(
+        'SELECT study_digest, kind, "group", slot, COUNT(*) FROM sessions JOIN participants USING (participant) '
+        'WHERE slot IS NOT NULL GROUP BY study_digest, kind, "group", slot'
     ):
-        counted[study_digest, kind, group, place] = n
+        counted[study_digest, kind, group, slot] = n
         counted[study_digest, kind, group, "begun"] += n
-    places = {
+    slots = {
         tuple(group): numbers
         for *group, n_begun, n_reserved, n_confirmed in db.execute(
-            'SELECT study_digest, kind, "group", n_begun, n_reserved, n_confirmed FROM places'
+            'SELECT study_digest, kind, "group", n_begun, n_reserved, n_confirmed FROM slots'
         )
         for numbers in [(n_begun, n_reserved, n_confirmed)]
     }
@@ -318,10 +318,10 @@ def _check_places(db: Database, logs: _Logs) -> Iterator[str]:
         for kind in (Kind.HUMAN.value, Kind.SIMULATED.value):
             for group in range(1, _n_groups(definition) + 1):
                 numbers = tuple(counted[study_digest, kind, group, what] for what in ("begun", "reserved", "confirmed"))
-                if places.get((study_digest, kind, group)) != numbers:
-                    yield f"{_named(study_digest)}, group {group}, {kind}: the places do not add up with the sessions."
+                if slots.get((study_digest, kind, group)) != numbers:
+                    yield f"{_named(study_digest)}, group {group}, {kind}: the slots do not add up with the sessions."
     for study_digest, group, is_open in db.execute(
-        'SELECT study_digest, "group", is_open FROM places WHERE kind = \'human\' ORDER BY study_digest, "group"'
+        'SELECT study_digest, "group", is_open FROM slots WHERE kind = \'human\' ORDER BY study_digest, "group"'
     ).fetchall():
         if study_digest in logs.whole and bool(is_open) == ((study_digest, group) in logs.closed):
             found = "open" if is_open else "closed"

@@ -66,7 +66,7 @@ def start_server(folder: Path, port: int, *options: str) -> subprocess.Popen[byt
         env=os.environ
         | {
             "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
-            "EQUIPOISE_PLACES_PER_ADDRESS": "1000000",
+            "EQUIPOISE_SLOTS_PER_ADDRESS": "1000000",
             "EQUIPOISE_REQUESTS_PER_SECOND": "100000",
         },
     )

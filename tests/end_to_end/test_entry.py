@@ -242,7 +242,7 @@ def test_prolifics_signature_lets_a_person_in_once(
 def test_a_network_that_holds_too_many_places_is_told_so(
     visit: Any, study_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("EQUIPOISE_PLACES_PER_ADDRESS", "1")
+    monkeypatch.setenv("EQUIPOISE_SLOTS_PER_ADDRESS", "1")
     with running_server(study_folder) as url:
         first = visit(url)
         begin_with_practice(first)

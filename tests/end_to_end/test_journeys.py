@@ -216,7 +216,7 @@ def test_who_does_not_pass_the_practice_is_thanked_and_sent_back(
         visitor.page.reload()
         expect(visitor.page.locator("#ended")).to_be_visible()
         assert [row["phase"] for row in answered(rows(folder))] == ["practice"] * 4
-        (session,) = query(folder, "SELECT status, place, release_reason FROM sessions")
+        (session,) = query(folder, "SELECT status, slot, release_reason FROM sessions")
         assert session == {"status": "active", "place": "released", "release_reason": "practice not passed"}
 
 
@@ -231,7 +231,7 @@ def test_who_fails_the_check_gets_the_code_for_that_and_is_replaced(
             "href", "https://panel.example.org/complete?cc=CHECKS26"
         )
         assert {row["status"] for row in rows(folder)} == {"completed"}
-        assert query(folder, "SELECT place, release_reason FROM sessions") == [
+        assert query(folder, "SELECT slot, release_reason FROM sessions") == [
             {"place": "released", "release_reason": "attention check"}
         ]
 

@@ -218,7 +218,7 @@ def test_a_pilot_on_another_battery_can_be_left_out_of_the_analysis(study_folder
 def test_withdrawing_after_the_end_takes_the_answers_out(study_folder: Path) -> None:
     equipoise("simulate", study_folder, "-n", "2")
     with sqlite3.connect(study_folder / "data" / "equipoise.db") as db:
-        session, code = db.execute("SELECT session, completion_code FROM sessions").fetchone()
+        session, code = db.execute("SELECT session, withdrawal_code FROM sessions").fetchone()
     db.close()
     done = equipoise("withdraw", study_folder, "--code", code.lower())
     assert done.returncode == 0, done.stderr

@@ -271,9 +271,9 @@ def test_what_participants_would_read_with_an_apostrophe_is_refused(vignettes: P
         read(tmp_path / "out" / "keys.csv")
 
 
-def test_the_files_of_the_laboratory_are_guarded_and_for_their_owner(hostile: Path, lab_visit: Any) -> None:
+def test_the_files_of_the_laboratory_are_guarded_and_for_their_owner(hostile: Path, lab: Any) -> None:
     study = load_study(hostile)
-    visit = lab_visit(study, participant="@P01")
+    visit = lab(study, participant="@P01")
     assert texts_of(visit.table) >= {"@P01", "=1.0", "+1+1"}
     frames = list(visit.table.parent.rglob("*_frames.csv"))
     for path in frames:

@@ -115,7 +115,7 @@ READERS: list[list[str]] = [
 def decided(kept: Kept) -> list[Any]:
     """Return what is stored beside answers; that somebody has looked is noted in the log, and is no decision."""
     with opened_store(kept.location) as store:
-        tables = [rows(store, f"SELECT * FROM {name}") for name in ("studies", "revisions", "places")]
+        tables = [rows(store, f"SELECT * FROM {name}") for name in ("studies", "revisions", "slots")]
         events = rows(store, "SELECT event, session, details FROM events ORDER BY event_index")
     return [*tables, [event for event in events if event[0] not in set(Access)]]
 
@@ -138,7 +138,7 @@ def test_groups_are_closed_and_places_released_whatever_changed_in_the_files(cha
     done_with_notes("assignment", "release", changed.folder, "--panel-id", "carl", "--reason", "return")
     with opened_store(changed.location) as store:
         assert rows(store, "SELECT COUNT(*) FROM studies") == [(1,)]
-        assert rows(store, "SELECT is_open FROM places WHERE kind = 'human' AND \"group\" = 1") == [(0,)]
+        assert rows(store, "SELECT is_open FROM slots WHERE kind = 'human' AND \"group\" = 1") == [(0,)]
 
 
 def test_an_exploratory_table_stops_no_server(kept: Kept, edit: Edit) -> None:
@@ -175,7 +175,7 @@ def test_a_server_that_runs_goes_on_with_its_wording_while_a_revision_is_accepte
     revisions = [row["study_revision"] for row in sessions(kept)]
     assert revisions == [1, 1, 1, 1, 1, 2]
     with opened_store(kept.location) as store:
-        assert rows(store, "SELECT SUM(n_begun) FROM places WHERE kind = 'human'") == [(6,)]
+        assert rows(store, "SELECT SUM(n_begun) FROM slots WHERE kind = 'human'") == [(6,)]
         assert problems(store) == []
 
 

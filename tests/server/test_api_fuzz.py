@@ -23,7 +23,7 @@ from werkzeug.test import TestResponse, run_wsgi_app
 from batteries.files import file_reading
 from experiment.load_study import load_study
 from experiment.study.definition import Study
-from experiment.study.demographics import Question
+from experiment.study.demographics import DemographicQuestion
 from server.app import create_app
 from server.security.secret_files import Secrets
 from server.settings import Settings
@@ -33,7 +33,7 @@ from tests.server.stores import make_small, problems, recruiting, rows, saying
 
 SAMPLE = STUDIES / "blackbox-predict"
 SECRETS = Secrets("a signing key for tests", "researcher-token")
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 sentence_of = file_reading._sentence
 POSTS = ("/api/session", "/api/responses", "/api/visit", "/api/demographics", "/api/complete", "/api/withdraw")
 quick = settings(
@@ -658,7 +658,7 @@ def panel_study() -> Study:
     asking = dataclasses.replace(
         saying(small, timeline=timeline),
         texts=dict(small.texts) | {"about-you.yaml": "questions: ..."},
-        demographics=(Question(name="age", ask="How old are you?", answer="number", low=18),),
+        demographics=(DemographicQuestion(name="age", ask="How old are you?", answer="number", low=18),),
     )
     return recruiting(asking, entry="panel", panel_id_pattern=".+")
 

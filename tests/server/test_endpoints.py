@@ -28,7 +28,7 @@ from server.store import SqliteStore, Store, StoreUnavailable
 from server.store.tables import TABLES
 from tests.server.stores import rows, sign_in
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 SESSION_COOKIE = "equipoise_session_blackbox-predict"
 SIGNING_KEY, TOKEN = "a signing key for tests", "researcher-token"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "INVENTED")
@@ -70,7 +70,7 @@ ROUTES = [
     Route("GET", "/metrics", "/metrics", needs="token"),
     Route("POST", "/api/lab/session", "/api/lab/session?participant=P01", needs="token"),
     Route("GET", "/api/lab/session", "/api/lab/session?participant=P01", needs="token"),
-    Route("GET", "/api/lab/place", "/api/lab/place?participant=P02", needs="token"),
+    Route("GET", "/api/lab/slot", "/api/lab/slot?participant=P02", needs="token"),
 ]
 PAGES_WITH_A_FORM = [
     Route("GET", "/withdraw", "/withdraw"),
@@ -589,7 +589,7 @@ def test_while_the_store_is_away_all_that_needs_it_says_so_and_when_to_try_again
     def away(*_args: object, **_kwargs: object) -> None:
         raise StoreUnavailable("disk I/O error at /secret/place: attempt to write")
 
-    asked = "find_session find_plan start_session session_on require_place why_full check progress"
+    asked = "find_session find_plan start_session session_on require_slot why_full check progress"
     for name in asked.split():
         monkeypatch.setattr(store, name, away)
     headers = {"Authorization": f"Bearer {TOKEN}"}

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from equipoise.studies import copy_sample_study
 from server import gateway
 from server.gateway import Gateway
-from server.participants.views import Answers
+from server.participants.views import ResponseBatch
 from tests.server.served import Server, Taker, assert_sound, locked, posix, stored_ids
 from tests.server.test_serve import raw_request, read_reply
 
@@ -203,7 +203,7 @@ def test_a_response_list_of_thousands_of_mistakes_costs_no_more_than_one(server:
     reply = taker.http.post("/api/responses", json=body)
     assert reply.status_code == 422
     with pytest.raises(ValidationError) as error:
-        Answers.model_validate_json(json.dumps(body))
+        ResponseBatch.model_validate_json(json.dumps(body))
     assert error.value.error_count() < 10
 
 

@@ -36,7 +36,7 @@ FIELDS: list[tuple[str, str, Any, list[str]]] = [
     ("session_days", "30", 30, ["0", "366", "a week"]),
     ("max_body_kb", "128", 128, ["0", "10241", "1 MB"]),
     ("starts_per_minute", "60", 60, ["0", "-5", "often", "inf"]),
-    ("places_per_address", "5", 5, ["0", "-1", "few"]),
+    ("slots_per_address", "5", 5, ["0", "-1", "few"]),
     ("prolific_keys", "/srv/prolific-keys.json", "/srv/prolific-keys.json", []),
     ("requests_per_second", "10", 10, ["0", "-5", "1.5"]),
     ("log_level", "WARNING", "WARNING", ["warning", "LOUD", "0", "INFO "]),

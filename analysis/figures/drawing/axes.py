@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, printable, text_width, wrapped
-from analysis.figures.drawing.sheet import Sheet, text_height
+from analysis.figures.drawing.sheet import FigureSheet, text_height
 from analysis.sentences import level_words
 
 
 def label_x(
-    sheet: Sheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str | Sequence[str] = ""
+    sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str | Sequence[str] = ""
 ) -> None:
     """Mark `ticks` below the axes; where labels would meet, every second one stays, or every third, and so on."""
     axes.xaxis.set_major_locator(FixedLocator(list(ticks)))
@@ -45,7 +45,7 @@ def room_for_y(labels: Sequence[str], title: str, height: float) -> float:
     return widest + 7 + (text_height(len(lines)) + 5 if lines else 0)
 
 
-def label_y(sheet: Sheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str = "") -> None:
+def label_y(sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str = "") -> None:
     """Mark `ticks` left of the axes, with a title that runs upwards beside them, in up to three lines."""
     axes.yaxis.set_major_locator(FixedLocator(list(ticks)))
     axes.yaxis.set_minor_locator(NullLocator())
@@ -81,7 +81,7 @@ class LevelNames:
         lines = distinct_labels(words, slot - 4, SMALL, most_lines=3)
         return cls(lines, slot, False, 7 + text_height(max(map(len, lines)), SMALL))
 
-    def write(self, sheet: Sheet, left: float, top: float) -> None:
+    def write(self, sheet: FigureSheet, left: float, top: float) -> None:
         """Write them from `left`, `top` being where the axes end."""
         for place, lines in enumerate(self.lines):
             middle = left + self.slot * (place + 0.5)

@@ -17,7 +17,7 @@ from analysis.figures.drawing.lettering import (
     shortened,
     text_width,
 )
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Sheet
+from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, FigureSheet
 from analysis.figures.drawing.subject_styles import Look, draw_marker
 
 MOST_LINES = 12
@@ -59,7 +59,7 @@ class Scale(NamedTuple):
     dashed_words: str = ""
 
 
-def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, scale: Scale) -> Sheet:
+def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, scale: Scale) -> FigureSheet:
     """Return a sheet with lines over levels, which stand at equal distances; within `style`.
 
     Lines are set a little apart so that their intervals do not hide one another, and names are moved apart at the
@@ -78,7 +78,7 @@ def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, sc
             break
     slot = plot / len(levels)
     level_names = LevelNames.of(levels, slot)
-    sheet = Sheet(width, 8 + height + level_names.height + 13)
+    sheet = FigureSheet(width, 8 + height + level_names.height + 13)
     axes = sheet.axes(left, 8, plot, height)
     axes.set_xlim(-0.5, len(levels) - 0.5)
     axes.set_ylim(*scale.limits)
@@ -112,7 +112,7 @@ _LEADER = 12.0
 
 
 def _name_lines(
-    sheet: Sheet, lines: Sequence[Line], labels: Sequence[Sequence[str]], ends: Sequence[tuple[float, float]],
+    sheet: FigureSheet, lines: Sequence[Line], labels: Sequence[Sequence[str]], ends: Sequence[tuple[float, float]],
     gap: float, right: float, bottom: float,
 ) -> None:  # fmt: skip
     paper = sheet.paper()

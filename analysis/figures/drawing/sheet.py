@@ -99,7 +99,7 @@ def style() -> Iterator[None]:
         log.setLevel(level)
 
 
-class Sheet:
+class FigureSheet:
     """A figure whose places are counted in points, from its top left corner to the right and down."""
 
     def __init__(self, width: float, height: float) -> None:
@@ -155,7 +155,7 @@ def text_height(n_lines: int, size: float = SIZE) -> float:
     return size * (1.17 + (n_lines - 1) * LINE)
 
 
-def finished(sheet: Sheet, name: str, title: str, description: str, data: pd.DataFrame) -> Drawing:
+def finished(sheet: FigureSheet, name: str, title: str, description: str, data: pd.DataFrame) -> Drawing:
     """Return what was drawn on a sheet, within `style`, as a `Drawing`.
 
     Parameters

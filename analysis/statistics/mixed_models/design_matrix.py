@@ -27,7 +27,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Column:
+class DesignColumn:
     """One column of a design matrix: a product of covariates and of indicators of levels."""
 
     parts: tuple[tuple[str, int | None], ...]
@@ -47,7 +47,7 @@ class Column:
         return math.prod((value_of(variable, level) for variable, level in self.parts), start=1.0)
 
 
-def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> tuple[Column, ...]:
+def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> tuple[DesignColumn, ...]:
     r"""Return the columns of a design in R's order.
 
     Parameters
@@ -75,11 +75,11 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
     >>> [column.name({"a": ["p", "q", "r"]}) for column in columns]
     ['(Intercept)', 'aq', 'ar', 'ap:x', 'aq:x', 'ar:x']
     """
-    columns = [Column(())] if intercept else []
+    columns = [DesignColumn(())] if intercept else []
     for places in _level_places(intercept, terms, n_levels):
         # itertools.product changes its last member fastest, R its first.
         columns += [
-            Column(tuple(zip(places, reversed(chosen), strict=True)))
+            DesignColumn(tuple(zip(places, reversed(chosen), strict=True)))
             for chosen in itertools.product(*reversed(places.values()))
         ]
     return tuple(columns)
@@ -111,7 +111,9 @@ def _level_places(
     return coded
 
 
-def column_values(column: Column, factors: Mapping[str, Factor], covariates: Mapping[str, Floats], n: int) -> Floats:
+def column_values(
+    column: DesignColumn, factors: Mapping[str, Factor], covariates: Mapping[str, Floats], n: int
+) -> Floats:
     """Return the column's values in the `n` rows of the data."""
 
     def value(variable: str, level: int | None) -> Floats:

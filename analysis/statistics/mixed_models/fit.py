@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.statistics.mixed_models.design_matrix import Column, Floats, column_values, design_columns
+from analysis.statistics.mixed_models.design_matrix import DesignColumn, Floats, column_values, design_columns
 from analysis.statistics.mixed_models.engine import GroupedEffect, estimate
 from analysis.statistics.mixed_models.explained_variance import (
     LOGISTIC_VARIANCE,
@@ -60,7 +60,7 @@ class MixedModel:
     """Of the coefficients, shape (p, p)."""
     warnings: tuple[str, ...]
     """What must be known before the numbers are believed, in sentences."""
-    columns: tuple[Column, ...]
+    columns: tuple[DesignColumn, ...]
     """The design, redundant columns included."""
     retained: npt.NDArray[np.bool_]
     """For each column of the design whether it has a coefficient, that is, is no combination of those before it."""
@@ -220,7 +220,9 @@ def fit_mixed_model(
     )
 
 
-def _slope_columns(bracket: RandomTerm, columns: Sequence[Column], frame: ModelFrame, formula: str) -> tuple[int, ...]:
+def _slope_columns(
+    bracket: RandomTerm, columns: Sequence[DesignColumn], frame: ModelFrame, formula: str
+) -> tuple[int, ...]:
     """Return the places of a random effect's slopes among the columns of the fixed effects."""
     levels_only = len(bracket.slopes) == 1 and len(bracket.slopes[0]) == 1 and bracket.slopes[0][0] in frame.factors
     if not (bracket.intercept or levels_only):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.statistics.mixed_models.design_matrix import Column, Floats
+from analysis.statistics.mixed_models.design_matrix import DesignColumn, Floats
 from analysis.statistics.mixed_models.engine import Estimates
 from analysis.statistics.mixed_models.formulas import Formula
 from analysis.statistics.mixed_models.model_frame import ModelFrame
@@ -49,7 +49,7 @@ def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
 
 
 def redundancy_warnings(
-    columns: Sequence[Column], names: Sequence[str], estimates: Estimates, frame: ModelFrame
+    columns: Sequence[DesignColumn], names: Sequence[str], estimates: Estimates, frame: ModelFrame
 ) -> tuple[str, ...]:
     """Return which coefficients are left out or shaky for being combinations of others, and names that come twice."""
     said = []
@@ -76,7 +76,7 @@ def redundancy_warnings(
 
 
 def separation_warnings(
-    formula: Formula, columns: Sequence[Column], names: Sequence[str], estimates: Estimates, frame: ModelFrame
+    formula: Formula, columns: Sequence[DesignColumn], names: Sequence[str], estimates: Estimates, frame: ModelFrame
 ) -> tuple[str, ...]:
     r"""Return where the outcome of a logistic model is predicted perfectly, so that no finite estimate exists.
 
@@ -167,7 +167,7 @@ def _constant_cells(formula: Formula, frame: ModelFrame) -> dict[_Cell, float]:
     return found
 
 
-def _empty_cells(columns: Sequence[Column], frame: ModelFrame) -> list[_Cell]:
+def _empty_cells(columns: Sequence[DesignColumn], frame: ModelFrame) -> list[_Cell]:
     """Return the cells of the terms of factors that no row is in; none that is part of another's."""
     found: list[_Cell] = []
     for term in dict.fromkeys(column.term for column in columns):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.statistics.mixed_models.design_matrix import INTERCEPT, Column, design_columns
+from analysis.statistics.mixed_models.design_matrix import INTERCEPT, DesignColumn, design_columns
 from analysis.statistics.mixed_models.engine import Estimates, GroupedEffect
 from analysis.statistics.mixed_models.formulas import Formula
 from analysis.statistics.mixed_models.model_frame import ModelFrame
@@ -16,14 +16,14 @@ def random_tables(
     formula: Formula,
     effects: Sequence[GroupedEffect],
     found: Estimates,
-    columns: Sequence[Column],
+    columns: Sequence[DesignColumn],
     frame: ModelFrame,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the standard deviations of the random effects, and their correlations."""
     rows: list[tuple[str, str, float]] = []
     correlations: list[tuple[str, str, str, float]] = []
     for bracket, effect, covariance in zip(formula.random, effects, found.random_covariances, strict=True):
-        terms = [Column(()), *(columns[place] for place in effect.slopes)]
+        terms = [DesignColumn(()), *(columns[place] for place in effect.slopes)]
         if not bracket.intercept:
             # From the reference level and differences to it, to the levels themselves.
             sums = np.eye(len(covariance))
@@ -49,7 +49,7 @@ def random_tables(
     )
 
 
-def type_three_tests(columns: Sequence[Column], found: Estimates) -> pd.DataFrame:
+def type_three_tests(columns: Sequence[DesignColumn], found: Estimates) -> pd.DataFrame:
     """Return the Wald chi-square test of each term."""
     terms = [column.term for column, kept in zip(columns, found.retained, strict=True) if kept]
     rows = []

@@ -8,7 +8,7 @@ from typing import Any
 
 from batteries.items import Battery, Item
 from batteries.vignettes.preview.factors import cell_name, factors_of, levels_of, part_by, part_by_group
-from batteries.vignettes.preview.texts import Texts
+from batteries.vignettes.preview.texts import ItemTexts
 from batteries.vignettes.preview.wording import count, some, span
 
 
@@ -27,7 +27,7 @@ def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
                 "conditions": [sum(item.factors.get("condition") == one for item in seen) for one in conditions],
                 "levels": [sum(item.factors.get("inference_level") == one for item in seen) for one in levels],
                 "cells": span(in_cell[cell] for cell in cells) if has_cells else "",
-                "words": sum(Texts.of(item.content).n_words for item in seen),
+                "words": sum(ItemTexts.of(item.content).n_words for item in seen),
             }
         )
     return {"conditions": conditions, "levels": levels, "has_cells": has_cells, "rows": rows}

@@ -15,7 +15,7 @@ from batteries.vignettes.preview.factors import (
     part_by,
     part_by_group,
 )
-from batteries.vignettes.preview.texts import Texts
+from batteries.vignettes.preview.texts import ItemTexts
 from batteries.vignettes.preview.wording import kind_words, span
 
 
@@ -44,7 +44,7 @@ def word_rows(items: list[Item]) -> list[WordRow]:
 
 
 def _word_row(label: str, items: list[Item]) -> WordRow:
-    texts = [Texts.of(item.content) for item in items]
+    texts = [ItemTexts.of(item.content) for item in items]
     story, whole = [one.n_story_words for one in texts], [one.n_words for one in texts]
     return WordRow(
         label,
@@ -108,7 +108,7 @@ def _positions(items: list[Item], n_places: int, groups: Mapping[str, int] | Non
 
 
 def _n_options(item: Item) -> int:
-    return len(Texts.of(item.content).options)
+    return len(ItemTexts.of(item.content).options)
 
 
 def _same_answer(items: list[Item]) -> float:

@@ -15,7 +15,7 @@ from batteries.vignettes.preview.counts import position_table, word_rows
 from batteries.vignettes.preview.factors import level_order, levels_of, page_order
 from batteries.vignettes.preview.matrix import counterbalance_matrix
 from batteries.vignettes.preview.side_by_side import scenarios_side_by_side
-from batteries.vignettes.preview.texts import Texts
+from batteries.vignettes.preview.texts import ItemTexts
 from batteries.vignettes.preview.wording import count, kind_words, reading_span, reading_time, span
 
 _MOST_LISTED = 200
@@ -111,11 +111,11 @@ def _listed(items: Iterable[Item]) -> dict[str, Any]:
     shown = [
         {
             "item_id": item.item_id,
-            "texts": (texts := Texts.of(item.content)),
+            "texts": (texts := ItemTexts.of(item.content)),
             "options": texts.options_with_right(item.key),
             "factors": item.factors,
         }
         for item in items[:_MOST_LISTED]
     ]
-    words = sum(Texts.of(item.content).n_words for item in items)
+    words = sum(ItemTexts.of(item.content).n_words for item in items)
     return {"shown": shown, "n_items": len(items), "n_words": words}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from batteries.items import Item, Level
 from batteries.vignettes.preview.factors import Factor, cell_name, factors_of, level_order, levels_of, part_by
-from batteries.vignettes.preview.texts import Piece, Texts, compared, differences, pieces, tokens_of
+from batteries.vignettes.preview.texts import ItemTexts, Piece, compared, differences, pieces, tokens_of
 from batteries.vignettes.preview.wording import kind_words
 from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
 
@@ -19,7 +19,7 @@ _MOST_PERTURBED = 12
 _REFERENCE_CONDITION, _REFERENCE_LEVEL = "A", 2
 
 
-class Place(NamedTuple):
+class GridPosition(NamedTuple):
     """Where an instance stands among those of one variant from one point of view."""
 
     condition: Factor
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """An instance in its place among the conditions and levels of its variant."""
 
     item_id: str
@@ -41,7 +41,7 @@ class Cell:
     """Text, and whether it is right."""
 
 
-_Grid = dict[Place, Item]
+_Grid = dict[GridPosition, Item]
 """The instances of one variant from one point of view."""
 
 
@@ -109,18 +109,18 @@ def _block(variant: Factor, pov: Factor, items: list[Item], groups: Mapping[str,
     for item in sorted(items, key=lambda item: item.clean is not None):
         # Without an unperturbed instance, the clean text of a perturbed one stands in the grid.
         clean = item if item.clean is None else item.model_copy(update={"content": item.clean})
-        grid.setdefault(Place(item.factors.get("condition"), item.factors.get("inference_level")), clean)
+        grid.setdefault(GridPosition(item.factors.get("condition"), item.factors.get("inference_level")), clean)
     conditions = sorted({place.condition for place in grid}, key=level_order)
     levels = sorted({place.level for place in grid}, key=level_order)
-    reference = Place(_reference(conditions, _REFERENCE_CONDITION), _reference(levels, _REFERENCE_LEVEL))
+    reference = GridPosition(_reference(conditions, _REFERENCE_CONDITION), _reference(levels, _REFERENCE_LEVEL))
     cells = _cells(grid, reference, groups)
-    texts = [Texts.of(item.content) for item in grid.values()]
+    texts = [ItemTexts.of(item.content) for item in grid.values()]
     shared = len({(one.prompt, one.options) for one in texts}) == 1
     return {
         "title": f"Variant {variant}" + ("" if pov is None else f", {pov} person"),
         "n_items": len(items),
         "columns": _columns(grid, conditions, reference.condition),
-        "rows": [(level, [cells.get(Place(condition, level)) for condition in conditions]) for level in levels],
+        "rows": [(level, [cells.get(GridPosition(condition, level)) for condition in conditions]) for level in levels],
         "reference": reference,
         "shared": _shared_question(texts[0], conditions, grid) if shared else None,
         "n_perturbed": sum(item.clean is not None for item in items),
@@ -152,21 +152,21 @@ def _demands(item: Item) -> list[str]:
     return [name for name in str(item.factors.get("demands", "")).split("; ") if name]
 
 
-def _cells(grid: _Grid, reference: Place, groups: Mapping[str, int]) -> dict[Place, Cell]:
+def _cells(grid: _Grid, reference: GridPosition, groups: Mapping[str, int]) -> dict[GridPosition, GridCell]:
     """Return the cells: compared with the reference condition in their row, the reference level in their column."""
 
-    def in_row(place: Place) -> Place:
-        return Place(reference.condition, place.level)
+    def in_row(place: GridPosition) -> GridPosition:
+        return GridPosition(reference.condition, place.level)
 
-    def in_column(place: Place) -> Place:
-        return Place(place.condition, reference.level)
+    def in_column(place: GridPosition) -> GridPosition:
+        return GridPosition(place.condition, reference.level)
 
-    texts = {place: Texts.of(item.content) for place, item in grid.items()}
+    texts = {place: ItemTexts.of(item.content) for place, item in grid.items()}
     stories = {place: tokens_of(one.story) for place, one in texts.items()}
     prompts = {place: tokens_of(one.prompt) for place, one in texts.items()}
     across, down, prompts_across = compared(stories, in_row), compared(stories, in_column), compared(prompts, in_row)
     return {
-        place: Cell(
+        place: GridCell(
             item_id=item.item_id,
             group=groups.get(item.item_id),
             story=pieces(stories[place], across[place].marks, down[place].marks),
@@ -180,7 +180,7 @@ def _cells(grid: _Grid, reference: Place, groups: Mapping[str, int]) -> dict[Pla
     }
 
 
-def _shared_question(texts: Texts, conditions: list[Factor], grid: _Grid) -> dict[str, Any]:
+def _shared_question(texts: ItemTexts, conditions: list[Factor], grid: _Grid) -> dict[str, Any]:
     """Return a question that all cells share: of each option, at which levels it is right in each condition."""
     options = []
     for number, text in enumerate(texts.options, start=1):
@@ -205,7 +205,7 @@ def _perturbed_to_show(items: list[Item]) -> list[Item]:
 def _perturbed(item: Item) -> dict[str, Any]:
     """Return a perturbed instance beside its clean text."""
     assert item.clean is not None
-    clean, shown = Texts.of(item.clean), Texts.of(item.content)
+    clean, shown = ItemTexts.of(item.clean), ItemTexts.of(item.content)
     texts = [(clean.story, shown.story), (clean.prompt, shown.prompt)]
     if clean.options != shown.options:
         texts += zip(clean.options, shown.options, strict=False)

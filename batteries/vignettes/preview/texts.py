@@ -13,7 +13,7 @@ _K = TypeVar("_K", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Texts:
+class ItemTexts:
     """What a participant reads of an item."""
 
     story: str
@@ -21,7 +21,7 @@ class Texts:
     options: tuple[str, ...]
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> "Texts":
+    def of(cls, content: Mapping[str, Any]) -> "ItemTexts":
         """Return the texts of a multiple-choice content."""
         return cls(content.get("text", ""), content["prompt"], tuple(content["options"]))
 

@@ -50,10 +50,10 @@ class Press:
     name: str
     """The key as PsychoPy names it, such as `1`, `num_1`, `return`, `left`; or the name of the region clicked."""
     rt_ms: float
-    """From the zero that `Inputs.reset` set. Below 0 only for an escape that was pressed before."""
+    """From the zero that `InputDevices.reset` set. Below 0 only for an escape that was pressed before."""
     input: Literal["key", "mouse"]
     text: str = ""
-    """What was typed, in the person's own keyboard layout; only from `Inputs.wait_for_typing`."""
+    """What was typed, in the person's own keyboard layout; only from `InputDevices.wait_for_typing`."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class _Stamped:
     place_px: tuple[int, int] | None = None
 
 
-class Inputs:
+class InputDevices:
     """What a participant presses and clicks in a window.
 
     Parameters
@@ -114,7 +114,7 @@ class Inputs:
         """Count times from the window's next flip."""
         window.call_on_flip(self.reset)
 
-    def take_early(self, keys: Collection[str], regions: Sequence[Region] = ()) -> int:
+    def discard_early_presses(self, keys: Collection[str], regions: Sequence[Region] = ()) -> int:
         """Forget what was pressed between `clear` and the zero, and return how much of it would have counted.
 
         To be called at once after the flip of the zero: while a flip waits for the screen nobody listens, and what has

@@ -17,7 +17,7 @@ from experiment.lab.screens.text.fonts import font_for
 from experiment.texts import ENGLISH
 
 if TYPE_CHECKING:
-    from experiment.lab.hardware.keys_and_clicks import Inputs
+    from experiment.lab.hardware.keys_and_clicks import InputDevices
     from experiment.lab.hardware.window import LabWindow
 
 Verdict = Literal["good", "warning", "bad"]
@@ -43,7 +43,7 @@ MAC_PRIVILEGES = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class MachineFinding:
     """One thing that was looked at."""
 
     what: str
@@ -55,10 +55,10 @@ class Finding:
 
 def check_machine(
     window: "LabWindow",
-    inputs: "Inputs",
+    inputs: "InputDevices",
     missing_glyphs: Collection[str] | None = None,
     least_size_px: tuple[int, int] = LEAST_SIZE_PX,
-) -> list[Finding]:
+) -> list[MachineFinding]:
     """Look at a machine; takes as long as 300 frames, and until a key is pressed.
 
     Parameters
@@ -82,13 +82,13 @@ def check_machine(
     ]
 
 
-def verdict_of(findings: Sequence[Finding]) -> Verdict:
+def verdict_of(findings: Sequence[MachineFinding]) -> Verdict:
     """Return the worst of all verdicts."""
     verdicts = {finding.verdict for finding in findings}
     return "bad" if "bad" in verdicts else "warning" if "warning" in verdicts else "good"
 
 
-def report(findings: Sequence[Finding]) -> str:
+def report(findings: Sequence[MachineFinding]) -> str:
     """Return findings as a text: the verdict on top, then what must be mended, then the rest."""
     n_bad, n_warnings = (sum(each.verdict == verdict for each in findings) for verdict in ("bad", "warning"))
     summary = {
@@ -100,28 +100,30 @@ def report(findings: Sequence[Finding]) -> str:
     return "\n".join([summary, "", *_lines(sorted(findings, key=lambda each: order.index(each.verdict)))])
 
 
-def screen_finding(size_px: tuple[int, int], least_px: tuple[int, int], full_screen: bool) -> Finding:
+def screen_finding(size_px: tuple[int, int], least_px: tuple[int, int], full_screen: bool) -> MachineFinding:
     """Judge the size of what is drawn on."""
     found = f"{size_px[0]} x {size_px[1]} px" + ("" if full_screen else ", in a window")
     if size_px[0] < least_px[0] or size_px[1] < least_px[1]:
-        return Finding(
+        return MachineFinding(
             "Screen",
             "bad",
             found,
             f"use a screen of at least {least_px[0]} x {least_px[1]} px, or set a larger resolution.",
         )
     if not full_screen:
-        return Finding("Screen", "warning", found, "measure on the full screen: in a window, flips are less regular.")
-    return Finding("Screen", "good", found)
+        return MachineFinding(
+            "Screen", "warning", found, "measure on the full screen: in a window, flips are less regular."
+        )
+    return MachineFinding("Screen", "good", found)
 
 
-def synchronisation_finding(refresh: Refresh) -> Finding:
+def synchronisation_finding(refresh: Refresh) -> MachineFinding:
     """Judge whether flips wait for the screen."""
     nominal = "not known" if refresh.nominal_hz is None else f"{refresh.nominal_hz:.2f} Hz"
     found = f"nominal {nominal}, measured {refresh.measured_hz:.2f} Hz; {refresh.reason}"
     if refresh.is_synchronised:
-        return Finding("Refresh", "good", found)
-    return Finding(
+        return MachineFinding("Refresh", "good", found)
+    return MachineFinding(
         "Refresh",
         "bad",
         found,
@@ -131,17 +133,17 @@ def synchronisation_finding(refresh: Refresh) -> Finding:
     )
 
 
-def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> Finding:
+def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> MachineFinding:
     """Judge how regularly frames come."""
     if not refresh.is_synchronised:
-        return Finding("Frames", "warning", "cannot be counted, as flips do not wait for the screen")
+        return MachineFinding("Frames", "warning", "cannot be counted, as flips do not wait for the screen")
     frame_ms = refresh.frame_ms
     dropped = n_dropped(frames_ms, frame_ms)
     jitter_ms = statistics.pstdev([each for each in frames_ms if each <= 1.5 * frame_ms] or [0.0])
     found = f"{dropped} of {len(frames_ms)} dropped, jitter {jitter_ms:.2f} ms (standard deviation)"
     if dropped == 0 and jitter_ms <= MAX_JITTER_MS:
-        return Finding("Frames", "good", found)
-    return Finding(
+        return MachineFinding("Frames", "good", found)
+    return MachineFinding(
         "Frames",
         "warning" if dropped <= len(frames_ms) // 100 else "bad",
         found,
@@ -150,7 +152,7 @@ def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> Finding:
     )
 
 
-def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key: str | None) -> Finding:
+def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key: str | None) -> MachineFinding:
     """Judge how keys are read, and whether the one that was asked for was heard (`key`, None if there was none)."""
     found = f"the window's own events, as {obstacle or 'was wanted'}; presses are stamped when the system hands them on"
     if backend == "ptb":
@@ -160,7 +162,7 @@ def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key
         again = (
             "begin the check again and press a key when it asks for one; if that was done, see that the keyboard is "
         )
-        return Finding(
+        return MachineFinding(
             "Keyboard",
             "bad",
             f"{found}; no key was heard in {KEY_PATIENCE_S} s",
@@ -168,34 +170,36 @@ def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key
         )
     found += f"; heard the key `{key}`"
     if backend == "ptb":
-        return Finding("Keyboard", "good", found)
-    return Finding("Keyboard", "warning" if poll_ms <= MAX_POLL_MS else "bad", found, _keyboard_advice())
+        return MachineFinding("Keyboard", "good", found)
+    return MachineFinding("Keyboard", "warning" if poll_ms <= MAX_POLL_MS else "bad", found, _keyboard_advice())
 
 
-def clock_finding(steps_us: Sequence[float]) -> Finding:
+def clock_finding(steps_us: Sequence[float]) -> MachineFinding:
     """Judge how finely the clock counts."""
     step_us = max(steps_us)
     found = f"steps of {step_us:.1f} µs at most"
     if step_us <= MAX_CLOCK_STEP_US:
-        return Finding("Clock", "good", found)
-    return Finding("Clock", "bad", found, "do not measure in a virtual machine; else ask for help with this machine.")
+        return MachineFinding("Clock", "good", found)
+    return MachineFinding(
+        "Clock", "bad", found, "do not measure in a virtual machine; else ask for help with this machine."
+    )
 
 
-def privileges_finding() -> Finding:
+def privileges_finding() -> MachineFinding:
     """Judge whether the program may take precedence over others."""
     if not sys.platform.startswith("linux"):
-        return Finding("Precedence", "good", "this system needs no privilege for it")
+        return MachineFinding("Precedence", "good", "this system needs no privilege for it")
     if not has_real_time_privileges():
-        return Finding("Precedence", "warning", "no real-time privileges", LINUX_PRIVILEGES)
-    return Finding("Precedence", "good", "root" if os.geteuid() == 0 else "real-time privileges")
+        return MachineFinding("Precedence", "warning", "no real-time privileges", LINUX_PRIVILEGES)
+    return MachineFinding("Precedence", "good", "root" if os.geteuid() == 0 else "real-time privileges")
 
 
-def glyphs_finding(missing: Collection[str]) -> Finding:
+def glyphs_finding(missing: Collection[str]) -> MachineFinding:
     """Judge whether the battery's characters can be written."""
     if not missing:
-        return Finding("Fonts", "good", "every character of the study can be written")
+        return MachineFinding("Fonts", "good", "every character of the study can be written")
     characters = " ".join(sorted(set("".join(missing))))
-    return Finding(
+    return MachineFinding(
         "Fonts",
         "bad",
         f"no font has all of: {characters}",
@@ -203,12 +207,12 @@ def glyphs_finding(missing: Collection[str]) -> Finding:
     )
 
 
-def sound_finding(n_outputs: int | None) -> Finding:
+def sound_finding(n_outputs: int | None) -> MachineFinding:
     """Judge whether sound could be played; no task does so far."""
     if n_outputs:
-        return Finding("Sound", "good", _counted(n_outputs, "output"))
+        return MachineFinding("Sound", "good", _counted(n_outputs, "output"))
     found = "cannot be looked up" if n_outputs is None else "no output"
-    return Finding("Sound", "good", f"{found}; no task plays any")
+    return MachineFinding("Sound", "good", f"{found}; no task plays any")
 
 
 def _keyboard_advice() -> str:
@@ -219,7 +223,7 @@ def _keyboard_advice() -> str:
     return "install psychtoolbox with: pip install psychtoolbox"
 
 
-def _key_pressed(window: "LabWindow", inputs: "Inputs") -> str | None:
+def _key_pressed(window: "LabWindow", inputs: "InputDevices") -> str | None:
     """Ask for a key, and return its name; only a press shows that one is heard."""
     asked = (
         "Press a key, of the keyboard or the response box that participants use.",
@@ -248,7 +252,7 @@ def _sound_outputs() -> int | None:
     return len([device for device in sounddevice.query_devices() if device["max_output_channels"] > 0])
 
 
-def _lines(findings: Sequence[Finding]) -> Iterator[str]:
+def _lines(findings: Sequence[MachineFinding]) -> Iterator[str]:
     for each in findings:
         yield f"{each.verdict:8} {each.what}: {each.found}."
         if each.advice:

@@ -37,7 +37,7 @@ MAX_PULSE_MS = 1000.0
 PHASE_CODES = {Phase.PRACTICE: 10, Phase.TEST: 20, Phase.ATTENTION_CHECK: 30}
 
 
-class Event(IntEnum):
+class TriggerEvent(IntEnum):
     """What a code marks in a trial."""
 
     FIXATION = 1
@@ -45,7 +45,7 @@ class Event(IntEnum):
     RESPONSE = 3
 
 
-def code_of(phase: Phase, event: Event) -> int:
+def code_of(phase: Phase, event: TriggerEvent) -> int:
     """Return the code of an event in a phase, from 1 to 255."""
     return PHASE_CODES[phase] + event
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from batteries.errors import InputError
 from experiment.lab.input.key_bindings import ENTER
-from experiment.study.demographics import LONGEST_TEXT, Question
+from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion
 
 OPTIONS_PER_PAGE = 9
 """So many have a key of their own; zero is for no answer."""
@@ -25,7 +25,7 @@ _DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890
 
 
 @dataclass(frozen=True)
-class Filling:
+class FormState:
     """How far the answer has come."""
 
     typed: str = ""
@@ -39,18 +39,18 @@ class Filling:
     """Whether the answer is final."""
 
 
-def n_pages(question: Question) -> int:
+def n_pages(question: DemographicQuestion) -> int:
     """Return over how many pages the options of a choice go."""
     return max(1, -(-len(question.options) // OPTIONS_PER_PAGE))
 
 
-def options_shown(question: Question, filling: Filling) -> tuple[str, ...]:
+def options_shown(question: DemographicQuestion, form_state: FormState) -> tuple[str, ...]:
     """Return the options of the page that is shown, which have the keys 1 to 9."""
-    first = filling.page * OPTIONS_PER_PAGE
+    first = form_state.page * OPTIONS_PER_PAGE
     return question.options[first : first + OPTIONS_PER_PAGE]
 
 
-def answer_of(question: Question, filling: Filling) -> int | str | None:
+def answer_of(question: DemographicQuestion, form_state: FormState) -> int | str | None:
     """Return the answer in the form that is stored; None for a question that is left out.
 
     Raises
@@ -58,9 +58,9 @@ def answer_of(question: Question, filling: Filling) -> int | str | None:
     InputError
         If what is typed is no answer to the question.
     """
-    typed = filling.typed.strip()
+    typed = form_state.typed.strip()
     if question.answer == "choice":
-        return filling.chosen or None
+        return form_state.chosen or None
     if question.answer == "text" or not typed:
         return typed or None
     digits = typed.translate(_DIGITS)
@@ -70,50 +70,50 @@ def answer_of(question: Question, filling: Filling) -> int | str | None:
     return int(digits)
 
 
-def after_press(question: Question, filling: Filling, press: str) -> Filling:
+def after_press(question: DemographicQuestion, form_state: FormState, press: str) -> FormState:
     """Return how far the answer has come after a press.
 
     Parameters
     ----------
     question
         The question.
-    filling
+    form_state
         How far the answer had come.
     press
         A key as PsychoPy names it, a character as it was typed, or a region: an option's digit, `left`, `right`,
         `next` or `continue`.
     """
-    if filling.is_done:
-        return filling
+    if form_state.is_done:
+        return form_state
     if press in {*ENTER, "next", "continue"}:
         try:
-            answer_of(question, filling)
+            answer_of(question, form_state)
         except InputError:
-            return replace(filling, is_refused=True)
-        return replace(filling, is_done=True, is_refused=False)
+            return replace(form_state, is_refused=True)
+        return replace(form_state, is_done=True, is_refused=False)
     if question.answer == "choice":
-        return _after_choosing(question, filling, press)
-    return _after_typing(filling, press)
+        return _after_choosing(question, form_state, press)
+    return _after_typing(form_state, press)
 
 
-def _after_choosing(question: Question, filling: Filling, press: str) -> Filling:
+def _after_choosing(question: DemographicQuestion, form_state: FormState, press: str) -> FormState:
     if press in {"left", "right"}:
-        page = filling.page + (1 if press == "right" else -1)
-        return replace(filling, page=min(max(page, 0), n_pages(question) - 1))
+        page = form_state.page + (1 if press == "right" else -1)
+        return replace(form_state, page=min(max(page, 0), n_pages(question) - 1))
     digit = press.removeprefix("num_")
     if digit == "0":
-        return replace(filling, chosen="")
-    options = options_shown(question, filling)
+        return replace(form_state, chosen="")
+    options = options_shown(question, form_state)
     if digit in set("123456789") and int(digit) <= len(options):
-        return replace(filling, chosen=options[int(digit) - 1])
-    return filling
+        return replace(form_state, chosen=options[int(digit) - 1])
+    return form_state
 
 
-def _after_typing(filling: Filling, press: str) -> Filling:
+def _after_typing(form_state: FormState, press: str) -> FormState:
     if press == "backspace":
-        return replace(filling, typed=filling.typed[:-1], is_refused=False)
+        return replace(form_state, typed=form_state.typed[:-1], is_refused=False)
     is_numeric = re.fullmatch(r"num_[0-9]", press)
     character = press[-1] if is_numeric else _CHARACTER_OF_KEY.get(press, press)
-    if len(character) != 1 or not character.isprintable() or len(filling.typed) >= LONGEST_TEXT:
-        return filling
-    return replace(filling, typed=filling.typed + character, is_refused=False)
+    if len(character) != 1 or not character.isprintable() or len(form_state.typed) >= LONGEST_TEXT:
+        return form_state
+    return replace(form_state, typed=form_state.typed + character, is_refused=False)

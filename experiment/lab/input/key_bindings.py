@@ -24,7 +24,7 @@ Content = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Answering:
+class ResponseState:
     """How far an answer has come."""
 
     chosen: JsonValue = None
@@ -35,7 +35,7 @@ class Answering:
     """A side of the Black Box whose letter was typed, and which waits for its number."""
 
 
-NOTHING_YET = Answering()
+NO_RESPONSE = ResponseState()
 
 
 def keys_of(task: str, content: Content) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def keys_of(task: str, content: Content) -> tuple[str, ...]:
     return _of_task(task).keys(content)
 
 
-def after(task: str, content: Content, state: Answering, press: str) -> Answering:
+def state_after(task: str, content: Content, state: ResponseState, press: str) -> ResponseState:
     """Return how far the answer has come after a press.
 
     Parameters
@@ -68,7 +68,7 @@ def after(task: str, content: Content, state: Answering, press: str) -> Answerin
     InputError
         If the laboratory cannot show the task.
     """
-    answered = _of_task(task).after
+    answered = _of_task(task).state_after
     return state if state.response is not None else answered(content, state, press)
 
 
@@ -93,7 +93,7 @@ class _Way:
     """How a task is answered."""
 
     keys: Callable[[Content], tuple[str, ...]]
-    after: Callable[[Content, Answering, str], Answering]
+    state_after: Callable[[Content, ResponseState, str], ResponseState]
 
 
 def _of_task(task: str) -> _Way:
@@ -119,35 +119,35 @@ def _keys_of_choice(content: Content) -> tuple[str, ...]:
     return _digits(len(content["options"]))
 
 
-def _after_choice(content: Content, state: Answering, press: str) -> Answering:
+def _after_choice(content: Content, state: ResponseState, press: str) -> ResponseState:
     number = _digit(press)
     if number is None or number > len(content["options"]):
         return state
-    return Answering(number, number)
+    return ResponseState(number, number)
 
 
 def _keys_of_prediction(content: Content) -> tuple[str, ...]:
     return ("a", "r", *_SIDE_OF_KEY, *_digits(content["size"]), *_ARROWS, *ENTER)
 
 
-def _after_prediction(content: Content, state: Answering, press: str) -> Answering:
+def _after_prediction(content: Content, state: ResponseState, press: str) -> ResponseState:
     key, size = press.lower(), content["size"]
     if key in {*ENTER, "submit"}:
-        return state if state.chosen is None else Answering(state.chosen, state.chosen)
+        return state if state.chosen is None else ResponseState(state.chosen, state.chosen)
     if key in {"a", "absorbed"}:
-        return Answering("absorbed")
+        return ResponseState("absorbed")
     if key in {"r", "reflected"}:
-        return Answering("reflected")
+        return ResponseState("reflected")
     if key in _ARROWS:
         start = state.chosen if state.chosen not in {None, "absorbed", "reflected"} else content["entry"]
-        return Answering(str(_towards(Port.parse(str(start), size), key, size)))
+        return ResponseState(str(_towards(Port.parse(str(start), size), key, size)))
     if key in _SIDE_OF_KEY:
-        return Answering(typed_side=_SIDE_OF_KEY[key])  # nothing is chosen while the choice is being changed
+        return ResponseState(typed_side=_SIDE_OF_KEY[key])  # nothing is chosen while the choice is being changed
     number = _digit(key)
     if number is not None and state.typed_side is not None and number <= size:
-        return Answering(str(Port(state.typed_side, number)))
+        return ResponseState(str(Port(state.typed_side, number)))
     if key in map(str, all_ports(size)):
-        return Answering(key)
+        return ResponseState(key)
     return state
 
 

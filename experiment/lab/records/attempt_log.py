@@ -12,7 +12,7 @@ from batteries.files.private_files import open_private
 FRAMES_HEADER = ("visit", "trial_index", "attempt", "frame", "interval_ms")
 
 
-class Notes:
+class AttemptLog:
     """Notes of a session, kept in files so that the next visit knows them too.
 
     Parameters

@@ -53,7 +53,7 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
     trials
         Rows of the view `trials`; those without an answer are left out.
 
-    Notes
+    AttemptLog
     -----
     `key_resp.rt` and `fixation.duration` are in seconds, `key_resp.started` (the onset) in seconds since the first
     onset of the session: both by the laboratory's clock, while a session may have begun by a server's. `frameRate` is

@@ -27,7 +27,7 @@ from experiment.lab.screens.layout.sheet import (
     Colour,
 )
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
-from experiment.lab.screens.trial_header import Showing
+from experiment.lab.screens.trial_header import TrialMoment
 
 _TURNED = {Side.NORTH: (1, 0), Side.EAST: (0, 1), Side.SOUTH: (-1, 0), Side.WEST: (0, -1)}
 """Cosine and sine of the angle that turns an arrow of the top edge to another one."""
@@ -58,7 +58,7 @@ class Board:
         What it is drawn on.
     content
         The item's content.
-    showing
+    moment
         The answer so far, and the feedback.
     left, top
         Where its frame of ports begins.
@@ -67,14 +67,14 @@ class Board:
     """
 
     def __init__(
-        self, canvas: Canvas, content: dict[str, Any], showing: Showing, left: int, top: int, cell_px: int
+        self, canvas: Canvas, content: dict[str, Any], moment: TrialMoment, left: int, top: int, cell_px: int
     ) -> None:
-        self._canvas, self._showing = canvas, showing
+        self._canvas, self._showing = canvas, moment
         self._left, self._top, self._cell_px = left, top, cell_px
         self._size: int = content["size"]
         self._atoms: Sequence[tuple[int, int]] = content["atoms"]
         self._entry: str = content["entry"]
-        self._chosen = str(showing.answering.chosen or "")
+        self._chosen = str(moment.response_state.chosen or "")
 
     def draw(self) -> None:
         """Draw all of it."""
@@ -236,7 +236,7 @@ def _corners(points: list[Point]) -> list[Point]:
     """Leave out the points at which a way along rows and columns goes straight on."""
     inner = [
         point
-        for before, point, after in zip(points, points[1:], points[2:], strict=False)
-        if not (before[0] == point[0] == after[0] or before[1] == point[1] == after[1])
+        for before, point, state_after in zip(points, points[1:], points[2:], strict=False)
+        if not (before[0] == point[0] == state_after[0] or before[1] == point[1] == state_after[1])
     ]
     return [points[0], *inner, points[-1]]

@@ -7,8 +7,8 @@ from batteries.blackbox import Port
 from batteries.errors import InputError
 from experiment.lab.screens.blackbox_board import Board
 from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
-from experiment.lab.screens.layout.column import Column, first_that_fits
-from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
+from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import (
     ACCENT,
     CHOICE,
@@ -25,13 +25,13 @@ from experiment.lab.screens.layout.sheet import (
     Sheet,
 )
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
-from experiment.lab.screens.trial_header import Showing, add_feedback, add_progress, add_time_hints
+from experiment.lab.screens.trial_header import TrialMoment, add_feedback, add_progress, add_time_hints
 from experiment.texts import Texts
 
 _ANSWERS = ("absorbed", "reflected")
 
 
-def blackbox_predict(sheet: Sheet, content: dict[str, Any], showing: Showing) -> Picture:
+def blackbox_predict(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
     """Draw a board and what can be answered.
 
     Raises
@@ -39,7 +39,7 @@ def blackbox_predict(sheet: Sheet, content: dict[str, Any], showing: Showing) ->
     InputError
         If the texts beside the board do not fit.
     """
-    layout = _Layout(sheet, content, showing)
+    layout = _Layout(sheet, content, moment)
     _, panel = layout.fitting_panel()
     (side_px, above_px), (width_px, _) = sheet.margins_px, sheet.inside_px
     left = side_px + (width_px - layout.board_px - layout.gap_px - layout.panel_px) // 2
@@ -48,31 +48,31 @@ def blackbox_predict(sheet: Sheet, content: dict[str, Any], showing: Showing) ->
     layout.progress.draw(canvas, left if is_ltr else 2 * side_px - left, above_px)
     panel.draw(canvas, left + layout.board_px + layout.gap_px if is_ltr else left, top)
     board_left = left if is_ltr else left + layout.panel_px + layout.gap_px
-    Board(canvas, content, showing, board_left, top, layout.cell_px).draw()
+    Board(canvas, content, moment, board_left, top, layout.cell_px).draw()
     draw_way_out(canvas)
     return canvas.picture()
 
 
-def letters_px(sheet: Sheet, content: dict[str, Any], showing: Showing) -> int:
+def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> int:
     """Return the size of letters beside a board, with the errors of `blackbox_predict`."""
-    return _Layout(sheet, content, showing).fitting_panel()[0]
+    return _Layout(sheet, content, moment).fitting_panel()[0]
 
 
 class _Layout:
     """How large board and panel are, side by side below the progress."""
 
-    def __init__(self, sheet: Sheet, content: dict[str, Any], showing: Showing) -> None:
-        self._sheet, self._content, self._showing = sheet, content, showing
+    def __init__(self, sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> None:
+        self._sheet, self._content, self._showing = sheet, content, moment
         width_px, height_px = sheet.inside_px
-        self.progress = Column(sheet, width_px)
-        add_progress(self.progress, showing, sheet.body_px)
+        self.progress = ScreenColumn(sheet, width_px)
+        add_progress(self.progress, moment, sheet.body_px)
         self.progress_px = self.progress.height_px + round(0.5 * sheet.body_px) if self.progress.parts else 0
         n_cells = content["size"] + 2
         self.cell_px = min((height_px - self.progress_px) // n_cells, round(0.58 * width_px) // n_cells)
         self.board_px, self.gap_px = n_cells * self.cell_px, round(1.4 * sheet.body_px)
         self.panel_px = min(width_px - self.board_px - self.gap_px, round(0.62 * sheet.column_px))
 
-    def fitting_panel(self) -> tuple[int, Column]:
+    def fitting_panel(self) -> tuple[int, ScreenColumn]:
         """Return the panel in the largest letters that fit, and their size."""
         sheet = self._sheet
         column_of = partial(_panel, sheet, self._content, self._showing, self.panel_px)
@@ -86,23 +86,23 @@ class _Layout:
         return fitting
 
 
-def _panel(sheet: Sheet, content: dict[str, Any], showing: Showing, width_px: int, size_px: int) -> Column:
-    column, say = Column(sheet, width_px), sheet.words.say
+def _panel(sheet: Sheet, content: dict[str, Any], moment: TrialMoment, width_px: int, size_px: int) -> ScreenColumn:
+    column, say = ScreenColumn(sheet, width_px), sheet.words.say
     column.text(say("blackbox_question"), round(1.15 * size_px), round(0.5 * size_px), style="bold")
-    add_time_hints(column, showing, size_px)
+    add_time_hints(column, moment, size_px)
     column.text(_ray_enters(sheet.words, content["entry"]), size_px, round(0.4 * size_px))
     column.text(_atoms_at(sheet.words, content["atoms"]), size_px, size_px)
-    _add_answer_buttons(column, showing, size_px)
-    _add_answer_line(column, content, showing, size_px)
-    if showing.feedback:
-        add_feedback(column, showing.feedback, showing.actions, size_px)
+    _add_answer_buttons(column, moment, size_px)
+    _add_answer_line(column, content, moment, size_px)
+    if moment.feedback:
+        add_feedback(column, moment.feedback, moment.actions, size_px)
     else:
-        _add_submit(column, showing, size_px)
+        _add_submit(column, moment, size_px)
         _add_keyboard_help(column, content["size"], round(0.85 * size_px))
     return column
 
 
-def _add_answer_buttons(column: Column, showing: Showing, size_px: int) -> None:
+def _add_answer_buttons(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
     """Add `absorbed` and `reflected`, side by side."""
     sheet, gap_px = column.sheet, round(0.5 * size_px)
     width_px, pad_px = (column.width_px - gap_px) // 2, round(0.4 * size_px)
@@ -117,16 +117,16 @@ def _add_answer_buttons(column: Column, showing: Showing, size_px: int) -> None:
         for name, label, hint in zip(_ANSWERS, labels, hints, strict=True):
             comes_first = (name == _ANSWERS[0]) == (sheet.direction == "ltr")
             left = x if comes_first else x + column.width_px - width_px
-            _draw_answer_button(canvas, name, label, hint, (left, y, left + width_px, y + height_px), showing)
+            _draw_answer_button(canvas, name, label, hint, (left, y, left + width_px, y + height_px), moment)
 
     column.add(height_px, draw, round(0.5 * size_px))
 
 
 def _draw_answer_button(
-    canvas: Canvas, name: str, label: Paragraph, hint: Paragraph, box: tuple[int, int, int, int], showing: Showing
+    canvas: Canvas, name: str, label: Paragraph, hint: Paragraph, box: tuple[int, int, int, int], moment: TrialMoment
 ) -> None:
-    sheet, feedback = canvas.sheet, showing.feedback
-    is_chosen = showing.answering.chosen == name
+    sheet, feedback = canvas.sheet, moment.feedback
+    is_chosen = moment.response_state.chosen == name
     solution: Any = feedback.solution if feedback else None
     is_right = solution is not None and solution["outcome"] == name
     if is_right:
@@ -134,12 +134,12 @@ def _draw_answer_button(
     elif is_chosen:
         canvas.box(box, CHOICE_SOFT, CHOICE, sheet.px(3), sheet.px(6))
     else:
-        canvas.box(box, PAPER, LINE if showing.is_reading else LINE_STRONG, sheet.px(1.5), sheet.px(6))
+        canvas.box(box, PAPER, LINE if moment.is_reading else LINE_STRONG, sheet.px(1.5), sheet.px(6))
     if feedback is None:
         canvas.region(name, box)
     left, top, right, bottom = box
     y = top + (bottom - top - label.height_px - hint.height_px) // 2
-    canvas.write(label, left, y, right - left, INK_SOFT if showing.is_reading else INK, "centre")
+    canvas.write(label, left, y, right - left, INK_SOFT if moment.is_reading else INK, "centre")
     canvas.write(hint, left, y + label.height_px, right - left, INK_SOFT, "centre")
     mark_px = round(0.8 * label.size_px)
     free_px = (right - left - label.width_px) // 2
@@ -153,10 +153,10 @@ def _draw_answer_button(
         canvas.disc((mark_left + mark_px / 2, mark_top + mark_px / 2), 0.36 * mark_px, CHOICE)
 
 
-def _add_answer_line(column: Column, content: dict[str, Any], showing: Showing, size_px: int) -> None:
+def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: TrialMoment, size_px: int) -> None:
     """Add what is chosen, in words; there is room for the longest, so that nothing moves with the choice."""
     sheet, say = column.sheet, column.sheet.words.say
-    answer = showing.answering
+    answer = moment.response_state
     entry = _in_words(sheet.words, content["entry"], content["entry"])
     longest = paragraph(sheet, say("your_answer_is", answer=entry), size_px, column.width_px, "bold")
     if answer.typed_side is not None:
@@ -166,21 +166,21 @@ def _add_answer_line(column: Column, content: dict[str, Any], showing: Showing, 
     else:
         words = say("your_answer_is", answer=_in_words(sheet.words, str(answer.chosen), content["entry"]))
     is_empty = answer.chosen is None and answer.typed_side is None
-    if is_empty and showing.feedback:
+    if is_empty and moment.feedback:
         words = ""  # the time was over before anything was chosen
     line = paragraph(sheet, words, size_px, column.width_px, "regular" if is_empty else "bold")
 
     def draw(canvas: Canvas, x: int, y: int) -> None:
-        canvas.write(line, x, y, column.width_px, INK_SOFT if showing.is_reading else INK)
+        canvas.write(line, x, y, column.width_px, INK_SOFT if moment.is_reading else INK)
 
     column.add(max(longest.height_px, line.height_px), draw, round(0.5 * size_px))
 
 
-def _add_submit(column: Column, showing: Showing, size_px: int) -> None:
+def _add_submit(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
     sheet = column.sheet
     label = paragraph(sheet, sheet.words.say("blackbox_submit"), size_px, column.width_px - 2 * size_px, "bold")
     height_px = max(sheet.target_px, label.height_px + round(0.6 * size_px))
-    can_submit = showing.answering.chosen is not None
+    can_submit = moment.response_state.chosen is not None
 
     def draw(canvas: Canvas, x: int, y: int) -> None:
         box = (x, y, x + column.width_px, y + height_px)
@@ -194,7 +194,7 @@ def _add_submit(column: Column, showing: Showing, size_px: int) -> None:
     column.add(height_px, draw, round(0.7 * size_px))
 
 
-def _add_keyboard_help(column: Column, board_size: int, size_px: int) -> None:
+def _add_keyboard_help(column: ScreenColumn, board_size: int, size_px: int) -> None:
     sheet, say = column.sheet, column.sheet.words.say
     rows = (
         (say("keyboard_places_keys", size=board_size), say("keyboard_places")),
@@ -212,7 +212,7 @@ def _add_keyboard_help(column: Column, board_size: int, size_px: int) -> None:
         _add_row(column, names, paragraph(sheet, meaning, size_px, meanings_px), keys_px, meanings_px)
 
 
-def _add_row(column: Column, names: Paragraph, meaning: Paragraph, names_px: int, meaning_px: int) -> None:
+def _add_row(column: ScreenColumn, names: Paragraph, meaning: Paragraph, names_px: int, meaning_px: int) -> None:
     is_ltr = column.sheet.direction == "ltr"
 
     def draw(canvas: Canvas, x: int, y: int) -> None:

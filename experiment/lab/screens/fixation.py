@@ -1,11 +1,11 @@
 """The fixation cross."""
 
 from experiment.lab.screens.layout.canvas import Canvas
-from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import INK, Sheet
 
 
-def fixation(sheet: Sheet) -> Picture:
+def fixation(sheet: Sheet) -> ScreenImage:
     """Draw a cross in the very middle, in whole pixels, without blurred edges."""
     canvas = Canvas(sheet)
     width, height = sheet.size_px

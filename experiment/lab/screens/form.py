@@ -4,22 +4,26 @@ from collections.abc import Sequence
 from functools import partial
 
 from batteries.errors import InputError
-from experiment.lab.input.form_input import Filling, n_pages, options_shown
+from experiment.lab.input.form_input import FormState, n_pages, options_shown
 from experiment.lab.screens.layout.buttons import Action, add_buttons
 from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
-from experiment.lab.screens.layout.column import Column, first_that_fits
-from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
+from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import CHOICE, CHOICE_SOFT, INK, INK_SOFT, LINE_STRONG, PAPER, WRONG, Sheet
 from experiment.lab.screens.text.paragraphs import paragraph
-from experiment.study.demographics import Question
+from experiment.study.demographics import DemographicQuestion
 
 _LINES_IN_SIGHT = 4
 """Of a typed text; of a longer one, the end is shown."""
 
 
 def form(
-    sheet: Sheet, question: Question, filling: Filling, progress: str = "", actions: Sequence[Action] = ()
-) -> Picture:
+    sheet: Sheet,
+    question: DemographicQuestion,
+    form_state: FormState,
+    progress: str = "",
+    actions: Sequence[Action] = (),
+) -> ScreenImage:
     """Draw a question.
 
     Parameters
@@ -39,7 +43,7 @@ def form(
         If the question does not fit the screen.
     """
     (side_px, above_px), (width_px, height_px) = sheet.margins_px, sheet.inside_px
-    column_of = partial(_column, sheet, question, filling, progress, actions)
+    column_of = partial(_column, sheet, question, form_state, progress, actions)
     fitting = first_that_fits(column_of, sheet.body_sizes_px, height_px)
     if fitting is None:
         raise InputError(
@@ -54,22 +58,27 @@ def form(
 
 
 def _column(
-    sheet: Sheet, question: Question, filling: Filling, progress: str, actions: Sequence[Action], size_px: int
-) -> Column:
-    column, say = Column(sheet, sheet.column_px), sheet.words.say
+    sheet: Sheet,
+    question: DemographicQuestion,
+    form_state: FormState,
+    progress: str,
+    actions: Sequence[Action],
+    size_px: int,
+) -> ScreenColumn:
+    column, say = ScreenColumn(sheet, sheet.column_px), sheet.words.say
     column.text(progress, round(0.85 * size_px), round(0.6 * size_px), INK_SOFT)
     column.text(say("questions_title"), round(1.4 * size_px), round(0.5 * size_px), style="bold")
     column.text(say("questions_optional"), size_px, size_px, INK_SOFT)
     column.text(question.ask, size_px, round(0.6 * size_px), style="bold")
     if question.answer == "choice":
-        for digit, option in enumerate(options_shown(question, filling), start=1):
-            _add_option(column, str(digit), option, filling.chosen == option, size_px)
-        _add_option(column, "0", say("question_not_said"), filling.chosen == "", size_px)
+        for digit, option in enumerate(options_shown(question, form_state), start=1):
+            _add_option(column, str(digit), option, form_state.chosen == option, size_px)
+        _add_option(column, "0", say("question_not_said"), form_state.chosen == "", size_px)
         if n_pages(question) > 1:
-            _add_turning(column, question, filling, size_px)
+            _add_turning(column, question, form_state, size_px)
     else:
-        _add_typed(column, filling.typed, size_px)
-        if filling.is_refused:
+        _add_typed(column, form_state.typed, size_px)
+        if form_state.is_refused:
             problem = say("question_number", low=question.low, high=question.high)
             column.text(problem, size_px, round(0.6 * size_px), WRONG, style="bold")
     column.add(0, _nothing, round(0.4 * size_px))
@@ -77,7 +86,7 @@ def _column(
     return column
 
 
-def _add_option(column: Column, digit: str, option: str, is_chosen: bool, size_px: int) -> None:
+def _add_option(column: ScreenColumn, digit: str, option: str, is_chosen: bool, size_px: int) -> None:
     sheet, width_px = column.sheet, column.width_px
     pad_px, cap_px = round(0.6 * size_px), round(1.5 * size_px)
     text_px = width_px - 4 * pad_px - cap_px - size_px
@@ -113,9 +122,9 @@ def _add_option(column: Column, digit: str, option: str, is_chosen: bool, size_p
     column.add(height_px, draw, round(0.35 * size_px))
 
 
-def _add_turning(column: Column, question: Question, filling: Filling, size_px: int) -> None:
+def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state: FormState, size_px: int) -> None:
     """Add how to come to the other options."""
-    say, number, pages = column.sheet.words.say, filling.page + 1, n_pages(question)
+    say, number, pages = column.sheet.words.say, form_state.page + 1, n_pages(question)
     back_sign, onward_sign = "←→" if column.sheet.direction == "ltr" else "→←"
     turning = [Action("left", say("back"), back_sign)] if number > 1 else []
     turning += [Action("right", say("next"), onward_sign)] if number < pages else []
@@ -123,7 +132,7 @@ def _add_turning(column: Column, question: Question, filling: Filling, size_px: 
     add_buttons(column, turning, round(0.9 * size_px), round(0.6 * size_px), has_main=False)
 
 
-def _add_typed(column: Column, typed: str, size_px: int) -> None:
+def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
     """Add the field with what is typed and a caret behind it."""
     sheet, pad_px = column.sheet, round(0.5 * size_px)
     text_px = column.width_px - 2 * pad_px - sheet.px(4)

@@ -6,12 +6,12 @@ from functools import partial
 from batteries.errors import InputError
 from experiment.lab.screens.layout.buttons import Action, add_buttons
 from experiment.lab.screens.layout.canvas import Canvas
-from experiment.lab.screens.layout.column import Column, first_that_fits
-from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
+from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 
 
-def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action] = ()) -> Picture:
+def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action] = ()) -> ScreenImage:
     """Draw a message, in the middle of the height.
 
     Raises
@@ -30,8 +30,10 @@ def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequen
     return canvas.picture()
 
 
-def _column(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action], size_px: int) -> Column:
-    column = Column(sheet, sheet.column_px)
+def _column(
+    sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action], size_px: int
+) -> ScreenColumn:
+    column = ScreenColumn(sheet, sheet.column_px)
     column.text(title, round(1.4 * size_px), round(0.7 * size_px), style="bold")
     for text in paragraphs:
         column.text(text, size_px, round(0.7 * size_px))

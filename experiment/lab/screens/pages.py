@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from experiment.lab.screens.layout.buttons import Action, ButtonRows
 from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
-from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import INK, INK_SOFT, LINE, LINE_STRONG, Sheet
 from experiment.lab.screens.text.markdown import BULLET, Block, blocks_of
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
@@ -22,7 +22,7 @@ def pages(
     actions: Sequence[Action],
     back: Action,
     onward: Action,
-) -> list[Picture]:
+) -> list[ScreenImage]:
     """Draw texts, each from the top of a page.
 
     Parameters

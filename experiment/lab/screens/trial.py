@@ -10,9 +10,9 @@ from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.multiple_choice import MultipleChoice
 from experiment.lab.input.key_bindings import check_task
 from experiment.lab.screens import blackbox_predict, multiple_choice
-from experiment.lab.screens.layout.screen_image import Picture
+from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
-from experiment.lab.screens.trial_header import Showing
+from experiment.lab.screens.trial_header import TrialMoment
 
 _DRAW = {
     MultipleChoice.name: multiple_choice.multiple_choice,
@@ -24,7 +24,7 @@ _LETTERS_PX = {
 }
 
 
-def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], showing: Showing) -> Picture:
+def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
     """Draw a moment of a trial.
 
     Parameters
@@ -33,7 +33,7 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], showin
         What it is drawn on.
     item_id, task, content
         The item, whole: with the defaults of its task, as a plan or a battery holds it.
-    showing
+    moment
         The moment.
 
     Raises
@@ -43,12 +43,12 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], showin
     """
     check_task(item_id, task)
     try:
-        return _DRAW[task](sheet, content, showing)
+        return _DRAW[task](sheet, content, moment)
     except InputError as error:
         raise InputError(f"item `{item_id}`: {error}") from None
 
 
-def with_even_letters(sheet: Sheet, items: Iterable[Item], showing: Showing) -> Sheet:
+def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) -> Sheet:
     """Return the sheet with the largest letters in which every item fits, one size for all of them.
 
     Otherwise long items would have smaller letters than short ones, and length often goes with condition. Nothing is
@@ -60,7 +60,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], showing: Showing) -> 
         What they are to be drawn on.
     items
         The items.
-    showing
+    moment
         A trial of the test with its longest words: progress, and what is said of the time.
 
     Raises
@@ -71,7 +71,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], showing: Showing) -> 
     for item in items:
         check_task(item.item_id, item.task)
         try:
-            sheet = replace(sheet, item_px=_LETTERS_PX[item.task](sheet, item.content, showing))
+            sheet = replace(sheet, item_px=_LETTERS_PX[item.task](sheet, item.content, moment))
         except InputError as error:
             raise InputError(f"item `{item.item_id}`: {error}") from None
     return sheet

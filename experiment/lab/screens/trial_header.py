@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from experiment.lab.input.key_bindings import NOTHING_YET, Answering
+from experiment.lab.input.key_bindings import NO_RESPONSE, ResponseState
 from experiment.lab.screens.layout.buttons import Action, add_buttons
 from experiment.lab.screens.layout.canvas import Canvas
-from experiment.lab.screens.layout.column import Column
+from experiment.lab.screens.layout.column import ScreenColumn
 from experiment.lab.screens.layout.sheet import INK_SOFT, PANEL, RIGHT, WRONG, Sheet
 from experiment.lab.screens.text.paragraphs import paragraph
 
@@ -15,7 +15,7 @@ _DECIMAL_COMMA = frozenset({"cs", "da", "de", "es", "fi", "fr", "it", "nb", "nl"
 
 
 @dataclass(frozen=True)
-class Feedback:
+class ShownFeedback:
     """What is said of a practice trial."""
 
     correct: bool
@@ -28,7 +28,7 @@ class Feedback:
 
 
 @dataclass(frozen=True)
-class Showing:
+class TrialMoment:
     """A moment of a trial."""
 
     progress: str = ""
@@ -39,40 +39,40 @@ class Showing:
     """Time from onset after which the question passes unanswered; None if it does not."""
     is_reading: bool = False
     """Whether the time for reading is not over yet."""
-    answering: Answering = NOTHING_YET
-    feedback: Feedback | None = None
+    response_state: ResponseState = NO_RESPONSE
+    feedback: ShownFeedback | None = None
     """Once the answer is judged; None before, and where nothing is said."""
     actions: tuple[Action, ...] = ()
     """What can be done below the feedback."""
 
 
-def add_progress(column: Column, showing: Showing, size_px: int) -> None:
+def add_progress(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
     """Add the words that say where one is."""
-    column.text(showing.progress, round(0.85 * size_px), round(0.6 * size_px), INK_SOFT)
+    column.text(moment.progress, round(0.85 * size_px), round(0.6 * size_px), INK_SOFT)
 
 
-def add_time_hints(column: Column, showing: Showing, size_px: int) -> None:
+def add_time_hints(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
     """Add what is said of the time; what is said no more leaves its room behind, so that nothing moves when it goes."""
     say = column.sheet.words.say
     hints = []
-    if showing.deadline_ms is not None:
-        hints.append((say("time_limit", seconds=seconds(column.sheet, showing.deadline_ms)), True))
-    if showing.reading_ms > 0:
-        hints.append((say("reading_time", seconds=seconds(column.sheet, showing.reading_ms)), showing.is_reading))
+    if moment.deadline_ms is not None:
+        hints.append((say("time_limit", seconds=seconds(column.sheet, moment.deadline_ms)), True))
+    if moment.reading_ms > 0:
+        hints.append((say("reading_time", seconds=seconds(column.sheet, moment.reading_ms)), moment.is_reading))
     for hint, is_said in hints:
         gap_px = round(0.4 * size_px)
-        if is_said and showing.feedback is None:
+        if is_said and moment.feedback is None:
             column.text(hint, size_px, gap_px, INK_SOFT)
         else:
             room = paragraph(column.sheet, hint, size_px, column.width_px)
             column.add(room.height_px, _nothing, gap_px)
 
 
-def add_feedback(column: Column, feedback: Feedback, actions: tuple[Action, ...], size_px: int) -> None:
+def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[Action, ...], size_px: int) -> None:
     """Add the panel that says whether the answer was right, in words, with a tick or a cross."""
     sheet = column.sheet
     pad_px, bar_px, mark_px = round(0.7 * size_px), sheet.px(5), size_px
-    inner = Column(sheet, column.width_px - 2 * pad_px - bar_px)
+    inner = ScreenColumn(sheet, column.width_px - 2 * pad_px - bar_px)
     verdict = paragraph(sheet, feedback.message, size_px, inner.width_px - round(1.5 * mark_px), "bold")
     colour = RIGHT if feedback.correct else WRONG
 

@@ -7,8 +7,17 @@ in SQLite.
 
 from server.store.tables import TRIALS
 
-VERSION = "m008_revisions_and_exclusions"
+VERSION = "m009_plain_names"
 """Of SQLite's migrations, the one that these tables are equal to."""
+
+RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
+RENAMED_COLUMNS = (
+    ("sessions", "place", "slot"),
+    ("sessions", "completion_code", "withdrawal_code"),
+    ("sessions", "adopted_at", "uploaded_at"),
+    ("response_totals", "n_answers", "n_responses"),
+)
+"""Table, and what a column of it was called before `m009` and is called since."""
 
 STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",
@@ -30,11 +39,11 @@ STATEMENTS = (
       session TEXT PRIMARY KEY, participant TEXT NOT NULL REFERENCES participants (participant),
       study_digest TEXT NOT NULL REFERENCES studies (study_digest), battery_digest TEXT NOT NULL, "group" INTEGER,
       seed INTEGER, source TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL, completed_at TEXT,
-      consent_digest TEXT, token_digest TEXT UNIQUE, start_id TEXT UNIQUE, completion_code TEXT, n_trials INTEGER,
-      place TEXT, release_reason TEXT, seen_at TEXT, n_answered INTEGER, checksum TEXT
+      consent_digest TEXT, token_digest TEXT UNIQUE, start_id TEXT UNIQUE, withdrawal_code TEXT, n_trials INTEGER,
+      slot TEXT, release_reason TEXT, seen_at TEXT, n_answered INTEGER, checksum TEXT
     )
     """,
-    "CREATE INDEX IF NOT EXISTS sessions_place ON sessions (study_digest, place, seen_at)",
+    "CREATE INDEX IF NOT EXISTS sessions_slot ON sessions (study_digest, slot, seen_at)",
     "CREATE INDEX IF NOT EXISTS sessions_participant ON sessions (participant)",
     """
     CREATE TABLE IF NOT EXISTS runs (
@@ -67,13 +76,13 @@ STATEMENTS = (
     """
     ALTER TABLE sessions
       ADD COLUMN IF NOT EXISTS demographics TEXT,
-      ADD COLUMN IF NOT EXISTS occasion INTEGER, ADD COLUMN IF NOT EXISTS adopted_at TEXT,
+      ADD COLUMN IF NOT EXISTS occasion INTEGER, ADD COLUMN IF NOT EXISTS uploaded_at TEXT,
       ADD COLUMN IF NOT EXISTS revision INTEGER, ADD COLUMN IF NOT EXISTS excluded_at TEXT,
       ADD COLUMN IF NOT EXISTS excluded_reason TEXT
     """,
     'CREATE INDEX IF NOT EXISTS sessions_seed ON sessions (study_digest, "group", seed)',
     """
-    CREATE TABLE IF NOT EXISTS places (
+    CREATE TABLE IF NOT EXISTS slots (
       study_digest TEXT REFERENCES studies (study_digest), kind TEXT, "group" INTEGER, n_begun INTEGER NOT NULL,
       n_reserved INTEGER NOT NULL, n_confirmed INTEGER NOT NULL, is_open INTEGER NOT NULL,
       PRIMARY KEY (study_digest, kind, "group")
@@ -103,11 +112,11 @@ STATEMENTS = (
       next_trial_index INTEGER NOT NULL, device TEXT, PRIMARY KEY (session, visit)
     )
     """,
-    "CREATE INDEX IF NOT EXISTS sessions_completion_code ON sessions (completion_code)",
+    "CREATE INDEX IF NOT EXISTS sessions_withdrawal_code ON sessions (withdrawal_code)",
     "ALTER TABLE identities ADD COLUMN IF NOT EXISTS checksum TEXT, ADD COLUMN IF NOT EXISTS signed_at TEXT",
     """
-    CREATE TABLE IF NOT EXISTS answer_totals (
-      study_digest TEXT REFERENCES studies (study_digest), part INTEGER, n_answers BIGINT NOT NULL,
+    CREATE TABLE IF NOT EXISTS response_totals (
+      study_digest TEXT REFERENCES studies (study_digest), part INTEGER, n_responses BIGINT NOT NULL,
       checksum_sum BIGINT NOT NULL, PRIMARY KEY (study_digest, part)
     )
     """,

@@ -26,8 +26,8 @@ from server.store.postgres.address import LONG_WORK, OF_CONNECTIONS, away, conne
 from server.store.postgres.connections import CHECK, LONG, REQUEST, SCHEMA, Connection, Limits, transaction
 from server.store.sql import identities, response_totals
 from server.store.sql.group_commit import GroupCommit
-from server.store.sql.responses import Answers
-from server.store.sql.savepoints import do_batch
+from server.store.sql.responses import ResponseBatch
+from server.store.sql.savepoints import run_batch
 from server.store.sql.store import SqlStore
 from server.store.sql.studies import add_content_digests
 from server.store.tables import TABLES
@@ -124,18 +124,18 @@ class PostgresStore(SqlStore):
             kwargs=OF_CONNECTIONS,
             open=True,
         )
-        self._group: GroupCommit[Answers] = GroupCommit(self._commit)
+        self._group: GroupCommit[ResponseBatch] = GroupCommit(self._commit)
 
     def _write(self, job: Callable[[Database], Result]) -> Result:
         return self._transaction(job, again_after=(psycopg.errors.UniqueViolation,))
 
-    def _add_answers(self, new: Answers) -> list[bool]:
+    def _add_batch(self, new: ResponseBatch) -> list[bool]:
         is_new: list[bool] = self._group.do(new)
         return is_new
 
-    def _commit(self, batch: Sequence[Answers]) -> Sequence[Any]:
+    def _commit(self, batch: Sequence[ResponseBatch]) -> Sequence[Any]:
         def job(db: Database) -> list[Any]:
-            return do_batch(db, batch, of_one_alone=psycopg.IntegrityError, of_all=psycopg.Error)
+            return run_batch(db, batch, of_one_alone=psycopg.IntegrityError, of_all=psycopg.Error)
 
         return self._transaction(job)
 
@@ -261,6 +261,7 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
                 )
             if schema.VERSION in applied:
                 return  # not again: a change of tables would wait for whoever reads them, and all writers behind it
+            _rename(connection)
             for statement in schema.STATEMENTS:
                 connection.execute(statement.encode())
             identities.add_checksums(PostgresDatabase(connection))
@@ -274,6 +275,18 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
         raise away(error) from None
     except psycopg.Error as error:
         raise refused(error) from None
+
+
+def _rename(connection: Connection) -> None:
+    """Give the tables and columns of an earlier version their names of today."""
+    for old, new in schema.RENAMED_TABLES.items():
+        connection.execute(f"ALTER TABLE IF EXISTS {old} RENAME TO {new}".encode())
+    for table, old, new in schema.RENAMED_COLUMNS:
+        query = (
+            "SELECT COUNT(*) FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"
+        )
+        if _one(connection, query, (table, old))[0]:
+            connection.execute(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}".encode())
 
 
 def _applied(connection: Connection) -> set[str]:

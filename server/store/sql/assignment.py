@@ -9,17 +9,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from experiment.lab_api import UploadedSession
 from experiment.records import Kind, Source, Status
 from experiment.study.recruitment import Recruitment
 from server.store.database import Database, marks
 from server.store.errors import Conflict, StudyFull
-from server.store.models import REGAINED_AFTER, Adopted, Place, Release
+from server.store.models import REGAINED_AFTER, Release, SlotState
 from server.store.sql.assignment_log import Log
 from server.store.timestamps import minutes_ago, now
 
 
 @dataclass(frozen=True)
-class GroupPlaces:
+class GroupSlots:
     """How many places of a group are taken."""
 
     group: int
@@ -35,7 +36,7 @@ class GroupPlaces:
         return self.n_reserved + self.n_confirmed
 
 
-def choose_group(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> int | None:
+def choose_group(groups: Sequence[GroupSlots], recruitment: Recruitment) -> int | None:
     """Return the group for the next person: the open one with the fewest places taken, or None if all is full.
 
     Of several, the one with the fewest completed, as somebody under way may yet leave; of these, the first. Those
@@ -50,19 +51,19 @@ def choose_group(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> int
     return min(free, key=lambda group: (group.n_taken, group.n_confirmed, group.group)).group
 
 
-def _is_filled(group: GroupPlaces, recruitment: Recruitment) -> bool:
+def _is_filled(group: GroupSlots, recruitment: Recruitment) -> bool:
     return recruitment.quota_per_group is not None and group.n_taken >= recruitment.quota_per_group
 
 
-def read_places(db: Database, study_digest: str, kind: Kind) -> list[GroupPlaces]:
+def read_slots(db: Database, study_digest: str, kind: Kind) -> list[GroupSlots]:
     """Return the places of each group, in the groups' order."""
     rows = db.execute(
-        'SELECT "group", n_begun, n_reserved, n_confirmed, is_open FROM places '
+        'SELECT "group", n_begun, n_reserved, n_confirmed, is_open FROM slots '
         'WHERE study_digest = ? AND kind = ? ORDER BY "group"',
         (study_digest, kind.value),
     )
     return [
-        GroupPlaces(group, n_begun, n_reserved, n_confirmed, bool(is_open))
+        GroupSlots(group, n_begun, n_reserved, n_confirmed, bool(is_open))
         for group, n_begun, n_reserved, n_confirmed, is_open in rows
     ]
 
@@ -70,7 +71,7 @@ def read_places(db: Database, study_digest: str, kind: Kind) -> list[GroupPlaces
 def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
     """Make the empty groups of a study that is registered for the first time."""
     db.executemany(
-        'INSERT INTO places (study_digest, kind, "group", n_begun, n_reserved, n_confirmed, is_open) '
+        'INSERT INTO slots (study_digest, kind, "group", n_begun, n_reserved, n_confirmed, is_open) '
         "VALUES (?, ?, ?, 0, 0, 0, 1) ON CONFLICT DO NOTHING",
         [
             (study_digest, kind.value, group)
@@ -82,21 +83,21 @@ def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
 
 def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> StudyFull | None:
     """Return what a person who came now would be told, or None if there is a place for them."""
-    if choose_group(read_places(db, study_digest, Kind.HUMAN), recruitment) is not None:
+    if choose_group(read_slots(db, study_digest, Kind.HUMAN), recruitment) is not None:
         return None
-    groups = _places_for_newcomers(db, study_digest, recruitment)
+    groups = _slots_for_newcomers(db, study_digest, recruitment)
     return None if choose_group(groups, recruitment) is not None else _why_full(groups, recruitment)
 
 
-def require_place(db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None) -> None:
+def require_slot(db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None) -> None:
     """Refuse a person who came now as `reserve` would, and reserve nothing."""
-    _group_of_newcomer(_places_for_newcomers(db, study_digest, recruitment), Kind.HUMAN, recruitment, wanted)
+    _group_of_newcomer(_slots_for_newcomers(db, study_digest, recruitment), Kind.HUMAN, recruitment, wanted)
 
 
-def _places_for_newcomers(db: Database, study_digest: str, recruitment: Recruitment) -> list[GroupPlaces]:
+def _slots_for_newcomers(db: Database, study_digest: str, recruitment: Recruitment) -> list[GroupSlots]:
     """Return the places of people in each group as they are once those of whom nothing is heard are released."""
     expired = Counter(group for _, group, _ in _expired(db, study_digest, recruitment))
-    groups = read_places(db, study_digest, Kind.HUMAN)
+    groups = read_slots(db, study_digest, Kind.HUMAN)
     return [replace(group, n_reserved=group.n_reserved - expired[group.group]) for group in groups]
 
 
@@ -112,7 +113,7 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
     """
     if kind is Kind.HUMAN:
         release_expired(log, recruitment)
-    groups = read_places(log.db, log.study_digest, kind)
+    groups = read_slots(log.db, log.study_digest, kind)
     group = _group_of_newcomer(groups, kind, recruitment, wanted)
     seed = _next_seed(log, kind, group)
     _count(log, kind, group.group, n_begun=1, n_reserved=1)
@@ -123,8 +124,8 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
 
 
 def _group_of_newcomer(
-    groups: Sequence[GroupPlaces], kind: Kind, recruitment: Recruitment, wanted: int | None
-) -> GroupPlaces:
+    groups: Sequence[GroupSlots], kind: Kind, recruitment: Recruitment, wanted: int | None
+) -> GroupSlots:
     """Return the group that is wanted, or whose turn it is; refuse if it has no place."""
     if wanted is not None:
         return _group_with_room(groups, wanted, kind, recruitment)
@@ -137,7 +138,7 @@ def _group_of_newcomer(
     return groups[chosen - 1]
 
 
-def _group_with_room(groups: Sequence[GroupPlaces], wanted: int, kind: Kind, recruitment: Recruitment) -> GroupPlaces:
+def _group_with_room(groups: Sequence[GroupSlots], wanted: int, kind: Kind, recruitment: Recruitment) -> GroupSlots:
     group = _group_numbered(groups, wanted)
     if kind is Kind.SIMULATED:
         return group
@@ -157,14 +158,14 @@ def _group_with_room(groups: Sequence[GroupPlaces], wanted: int, kind: Kind, rec
     return group
 
 
-def _group_numbered(groups: Sequence[GroupPlaces], number: int) -> GroupPlaces:
+def _group_numbered(groups: Sequence[GroupSlots], number: int) -> GroupSlots:
     if not 1 <= number <= len(groups):
         raise Conflict(f"There is no group {number} in this study; the groups are 1 to {len(groups)}.")
     return groups[number - 1]
 
 
-def _next_seed(log: Log, kind: Kind, group: GroupPlaces) -> int:
-    """Return the seed of a group's next session: its number, or the next that no adopted session has."""
+def _next_seed(log: Log, kind: Kind, group: GroupSlots) -> int:
+    """Return the seed of a group's next session: its number, or the next that no uploaded session has."""
     seed = group.n_begun + 1
     while log.db.execute(
         "SELECT 1 FROM sessions JOIN participants USING (participant) "
@@ -175,7 +176,9 @@ def _next_seed(log: Log, kind: Kind, group: GroupPlaces) -> int:
     return seed
 
 
-def adopt(log: Log, kind: Kind, adopted: Adopted, recruitment: Recruitment, **details: object) -> Place:
+def add_uploaded(
+    log: Log, kind: Kind, uploaded: UploadedSession, recruitment: Recruitment, **details: object
+) -> SlotState:
     """Count a session that was taken elsewhere, and give it a place if there is room for it.
 
     What somebody has answered is never refused: without room the session is one whose place another has.
@@ -185,25 +188,25 @@ def adopt(log: Log, kind: Kind, adopted: Adopted, recruitment: Recruitment, **de
     Conflict
         If there is no such group.
     """
-    _group_numbered(read_places(log.db, log.study_digest, kind), adopted.group)
-    has_room = _has_room_now(log, kind, adopted.group, recruitment)
-    place = Place.RESERVED if has_room else Place.RELEASED
-    numbers = _numbers(read_places(log.db, log.study_digest, kind), recruitment)
-    _count(log, kind, adopted.group, n_begun=1, n_reserved=int(has_room))
+    _group_numbered(read_slots(log.db, log.study_digest, kind), uploaded.group)
+    has_room = _has_room_now(log, kind, uploaded.group, recruitment)
+    slot = SlotState.RESERVED if has_room else SlotState.RELEASED
+    numbers = _numbers(read_slots(log.db, log.study_digest, kind), recruitment)
+    _count(log, kind, uploaded.group, n_begun=1, n_reserved=int(has_room))
     log.write(
         "adopted",
-        adopted.session,
+        uploaded.session,
         kind=kind,
-        group=adopted.group,
-        seed=adopted.seed,
-        place=place,
+        group=uploaded.group,
+        seed=uploaded.seed,
+        place=slot,
         **details,
         **numbers,
     )
-    return place
+    return slot
 
 
-def reserve_in(log: Log, held: "HeldPlace", recruitment: Recruitment, session: str) -> int:
+def reserve_in(log: Log, held: "HeldSlot", recruitment: Recruitment, session: str) -> int:
     """Reserve a place for another session of somebody, in the group where theirs was released; return its seed.
 
     Raises
@@ -213,7 +216,7 @@ def reserve_in(log: Log, held: "HeldPlace", recruitment: Recruitment, session: s
     """
     if not _has_room_now(log, held.kind, held.group, recruitment):
         raise StudyFull("place_given_away")
-    groups = read_places(log.db, log.study_digest, held.kind)
+    groups = read_slots(log.db, log.study_digest, held.kind)
     seed = _next_seed(log, held.kind, groups[held.group - 1])
     _count(log, held.kind, held.group, n_begun=1, n_reserved=1)
     numbers = _numbers(groups, recruitment)
@@ -224,7 +227,7 @@ def reserve_in(log: Log, held: "HeldPlace", recruitment: Recruitment, session: s
 def release_expired(log: Log, recruitment: Recruitment) -> None:
     """Release the places of people who have not answered for the study's time-out."""
     for session, group, seen_at in _expired(log.db, log.study_digest, recruitment):
-        _release(log, Kind.HUMAN, session, group, Place.RESERVED, Release.TIME_OUT, seen_at=seen_at)
+        _release(log, Kind.HUMAN, session, group, SlotState.RESERVED, Release.TIME_OUT, seen_at=seen_at)
 
 
 def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[tuple[str, int, str]]:
@@ -232,60 +235,60 @@ def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[
     limit = minutes_ago(recruitment.time_out_min)
     return db.execute(
         'SELECT session, "group", seen_at FROM sessions JOIN participants USING (participant) '
-        "WHERE study_digest = ? AND place = 'reserved' AND kind = 'human' AND seen_at < ? AND NOT EXISTS "
+        "WHERE study_digest = ? AND slot = 'reserved' AND kind = 'human' AND seen_at < ? AND NOT EXISTS "
         "(SELECT 1 FROM responses WHERE responses.session = sessions.session AND received_at >= ?) ORDER BY session",
         (study_digest, limit, limit),
     ).fetchall()
 
 
-def with_places(db: Database, study_digest: str, recruitment: Recruitment, sessions: Sequence[str]) -> list[str]:
+def with_slots(db: Database, study_digest: str, recruitment: Recruitment, sessions: Sequence[str]) -> list[str]:
     """Return which of these sessions hold a place; one that has timed out is free for the next person."""
     expired = {session for session, _, _ in _expired(db, study_digest, recruitment)}
     rows = db.execute(
-        f"SELECT session FROM sessions WHERE place = 'reserved' AND session IN ({marks(sessions)})", sessions
+        f"SELECT session FROM sessions WHERE slot = 'reserved' AND session IN ({marks(sessions)})", sessions
     )
     return [session for (session,) in rows if session not in expired]
 
 
 @dataclass(frozen=True)
-class HeldPlace:
+class HeldSlot:
     """A session as decisions about its place see it."""
 
     session: str
     kind: Kind
     group: int
     status: Status
-    place: Place
+    slot: SlotState
     release_reason: str | None
     has_all_answers: bool
     source: Source
-    is_adopted: bool
+    is_uploaded: bool
     """Whether it was begun elsewhere, and what was answered is not to be refused."""
 
 
-def held_place(db: Database, session: str) -> HeldPlace:
+def held_slot(db: Database, session: str) -> HeldSlot:
     """Return a session's place; under the log's lock nobody else changes it."""
-    name, kind, group, status, place, reason, n_missing, source, adopted_at = db.execute(
-        'SELECT session, kind, "group", status, place, release_reason, n_trials - n_answered, source, adopted_at '
+    name, kind, group, status, slot, reason, n_missing, source, uploaded_at = db.execute(
+        'SELECT session, kind, "group", status, slot, release_reason, n_trials - n_answered, source, uploaded_at '
         "FROM sessions JOIN participants USING (participant) WHERE session = ?",
         (session,),
     ).fetchone()
-    return HeldPlace(
+    return HeldSlot(
         session=name,
         kind=Kind(kind),
         group=group,
         status=Status(status),
-        place=Place(place),
+        slot=SlotState(slot),
         release_reason=reason,
         has_all_answers=n_missing == 0,
         source=Source(source),
-        is_adopted=adopted_at is not None,
+        is_uploaded=uploaded_at is not None,
     )
 
 
-def confirm(log: Log, held: HeldPlace, recruitment: Recruitment, completed_at: str) -> None:
+def confirm(log: Log, held: HeldSlot, recruitment: Recruitment, completed_at: str) -> None:
     """Confirm the place of somebody who has completed; who lost or never had one has it if there is room."""
-    if held.place is Place.RESERVED:
+    if held.slot is SlotState.RESERVED:
         _count(log, held.kind, held.group, n_reserved=-1, n_confirmed=1)
     elif held.release_reason in REGAINED_AFTER and _has_room_now(log, held.kind, held.group, recruitment):
         _count(log, held.kind, held.group, n_confirmed=1)
@@ -293,17 +296,17 @@ def confirm(log: Log, held: HeldPlace, recruitment: Recruitment, completed_at: s
         reason = held.release_reason
         log.write("surplus", held.session, group=held.group, place_released_for=reason, completed_at=completed_at)
         return
-    log.db.execute("UPDATE sessions SET place = 'confirmed', release_reason = NULL WHERE session = ?", (held.session,))
+    log.db.execute("UPDATE sessions SET slot = 'confirmed', release_reason = NULL WHERE session = ?", (held.session,))
     log.write("confirmed", held.session, group=held.group, completed_at=completed_at)
 
 
-def release(log: Log, held: HeldPlace, reason: Release, **details: str) -> bool:
+def release(log: Log, held: HeldSlot, reason: Release, **details: str) -> bool:
     """Release a place and return whether there was one to release."""
-    _release(log, held.kind, held.session, held.group, held.place, reason, **details)
-    return held.place is not Place.RELEASED
+    _release(log, held.kind, held.session, held.group, held.slot, reason, **details)
+    return held.slot is not SlotState.RELEASED
 
 
-def regain(log: Log, held: HeldPlace, recruitment: Recruitment) -> None:
+def regain(log: Log, held: HeldSlot, recruitment: Recruitment) -> None:
     """Reserve a place again for somebody who has come back.
 
     Raises
@@ -311,15 +314,15 @@ def regain(log: Log, held: HeldPlace, recruitment: Recruitment) -> None:
     StudyFull
         If there is no room, or the researcher has released the place.
     """
-    if held.place is Place.RELEASED:
+    if held.slot is SlotState.RELEASED:
         may_return = held.release_reason in REGAINED_AFTER
         if not may_return or not _has_room_now(log, held.kind, held.group, recruitment):
             raise StudyFull("place_given_away")
         _count(log, held.kind, held.group, n_reserved=1)
         log.write("regained", held.session, group=held.group)
     log.db.execute(
-        "UPDATE sessions SET place = ?, release_reason = NULL, seen_at = ? WHERE session = ?",
-        (Place.RESERVED.value, now(), held.session),
+        "UPDATE sessions SET slot = ?, release_reason = NULL, seen_at = ? WHERE session = ?",
+        (SlotState.RESERVED.value, now(), held.session),
     )
 
 
@@ -332,7 +335,7 @@ def open_group(log: Log, group: int, is_open: bool) -> None:
         If the study has no such group.
     """
     changed = log.db.execute(
-        "UPDATE places SET is_open = ? WHERE study_digest = ? AND kind = 'human' AND \"group\" = ?",
+        "UPDATE slots SET is_open = ? WHERE study_digest = ? AND kind = 'human' AND \"group\" = ?",
         (int(is_open), log.study_digest, group),
     )
     if not changed.rowcount:
@@ -340,15 +343,15 @@ def open_group(log: Log, group: int, is_open: bool) -> None:
     log.write("opened" if is_open else "closed", group=group)
 
 
-def _release(log: Log, kind: Kind, session: str, group: int, place: Place, reason: Release, **details: str) -> None:
+def _release(log: Log, kind: Kind, session: str, group: int, slot: SlotState, reason: Release, **details: str) -> None:
     log.db.execute(
-        "UPDATE sessions SET place = 'released', release_reason = ? WHERE session = ?", (reason.value, session)
+        "UPDATE sessions SET slot = 'released', release_reason = ? WHERE session = ?", (reason.value, session)
     )
-    if place is Place.RESERVED:
+    if slot is SlotState.RESERVED:
         _count(log, kind, group, n_reserved=-1)
-    elif place is Place.CONFIRMED:
+    elif slot is SlotState.CONFIRMED:
         _count(log, kind, group, n_confirmed=-1)
-    log.write("released", session, group=group, because=reason, was=place, **details)
+    log.write("released", session, group=group, because=reason, was=slot, **details)
 
 
 def _has_room_now(log: Log, kind: Kind, number: int, recruitment: Recruitment) -> bool:
@@ -356,7 +359,7 @@ def _has_room_now(log: Log, kind: Kind, number: int, recruitment: Recruitment) -
     release_expired(log, recruitment)
     if kind is Kind.SIMULATED:
         return True
-    groups = read_places(log.db, log.study_digest, kind)
+    groups = read_slots(log.db, log.study_digest, kind)
     group = next(group for group in groups if group.group == number)
     others = sum(group.n_taken for group in groups)
     return not _is_filled(group, recruitment) and (recruitment.quota is None or others < recruitment.quota)
@@ -364,13 +367,13 @@ def _has_room_now(log: Log, kind: Kind, number: int, recruitment: Recruitment) -
 
 def _count(log: Log, kind: Kind, group: int, n_begun: int = 0, n_reserved: int = 0, n_confirmed: int = 0) -> None:
     log.db.execute(
-        "UPDATE places SET n_begun = n_begun + ?, n_reserved = n_reserved + ?, n_confirmed = n_confirmed + ? "
+        "UPDATE slots SET n_begun = n_begun + ?, n_reserved = n_reserved + ?, n_confirmed = n_confirmed + ? "
         'WHERE study_digest = ? AND kind = ? AND "group" = ?',
         (n_begun, n_reserved, n_confirmed, log.study_digest, kind.value, group),
     )
 
 
-def _numbers(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> dict[str, object]:
+def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str, object]:
     """Return what a choice rests on: [completed, under way] of each group, the closed groups, the quotas."""
     return {
         "taken": {group.group: [group.n_confirmed, group.n_reserved] for group in groups},
@@ -380,7 +383,7 @@ def _numbers(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> dict[st
     }
 
 
-def _why_full(groups: Sequence[GroupPlaces], recruitment: Recruitment) -> StudyFull:
+def _why_full(groups: Sequence[GroupSlots], recruitment: Recruitment) -> StudyFull:
     """Return what to tell somebody who comes too late: for good, or until somebody under way leaves."""
     if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
         return StudyFull("study_full")

@@ -11,7 +11,7 @@ from typing import Any
 
 from server.store.checksums import link
 from server.store.database import Database, marks
-from server.store.models import Access, Event
+from server.store.models import Access, LogEvent
 from server.store.timestamps import now
 
 
@@ -59,7 +59,7 @@ def note(db: Database, study_digests: Iterable[str], access: Access, details: Ma
     return numbers
 
 
-def read_log(db: Database, study_digest: str, since: int = 0, of: Sequence[str] = ()) -> list[Event]:
+def read_log(db: Database, study_digest: str, since: int = 0, of: Sequence[str] = ()) -> list[LogEvent]:
     """See `Store.events`."""
     chosen = f" AND event IN ({marks(of)})" if of else ""
     rows = db.execute(
@@ -67,4 +67,4 @@ def read_log(db: Database, study_digest: str, since: int = 0, of: Sequence[str] 
         f"WHERE study_digest = ? AND event_index >= ?{chosen} ORDER BY event_index",
         (study_digest, since, *of),
     )
-    return [Event(index, at, event, session, json.loads(details)) for index, at, event, session, details in rows]
+    return [LogEvent(index, at, event, session, json.loads(details)) for index, at, event, session, details in rows]

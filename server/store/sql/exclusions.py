@@ -12,7 +12,7 @@ from experiment.records import Kind, Status
 from experiment.study.definition import Study
 from server.store.database import Database
 from server.store.errors import Conflict, StudyFull
-from server.store.models import REGAINED_AFTER, Place, Release
+from server.store.models import REGAINED_AFTER, Release, SlotState
 from server.store.sql import assignment
 from server.store.sql.assignment_log import Log, lock_log
 from server.store.timestamps import now
@@ -22,7 +22,7 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
     """See `Store.exclude_sessions`."""
     for session in sorted(sessions):
         log, excluded_reason = _locked(db, session)
-        held = assignment.held_place(db, session)
+        held = assignment.held_slot(db, session)
         if held.kind is not Kind.HUMAN:
             raise Conflict(
                 f"session {session} is of a simulated participant. Fix: leave all of them out of an analysis with "
@@ -40,29 +40,29 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
             excluded_at=at,
             reason=reason,
             status=held.status,
-            was=held.place,
+            was=held.slot,
             place_released_for=held.release_reason,
         )
-        if held.place is not Place.RELEASED or (
+        if held.slot is not SlotState.RELEASED or (
             held.status is Status.ACTIVE and held.release_reason in REGAINED_AFTER  # else they could come back
         ):
             assignment.release(log, held, Release.EXCLUSION)
 
 
-def include(db: Database, study: Study, sessions: Sequence[str], reason: str) -> list[Place]:
+def include(db: Database, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
     """See `Store.include_sessions`."""
-    places = []
+    slots = []
     for session in sorted(sessions):
         log, excluded_reason = _locked(db, session)
         if excluded_reason is None:
             raise Conflict(f"session {session} is not excluded, so there is nothing to undo.")
-        if assignment.held_place(db, session).status is Status.WITHDRAWN:
+        if assignment.held_slot(db, session).status is Status.WITHDRAWN:
             raise Conflict(f"session {session} was withdrawn, so its answers are deleted and in no analysis.")
         db.execute("UPDATE sessions SET excluded_at = NULL, excluded_reason = NULL WHERE session = ?", (session,))
         log.write("included", session, reason=reason)
-        _give_place_back(log, study, session)
-        places.append(assignment.held_place(db, session).place)
-    return places
+        _give_slot_back(log, study, session)
+        slots.append(assignment.held_slot(db, session).slot)
+    return slots
 
 
 def _locked(db: Database, session: str) -> tuple[Log, str | None]:
@@ -73,7 +73,7 @@ def _locked(db: Database, session: str) -> tuple[Log, str | None]:
     return log, reason
 
 
-def _give_place_back(log: Log, study: Study, session: str) -> None:
+def _give_slot_back(log: Log, study: Study, session: str) -> None:
     """Give a session the place back that its exclusion released, if there is room."""
     (text,) = log.db.execute(
         "SELECT details FROM events WHERE study_digest = ? AND session = ? AND event = 'excluded' "
@@ -81,14 +81,14 @@ def _give_place_back(log: Log, study: Study, session: str) -> None:
         (log.study_digest, session),
     ).fetchone()
     before = json.loads(text)
-    held = assignment.held_place(log.db, session)
+    held = assignment.held_slot(log.db, session)
     if held.release_reason != Release.EXCLUSION or before["place_released_for"] == Release.EXCLUSION:
         return  # withdrawn since, or released for another reason before it was excluded
     reason = Release(before["place_released_for"] or Release.NO_ROOM)
     assignment.release(log, held, reason)
-    if before["was"] == Place.RELEASED:
+    if before["was"] == SlotState.RELEASED:
         return
-    held = assignment.held_place(log.db, session)
+    held = assignment.held_slot(log.db, session)
     if held.status is Status.COMPLETED:
         (completed_at,) = log.db.execute("SELECT completed_at FROM sessions WHERE session = ?", (session,)).fetchone()
         assignment.confirm(log, held, study.definition.recruitment, completed_at)

@@ -13,7 +13,7 @@ from server.store.timestamps import now
 
 SUBMISSION_PARAMETER = "SESSION_ID"
 """Parameter in which Prolific gives its name of the submission, which the participant and the researcher see."""
-IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "own_code", "created_at")
+IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
 
 CHECKED = ("study", "source", "external_id", "participant", "parameters", "created_at")
 """What of a row its checksum covers; the rows of different people do not depend on each other, as each can be
@@ -97,7 +97,7 @@ def let_in(db: Database, study: str, identity: Identity) -> None:
 def sessions_of(db: Database, study: str, source: str, external_id: str) -> list[SessionFound]:
     """See `Store.sessions_of`."""
     rows = db.execute(
-        "SELECT session, participant, status, place, excluded_reason FROM identities JOIN sessions USING (participant) "
+        "SELECT session, participant, status, slot, excluded_reason FROM identities JOIN sessions USING (participant) "
         "WHERE study = ? AND identities.source = ? AND external_id = ? ORDER BY started_at",
         (study, source, external_id),
     )
@@ -115,8 +115,8 @@ def external_id(db: Database, session: str) -> str | None:
 def session_named(db: Database, study: str, session: str) -> SessionFound | None:
     """See `Store.session_named`."""
     row = db.execute(
-        "SELECT session, participant, status, place, excluded_reason FROM sessions JOIN studies USING (study_digest) "
-        "WHERE study = ? AND session = ? AND place IS NOT NULL",
+        "SELECT session, participant, status, slot, excluded_reason FROM sessions JOIN studies USING (study_digest) "
+        "WHERE study = ? AND session = ? AND slot IS NOT NULL",
         (study, session),
     ).fetchone()
     return SessionFound(*row) if row else None
@@ -125,7 +125,7 @@ def session_named(db: Database, study: str, session: str) -> SessionFound | None
 def identities(db: Database, study: str) -> list[dict[str, Any]]:
     """See `Store.identities`."""
     rows = db.execute(
-        "SELECT identities.source, external_id, participant, session, status, completion_code, parameters, created_at "
+        "SELECT identities.source, external_id, participant, session, status, withdrawal_code, parameters, created_at "
         "FROM identities JOIN sessions USING (participant) WHERE study = ? "
         "ORDER BY created_at, external_id, started_at",
         (study,),

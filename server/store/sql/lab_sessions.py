@@ -16,7 +16,7 @@ from server.store.sql.studies import CONTENT_OF_SESSION, nearest
 
 _SELECT = f"""
     SELECT session, participant, external_id, occasion, kind, "group", seed, status, started_at, completed_at,
-           consent_digest, start_id, completion_code, demographics, contents.content_digest, excluded_reason
+           consent_digest, start_id, withdrawal_code, demographics, contents.content_digest, excluded_reason
       FROM sessions JOIN participants USING (participant) JOIN identities USING (participant)
       JOIN {CONTENT_OF_SESSION}
      WHERE sessions.source = 'lab' AND identities.source = 'lab'
@@ -25,7 +25,7 @@ _SELECT = f"""
 
 
 @dataclass(frozen=True)
-class TakenSession:
+class LabSessionRecord:
     """A session of a laboratory with all that was answered in it."""
 
     session: str
@@ -43,7 +43,7 @@ class TakenSession:
     consent_digest: str | None
     start_id: str
     """By which a start that is sent again is known; one of its own where none leads to it here any more."""
-    own_code: str
+    withdrawal_code: str
     """By which the participant can have the answers deleted."""
     demographics: dict[str, Any] | None
     """What somebody said about themselves, if asked."""
@@ -56,7 +56,7 @@ class TakenSession:
     responses: tuple[Response, ...]
 
 
-def taken_sessions(db: Database, study: Study) -> list[TakenSession]:
+def lab_session_records(db: Database, study: Study) -> list[LabSessionRecord]:
     """Return the sessions that a laboratory has taken of this version of a study, the oldest first."""
     rows = db.execute(
         f"{_SELECT} AND sessions.study_digest = ? ORDER BY started_at, session", (_digest(db, study),)
@@ -69,7 +69,7 @@ def _digest(db: Database, study: Study) -> str:
     return registered.study_digest if registered else ""
 
 
-def taken_session(db: Database, session: str) -> TakenSession:
+def lab_session_record(db: Database, session: str) -> LabSessionRecord:
     """Return a session that a laboratory has taken."""
     return _taken(db, db.execute(f"{_SELECT} AND session = ?", (session,)).fetchone())
 
@@ -107,13 +107,22 @@ def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
     return [session for (session,) in rows.fetchall()]
 
 
-def _taken(db: Database, row: Sequence[Any]) -> TakenSession:
+def _taken(db: Database, row: Sequence[Any]) -> LabSessionRecord:
     session, participant, code, occasion, kind, group, seed, status, *rest = row
-    started_at, completed_at, consent_digest, start_id, own_code, demographics, content_digest, excluded_reason = rest
+    (
+        started_at,
+        completed_at,
+        consent_digest,
+        start_id,
+        withdrawal_code,
+        demographics,
+        content_digest,
+        excluded_reason,
+    ) = rest
     devices = db.execute(
         "SELECT device FROM visits WHERE session = ? AND device IS NOT NULL ORDER BY visit DESC LIMIT 1", (session,)
     ).fetchall()
-    return TakenSession(
+    return LabSessionRecord(
         session,
         participant,
         code,
@@ -127,7 +136,7 @@ def _taken(db: Database, row: Sequence[Any]) -> TakenSession:
         consent_digest,
         # Always the same: a session that is handed on as it goes is compared with what was handed on before.
         start_id or str(uuid.uuid5(uuid.NAMESPACE_OID, session)),
-        own_code,
+        withdrawal_code,
         json.loads(demographics)["answers"] if demographics else None,
         content_digest,
         excluded_reason,

@@ -8,7 +8,7 @@ MAX_TRIALS_IN_MEMORY = 500_000
 """Of all plans together; a trial takes about a hundred bytes, as items are shared."""
 
 
-class Plans:
+class PlanCache:
     """Plans of sessions by the token that each had last; the oldest go when there are too many. For any thread."""
 
     def __init__(self) -> None:

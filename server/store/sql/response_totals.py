@@ -35,34 +35,36 @@ def add(db: Database, answers: Iterable[tuple[str, str]], sign: int = 1) -> None
     sign
         1 if they are stored, -1 if they are deleted.
     """
-    n_answers: Counter[str] = Counter()
+    n_responses: Counter[str] = Counter()
     sums: Counter[str] = Counter()
     number = 0
     for study_digest, checksum in answers:
         number = number_of(checksum)
-        n_answers[study_digest] += sign
+        n_responses[study_digest] += sign
         sums[study_digest] += sign * number
-    if not n_answers:
+    if not n_responses:
         return
-    rows = [(study_digest, number % N_PARTS, n_answers[study_digest], sums[study_digest]) for study_digest in n_answers]
+    rows = [
+        (study_digest, number % N_PARTS, n_responses[study_digest], sums[study_digest]) for study_digest in n_responses
+    ]
     db.execute(
-        "INSERT INTO answer_totals (study_digest, part, n_answers, checksum_sum) "
+        "INSERT INTO response_totals (study_digest, part, n_responses, checksum_sum) "
         f"VALUES {', '.join(['(?, ?, ?, ?)'] * len(rows))} ON CONFLICT (study_digest, part) DO UPDATE "
-        "SET n_answers = answer_totals.n_answers + excluded.n_answers, "
-        "checksum_sum = answer_totals.checksum_sum + excluded.checksum_sum",
+        "SET n_responses = response_totals.n_responses + excluded.n_responses, "
+        "checksum_sum = response_totals.checksum_sum + excluded.checksum_sum",
         [value for row in sorted(rows) for value in row],
     )
 
 
 def count_all(db: Database) -> None:
     """Write the totals of a store that has none yet."""
-    if not db.execute("SELECT 1 FROM answer_totals LIMIT 1").fetchone():
+    if not db.execute("SELECT 1 FROM response_totals LIMIT 1").fetchone():
         add(db, db.stream("SELECT study_digest, responses.checksum FROM responses JOIN sessions USING (session)"))
 
 
 def read(db: Database) -> dict[str, Totals]:
     """Return the totals of each study."""
     rows = db.execute(
-        "SELECT study_digest, SUM(n_answers), SUM(checksum_sum) FROM answer_totals GROUP BY study_digest"
+        "SELECT study_digest, SUM(n_responses), SUM(checksum_sum) FROM response_totals GROUP BY study_digest"
     ).fetchall()
-    return {study_digest: (int(n_answers), int(checksum_sum)) for study_digest, n_answers, checksum_sum in rows}
+    return {study_digest: (int(n_responses), int(checksum_sum)) for study_digest, n_responses, checksum_sum in rows}

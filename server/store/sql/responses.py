@@ -21,7 +21,7 @@ ID_IN_USE = "This response id belongs to another answer."
 
 
 @dataclass(frozen=True)
-class Answers:
+class ResponseBatch:
     """What one request brings: answers to the next trials of one session."""
 
     session: str
@@ -46,7 +46,7 @@ class _State:
     """Ids of its answers that were sent again, or with another answer."""
 
 
-def add(db: Database, batch: Sequence[Answers]) -> list[list[bool] | Conflict]:
+def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:
     """Store what a batch of requests brings; each request is stored whole, or refused by the `Conflict` in its place.
 
     Works in six statements, however large the batch. See `Store.add_responses`.
@@ -97,7 +97,7 @@ def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
     return {session: _State(*state) for session, *state in rows}
 
 
-def _note_known_ids(db: Database, batch: Sequence[Answers], states: dict[str, _State]) -> None:
+def _note_known_ids(db: Database, batch: Sequence[ResponseBatch], states: dict[str, _State]) -> None:
     # Looked up among a session's own answers: an index to keep them apart would be one more page to write for each.
     sent = [(answers.session, response.response_id) for answers in batch for response in answers.responses]
     for some in _portions(sent):
@@ -112,7 +112,7 @@ def _note_known_ids(db: Database, batch: Sequence[Answers], states: dict[str, _S
 
 def _accept(
     db: Database,
-    answers: Answers,
+    answers: ResponseBatch,
     state: _State,
     response: Response,
     received_at: str,

@@ -5,13 +5,13 @@ from typing import Any
 
 from server.store.database import Database
 from server.store.sql import responses
-from server.store.sql.responses import Answers
+from server.store.sql.responses import ResponseBatch
 
 Job = Callable[[Database], Any]
 
 
-def do_batch(
-    db: Database, batch: Sequence[Answers | Job], of_one_alone: type[Exception], of_all: type[Exception]
+def run_batch(
+    db: Database, batch: Sequence[ResponseBatch | Job], of_one_alone: type[Exception], of_all: type[Exception]
 ) -> list[Any]:
     """Do all work of a batch and return what came of each piece: its result, or the exception that undid it.
 
@@ -29,16 +29,16 @@ def do_batch(
         The database's other errors: they are raised, and nothing of the batch is done.
     """
     outcomes: dict[int, Any] = {}
-    new = [position for position, work in enumerate(batch) if isinstance(work, Answers)]
+    new = [position for position, work in enumerate(batch) if isinstance(work, ResponseBatch)]
     if new:
-        answers = [work for work in batch if isinstance(work, Answers)]
+        answers = [work for work in batch if isinstance(work, ResponseBatch)]
         together = _attempt(db, lambda db: responses.add(db, answers), of_one_alone, of_all)
         if isinstance(together, Exception):
             # One of them holds what the database cannot take: each alone, then, so that it harms no other.
             together = [_alone(db, batch[position], of_one_alone, of_all) for position in new]
         outcomes.update(zip(new, together, strict=True))
     for position, work in enumerate(batch):
-        if not isinstance(work, Answers):
+        if not isinstance(work, ResponseBatch):
             outcomes[position] = _attempt(db, work, of_one_alone, of_all)
     return [outcomes[position] for position in range(len(batch))]
 

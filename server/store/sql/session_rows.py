@@ -45,10 +45,10 @@ def begin(
         seed=seed,
         source=start.source,
         status=Status.ACTIVE,
-        started_at=start.adopted.started_at if start.adopted else datetime.now(UTC),
+        started_at=start.uploaded.started_at if start.uploaded else datetime.now(UTC),
     )
-    own_code = (start.adopted and start.adopted.own_code) or secrets.token_hex(5).upper()
-    insert(db, session, plan_session(study, group, seed), start, own_code)
+    withdrawal_code = (start.uploaded and start.uploaded.withdrawal_code) or secrets.token_hex(5).upper()
+    insert(db, session, plan_session(study, group, seed), start, withdrawal_code)
     note_visit(db, name, visit)
 
 
@@ -68,7 +68,7 @@ def insert(
     session: Session,
     plan: Plan,
     start: SessionStart | None = None,
-    completion_code: str | None = None,
+    withdrawal_code: str | None = None,
     run: Sequence[Any] | None = None,
 ) -> str:
     """Store a new session of a participant, with its plan; return the checksum that its answers go on from.
@@ -92,9 +92,9 @@ def insert(
         *(run or [None] * 6),
         completed_at if run else None,
         start.occasion if start else None,
-        now() if start and start.adopted else None,
+        now() if start and start.uploaded else None,
         session.revision,
-        completion_code,
+        withdrawal_code,
     )
     checksum = beginning_of_session(fixed, ((trial.phase, trial.item_id) for trial in plan.trials))
     row: dict[str, Any] = {
@@ -111,14 +111,14 @@ def insert(
         "consent_digest": start.consent_digest if start else None,
         "token_digest": start.token_digest if start else None,
         "start_id": start.start_id if start else None,
-        "completion_code": completion_code,
+        "withdrawal_code": withdrawal_code,
         "n_trials": len(plan.trials),
-        "place": "reserved" if start else None,
+        "slot": "reserved" if start else None,
         "seen_at": started_at if start else None,
         "n_answered": 0,
         "checksum": checksum,
         "occasion": fixed[-4],
-        "adopted_at": fixed[-3],
+        "uploaded_at": fixed[-3],
         "revision": session.revision,
     }
     db.execute(insert_sql("sessions", list(row)), list(row.values()))

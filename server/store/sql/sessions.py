@@ -11,9 +11,9 @@ from experiment.records import Kind, Participant, Source, Status
 from experiment.study.definition import Study, StudyDefinition
 from server.store.database import Database
 from server.store.errors import BegunElsewhere, Conflict, NotYourSession, Refusal, StudyFull
-from server.store.models import ENDED_FOR, REGAINED_AFTER, Identity, Place, Release, SessionStart, Visit
+from server.store.models import ENDED_FOR, REGAINED_AFTER, Identity, Release, SessionStart, SlotState, Visit
 from server.store.sql import assignment, identities, response_totals
-from server.store.sql.assignment import HeldPlace
+from server.store.sql.assignment import HeldSlot
 from server.store.sql.assignment_log import Log, lock_log
 from server.store.sql.session_rows import begin, beginning, insert_participant, note_visit
 from server.store.sql.studies import CONTENT_OF_SESSION, as_json, begun_with, served
@@ -57,16 +57,16 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
     return True
 
 
-def require_place(db: Database, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
-    """See `Store.require_place`."""
+def require_slot(db: Database, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
+    """See `Store.require_slot`."""
     known = identities.session_of(db, study.name, identity, occasion)
     participant = identities.participant_of(db, study.name, identity)
     if participant is not None:
         refuse_withdrawn(db, participant)
     if known is not None:
-        _refuse_in_laboratory(db, assignment.held_place(db, known), study, identity, occasion, group)
+        _refuse_in_laboratory(db, assignment.held_slot(db, known), study, identity, occasion, group)
     else:
-        assignment.require_place(db, served(db, study).study_digest, study.definition.recruitment, group)
+        assignment.require_slot(db, served(db, study).study_digest, study.definition.recruitment, group)
 
 
 def refuse_withdrawn(db: Database, participant: str) -> None:
@@ -114,7 +114,7 @@ def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionSt
     log = _lock(db, session)
     session = _known_session(db, study, start) or session  # another one may have been begun while we waited
     _refuse_unproven(db, study, session, start)
-    held = assignment.held_place(db, session)
+    held = assignment.held_slot(db, session)
     if held.status is Status.WITHDRAWN:
         raise Refusal("cannot_begin_again")
     if start.occasion is not None:
@@ -134,7 +134,7 @@ def _refuse_unproven(db: Database, study: Study, session: str, start: SessionSta
 
 
 def _refuse_in_laboratory(
-    db: Database, held: HeldPlace, study: Study, identity: Identity | None, occasion: int, group: int | None
+    db: Database, held: HeldSlot, study: Study, identity: Identity | None, occasion: int, group: int | None
 ) -> None:
     """Refuse to go on with a session that is completed, of another version of the study, or in another group.
 
@@ -145,7 +145,7 @@ def _refuse_in_laboratory(
     if held.status is Status.COMPLETED:
         raise Conflict(
             f"{whose} has completed session {occasion} of this study. {IF_SOMEBODY_ELSE} a further session "
-            f"is `--session {occasion + 1}`."
+            f"is `--occasion {occasion + 1}`."
         )
     digest, version = db.execute(
         "SELECT study_digest, version FROM sessions JOIN studies USING (study_digest) WHERE session = ?",
@@ -154,7 +154,7 @@ def _refuse_in_laboratory(
     if digest != served(db, study).study_digest:
         raise Conflict(
             f"{whose} has begun session {occasion} with version {version} of this study. {IF_SOMEBODY_ELSE} go on "
-            f"with the folder of that version, or begin a further session of this one with `--session {occasion + 1}`."
+            f"with the folder of that version, or begin a further session of this one with `--occasion {occasion + 1}`."
         )
     if group not in {None, held.group}:
         raise Conflict(
@@ -184,12 +184,12 @@ def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> N
     if found is None:
         raise NotYourSession("opened_elsewhere")
     log = _lock(db, found[0])
-    held = assignment.held_place(db, found[0])
+    held = assignment.held_slot(db, found[0])
     # A visit that comes after the session, from where it was taken, was allowed there.
-    _come_back(log, held, study, visit, is_exempt=held.is_adopted)
+    _come_back(log, held, study, visit, is_exempt=held.is_uploaded)
 
 
-def _come_back(log: Log, held: HeldPlace, study: Study, visit: Visit, is_exempt: bool = False) -> None:
+def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: bool = False) -> None:
     """Go on with a session, or, unless exempt, do what the study's rules say of one opened too late or too often."""
     db = log.db
     if held.status is not Status.ACTIVE or held.release_reason in ENDED_FOR:
@@ -198,7 +198,7 @@ def _come_back(log: Log, held: HeldPlace, study: Study, visit: Visit, is_exempt:
     if known.fetchone():
         _regain(log, held, study)
         return
-    was_sent_away = held.place is Place.RELEASED and held.release_reason not in REGAINED_AFTER
+    was_sent_away = held.slot is SlotState.RELEASED and held.release_reason not in REGAINED_AFTER
     is_exempt = is_exempt or held.has_all_answers or was_sent_away
     reason = None if is_exempt else _broken_rule(db, held.session)
     if reason is None:
@@ -238,7 +238,7 @@ def _definition(db: Database, session: str) -> StudyDefinition:
     return StudyDefinition.model_validate_json(text)
 
 
-def _begin_again(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
+def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
     """Begin another session of the same person, in the same group; the first one's answers stay with it."""
     db = log.db
     participant, source, consent_digest, token_digest, start_id, demographics, occasion = db.execute(
@@ -246,7 +246,7 @@ def _begin_again(log: Log, held: HeldPlace, study: Study, visit: Visit) -> None:
         "FROM sessions WHERE session = ?",
         (held.session,),
     ).fetchone()
-    if held.place is Place.RESERVED:
+    if held.slot is SlotState.RESERVED:
         assignment.release(log, held, Release.RESTARTED)
     # The new session is known by what led to it, so that a request that is sent again finds it.
     came_by_start = start_id == visit.visit_id
@@ -280,17 +280,17 @@ def add_demographics(db: Database, session: str, answers: Mapping[str, Any]) -> 
 def resume(db: Database, study: Study, session: str) -> None:
     """See `Store.resume_session`."""
     log = _lock(db, session)
-    held = assignment.held_place(db, session)
+    held = assignment.held_slot(db, session)
     if held.status is Status.ACTIVE:
         _regain(log, held, study)
 
 
-def _regain(log: Log, held: HeldPlace, study: Study) -> None:
+def _regain(log: Log, held: HeldSlot, study: Study) -> None:
     try:
         assignment.regain(log, held, study.definition.recruitment)
     except StudyFull:
         # Whoever has answered everything has only to hear so: nobody is sent away with their work done.
-        if not (held.has_all_answers or held.is_adopted):
+        if not (held.has_all_answers or held.is_uploaded):
             raise
 
 
@@ -299,7 +299,7 @@ def complete(
 ) -> None:
     """See `Store.complete_session`."""
     log = _lock(db, session)
-    held = assignment.held_place(db, session)
+    held = assignment.held_slot(db, session)
     if held.status is Status.WITHDRAWN:
         raise Refusal("answers_deleted")
     if completed_elsewhere_at is not None and held.source is not Source.LAB:
@@ -335,7 +335,7 @@ def withdraw(db: Database, session: str, by_researcher: bool = False) -> None:
 
 def _withdraw_one(db: Database, session: str, by_researcher: bool) -> None:
     log = _lock(db, session)
-    held = assignment.held_place(db, session)
+    held = assignment.held_slot(db, session)
     if held.status is Status.WITHDRAWN:
         return
     # The session's row first: an answer that is on its way waits for it, and then finds the session closed.
@@ -352,11 +352,11 @@ def _withdraw_one(db: Database, session: str, by_researcher: bool) -> None:
     assignment.release(log, held, Release.WITHDRAWAL)
 
 
-def release_place(db: Database, session: str, reason: Release) -> bool:
-    """See `Store.release_place`."""
+def release_slot(db: Database, session: str, reason: Release) -> bool:
+    """See `Store.release_slot`."""
     log = _lock(db, session)
-    held = assignment.held_place(db, session)
-    if held.place is Place.RELEASED and reason not in ENDED_FOR:
+    held = assignment.held_slot(db, session)
+    if held.slot is SlotState.RELEASED and reason not in ENDED_FOR:
         return False  # the reason stays too: a session that the rules ended must not open again by another one
     return assignment.release(log, held, reason)
 
@@ -367,9 +367,9 @@ def _lock(db: Database, session: str) -> Log:
 
 
 LISTED = (
-    "session", "participant", "kind", "study_version", "group", "source", "status", "place", "release_reason",
+    "session", "participant", "kind", "study_version", "group", "source", "status", "slot", "release_reason",
     "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "occasion",
-    "adopted_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
+    "uploaded_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
 )  # fmt: skip
 """What is listed of a session, beside its device and what the participant said about themselves."""
 
@@ -378,8 +378,8 @@ def listed(db: Database, study: str) -> list[dict[str, Any]]:
     """See `Store.sessions`."""
     rows = db.execute(
         f"""
-        SELECT session, participant, kind, version, "group", source, status, place, release_reason, started_at,
-               completed_at, n_trials, n_answered, consent_digest, occasion, adopted_at,
+        SELECT session, participant, kind, version, "group", source, status, slot, release_reason, started_at,
+               completed_at, n_trials, n_answered, consent_digest, occasion, uploaded_at,
                (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session),
                contents.revision, contents.content_digest, excluded_at, excluded_reason, contents.definition,
                (SELECT device FROM visits WHERE visits.session = sessions.session AND visit = 1), demographics

@@ -19,16 +19,16 @@ from server.store.models import (
     NOTHING_PASSED_OVER,
     Access,
     AddedRun,
-    Event,
     GroupProgress,
     Identity,
-    Place,
+    LogEvent,
     RegisteredDefinition,
     Release,
     Revision,
     SessionFound,
     SessionPlan,
     SessionStart,
+    SlotState,
     StoredSession,
     StoredTrial,
     Visit,
@@ -39,13 +39,13 @@ from server.store.sql import (
     identities,
     model_runs,
     responses,
-    session_import,
     sessions,
     studies,
+    uploaded_sessions,
 )
 from server.store.sql.assignment_log import lock_log, note, read_log
-from server.store.sql.plan_cache import Plans
-from server.store.sql.responses import Answers
+from server.store.sql.plan_cache import PlanCache
+from server.store.sql.responses import ResponseBatch
 
 Result = TypeVar("Result")
 
@@ -58,7 +58,7 @@ class SqlStore(Store):
         # A registered content never changes, and no more do plans: both can be kept.
         self._definitions: dict[tuple[str, int], tuple[StudyDefinition, dict[str, str]]] = {}
         self._items: dict[str, dict[str, Item]] = {}
-        self._plans = Plans()
+        self._plans = PlanCache()
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Database]:
@@ -73,7 +73,7 @@ class SqlStore(Store):
         return self._write(job)
 
     @abstractmethod
-    def _add_answers(self, new: Answers) -> list[bool]:
+    def _add_batch(self, new: ResponseBatch) -> list[bool]:
         """Store answers together with all others that wait, and return once they are committed."""
 
     def register_study(self, study: Study) -> None:
@@ -99,7 +99,7 @@ class SqlStore(Store):
             return studies.definition_and_texts(db, found.study_digest, found.revision)
 
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
-        begin = session_import.adopt if start.adopted else sessions.start
+        begin = uploaded_sessions.add_uploaded if start.uploaded else sessions.start
         is_new = self._write(lambda db: begin(db, study, start))
         stored = self.find_session(start.token_digest)
         if stored is None:
@@ -110,9 +110,9 @@ class SqlStore(Store):
         with self._reading() as db:
             return assignment.why_full(db, studies.served(db, study).study_digest, study.definition.recruitment)
 
-    def require_place(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
+    def require_slot(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
         with self._reading() as db:
-            sessions.require_place(db, study, identity, occasion, group)
+            sessions.require_slot(db, study, identity, occasion, group)
 
     def find_session(self, token_digest: str) -> StoredSession | None:
         with self._reading() as db:
@@ -126,10 +126,10 @@ class SqlStore(Store):
             session = identities.session_of(db, study.name, identity, None)
             return session is not None and identities.may_resume(db, session, identity)
 
-    def with_places(self, study: Study, sessions: Sequence[str]) -> list[str]:
+    def with_slots(self, study: Study, sessions: Sequence[str]) -> list[str]:
         with self._reading() as db:
             study_digest = studies.served(db, study).study_digest
-            return assignment.with_places(db, study_digest, study.definition.recruitment, sessions)
+            return assignment.with_slots(db, study_digest, study.definition.recruitment, sessions)
 
     def session_of_start(self, start_id: str) -> str | None:
         with self._reading() as db:
@@ -146,7 +146,7 @@ class SqlStore(Store):
         row = db.execute(
             f"""
             SELECT session, participant, kind, study_digest, revision, battery_digest, "group", seed, source, status,
-                   started_at, completed_at, n_answered, place, completion_code, release_reason,
+                   started_at, completed_at, n_answered, slot, withdrawal_code, release_reason,
                    (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session), demographics IS NOT NULL
               FROM sessions JOIN participants USING (participant) WHERE {column} = ?
             """,
@@ -155,7 +155,7 @@ class SqlStore(Store):
         if row is None:
             return None
         (name, participant, kind, study_digest, revision, battery_digest, group, seed, source, status, started_at,
-         completed_at, n_answered, place, own_code, release_reason, n_visits, has_demographics) = row  # fmt: skip
+         completed_at, n_answered, slot, withdrawal_code, release_reason, n_visits, has_demographics) = row  # fmt: skip
         session = Session(
             session=name,
             participant=Participant(participant=participant, kind=kind),
@@ -171,9 +171,9 @@ class SqlStore(Store):
         )
         return StoredSession(
             session=session,
-            plan=self._plans.of_session(name) or self._read_plan(db, session, own_code),
+            plan=self._plans.of_session(name) or self._read_plan(db, session, withdrawal_code),
             n_answered=n_answered,
-            place=Place(place),
+            slot=SlotState(slot),
             release_reason=release_reason,
             n_visits=n_visits,
             has_demographics=bool(has_demographics),
@@ -186,7 +186,7 @@ class SqlStore(Store):
             plan = stored.plan if stored else None
         return plan
 
-    def _read_plan(self, db: Database, session: Session, own_code: str) -> SessionPlan:
+    def _read_plan(self, db: Database, session: Session, withdrawal_code: str) -> SessionPlan:
         content = session.study_digest, session.revision or 1
         if content not in self._definitions:
             self._definitions[content] = studies.definition_and_texts(db, *content)
@@ -204,7 +204,7 @@ class SqlStore(Store):
             definition=definition,
             texts=texts,
             trials=tuple(StoredTrial(index, Phase(phase), items[item_id]) for index, phase, item_id in planned),
-            own_code=own_code,
+            withdrawal_code=withdrawal_code,
         )
 
     def answers(self, session: str) -> dict[int, Any]:
@@ -214,7 +214,7 @@ class SqlStore(Store):
     def add_responses(
         self, session: str, token_digest: str, responses: Sequence[Response], passed_over: range = NOTHING_PASSED_OVER
     ) -> list[bool]:
-        return self._add_answers(Answers(session, token_digest, responses, passed_over))
+        return self._add_batch(ResponseBatch(session, token_digest, responses, passed_over))
 
     def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
         return self._write(lambda db: sessions.add_demographics(db, session, answers))
@@ -237,13 +237,13 @@ class SqlStore(Store):
             raise NotYourSession("opened_elsewhere")
         return stored
 
-    def release_place(self, session: str, reason: Release) -> bool:
-        return self._write(lambda db: sessions.release_place(db, session, reason))
+    def release_slot(self, session: str, reason: Release) -> bool:
+        return self._write(lambda db: sessions.release_slot(db, session, reason))
 
     def exclude_sessions(self, sessions: Sequence[str], reason: str) -> None:
         self._write(lambda db: exclusions.exclude(db, sessions, reason))
 
-    def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[Place]:
+    def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
         return self._write(lambda db: exclusions.include(db, study, sessions, reason))
 
     def open_group(self, study: Study, group: int, is_open: bool) -> None:
@@ -260,7 +260,7 @@ class SqlStore(Store):
         with self._reading() as db:
             rows = db.execute(
                 "SELECT session, definition FROM sessions JOIN studies USING (study_digest) "
-                "WHERE study = ? AND completion_code = ?",
+                "WHERE study = ? AND withdrawal_code = ?",
                 (study.name, completion_code),
             ).fetchall()
         return [session for session, definition in rows if json.loads(definition)["completion_code"] != completion_code]
@@ -303,7 +303,7 @@ class SqlStore(Store):
     def note(self, study: Study | None, access: Access, **details: Any) -> list[int]:
         return self._write(lambda db: note(db, studies.logs_of(db, study), access, details))
 
-    def events(self, study: Study, since: int = 0, of: Sequence[str] = ()) -> list[Event]:
+    def events(self, study: Study, since: int = 0, of: Sequence[str] = ()) -> list[LogEvent]:
         with self._reading() as db:
             registered = studies.nearest(db, study)
             return read_log(db, registered.study_digest, since, of) if registered else []

@@ -374,10 +374,10 @@ def progress(db: Database, study: Study) -> list[GroupProgress]:
     rows = db.execute(
         """
         SELECT kind, sessions."group",
-               COUNT(CASE WHEN status = 'active' AND place = 'reserved' THEN 1 END),
-               COUNT(CASE WHEN status = 'completed' AND place = 'confirmed' THEN 1 END),
-               COUNT(CASE WHEN status = 'active' AND place = 'released' THEN 1 END),
-               COUNT(CASE WHEN status = 'completed' AND place = 'released' THEN 1 END),
+               COUNT(CASE WHEN status = 'active' AND slot = 'reserved' THEN 1 END),
+               COUNT(CASE WHEN status = 'completed' AND slot = 'confirmed' THEN 1 END),
+               COUNT(CASE WHEN status = 'active' AND slot = 'released' THEN 1 END),
+               COUNT(CASE WHEN status = 'completed' AND slot = 'released' THEN 1 END),
                COUNT(CASE WHEN status = 'withdrawn' THEN 1 END)
           FROM sessions JOIN participants USING (participant)
          WHERE kind <> 'model' AND study_digest = ? GROUP BY kind, sessions."group"
@@ -387,11 +387,11 @@ def progress(db: Database, study: Study) -> list[GroupProgress]:
     counted = {(kind, group): tuple(counts) for kind, group, *counts in rows}
     found = []
     for kind in (Kind.HUMAN, Kind.SIMULATED):
-        for places in assignment.read_places(db, study_digest, kind):
-            under_way, completed, lapsed, replaced, withdrawn = counted.get((kind, places.group), (0, 0, 0, 0, 0))
+        for slots in assignment.read_slots(db, study_digest, kind):
+            under_way, completed, lapsed, replaced, withdrawn = counted.get((kind, slots.group), (0, 0, 0, 0, 0))
             found.append(
                 GroupProgress(
-                    kind, places.group, under_way, completed, lapsed, replaced, withdrawn, is_open=places.is_open
+                    kind, slots.group, under_way, completed, lapsed, replaced, withdrawn, is_open=slots.is_open
                 )
             )
     return found

@@ -1,7 +1,7 @@
 """Tables of the SQLite store, as named, ordered migrations.
 
 Kept apart: what was asked (studies, batteries, items), who answered (participants, sessions, runs; panel ids in
-`identities`), which trials were planned, what was answered, and the places in the groups with the log of decisions
+`identities`), which trials were planned, what was answered, and the slots in the groups with the log of decisions
 about them. Times are UTC, ISO 8601; answers, contents and keys are JSON texts.
 """
 
@@ -145,18 +145,18 @@ def _chain_what_is_there(db: SqliteDatabase) -> None:
     begun: dict[str, dict[str, list[str | None]]] = {}
     for session, kind, study_digest, group, status, started_at, completed_at in sessions:
         n_answered, checksum = _chain_answers(db, session)
-        place = None if kind == "model" else _PLACE_BEFORE_LOG[status]
+        slot = None if kind == "model" else _SLOT_BEFORE_LOG[status]
         db.execute(
             "UPDATE sessions SET n_answered = ?, checksum = ?, place = ?, release_reason = ?, seen_at = ? "
             "WHERE session = ?",
-            (n_answered, checksum, place, "withdrawal" if place == "released" else None, started_at, session),
+            (n_answered, checksum, slot, "withdrawal" if slot == "released" else None, started_at, session),
         )
-        if place is not None:
-            begun.setdefault(study_digest, {})[session] = [status, completed_at, place]
+        if slot is not None:
+            begun.setdefault(study_digest, {})[session] = [status, completed_at, slot]
             db.execute(
                 "UPDATE places SET n_begun = n_begun + 1, n_reserved = n_reserved + ?, n_confirmed = n_confirmed + ? "
                 'WHERE study_digest = ? AND kind = ? AND "group" = ?',
-                (place == "reserved", place == "confirmed", study_digest, kind, group),
+                (slot == "reserved", slot == "confirmed", study_digest, kind, group),
             )
     for (study_digest,) in db.execute("SELECT study_digest FROM logs").fetchall():
         log = lock_log(db, study_digest)
@@ -168,7 +168,7 @@ def _chain_what_is_there(db: SqliteDatabase) -> None:
             log.write("run added", session, run=run)
 
 
-_PLACE_BEFORE_LOG = {"active": "reserved", "completed": "confirmed", "withdrawn": "released"}
+_SLOT_BEFORE_LOG = {"active": "reserved", "completed": "confirmed", "withdrawn": "released"}
 
 
 def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
@@ -238,7 +238,6 @@ def m007_answer_totals(db: Database) -> None:
         not_null={"n_answers", "checksum_sum"}, foreign_keys=[("study_digest", "studies", "study_digest")], strict=True,
     )  # fmt: skip
     identities.add_checksums(SqliteDatabase(db.conn))
-    response_totals.count_all(SqliteDatabase(db.conn))
 
 
 @migrations()
@@ -257,6 +256,19 @@ def m008_revisions_and_exclusions(db: Database) -> None:
     db.table("identities").add_column("signed_at", str)
     add_content_digests(SqliteDatabase(db.conn))
     db.execute("DROP VIEW trials")
+    db.create_view("trials", TRIALS)
+
+
+@migrations()
+def m009_plain_names(db: Database) -> None:
+    """One word for one thing: slots, withdrawal codes, uploads, responses."""
+    db.execute("DROP VIEW trials")
+    for old, new in {"place": "slot", "completion_code": "withdrawal_code", "adopted_at": "uploaded_at"}.items():
+        db.execute(f"ALTER TABLE sessions RENAME COLUMN {old} TO {new}")
+    db.execute("ALTER TABLE places RENAME TO slots")
+    db.execute("ALTER TABLE answer_totals RENAME TO response_totals")
+    db.execute("ALTER TABLE response_totals RENAME COLUMN n_answers TO n_responses")
+    response_totals.count_all(SqliteDatabase(db.conn))  # of a store from before `m007`
     db.create_view("trials", TRIALS)
 
 

@@ -23,9 +23,9 @@ from server.store.database import Database, SqliteDatabase
 from server.store.errors import StoreUnavailable
 from server.store.sql import studies
 from server.store.sql.group_commit import GroupCommit
-from server.store.sql.plan_cache import Plans
-from server.store.sql.responses import Answers
-from server.store.sql.savepoints import do_batch
+from server.store.sql.plan_cache import PlanCache
+from server.store.sql.responses import ResponseBatch
+from server.store.sql.savepoints import run_batch
 from server.store.sql.store import SqlStore
 from server.store.sqlite.file import connect, migrate, refuse_strange, warn_of_open_file
 from server.store.sqlite.write_ahead_log import (
@@ -113,7 +113,7 @@ class SqliteStore(SqlStore):
         self._tried_to_empty_at = time.monotonic()
         self._must_empty_log = False
         self._moving: threading.Thread | None = None
-        self._group: GroupCommit[Answers | Job] = GroupCommit(self._commit, self._tidy)
+        self._group: GroupCommit[ResponseBatch | Job] = GroupCommit(self._commit, self._tidy)
 
     def _write(self, job: Callable[[Database], Result]) -> Result:
         result: Result = self._group.do(job)
@@ -126,7 +126,7 @@ class SqliteStore(SqlStore):
 
         return self._write(delete)
 
-    def _add_answers(self, new: Answers) -> list[bool]:
+    def _add_batch(self, new: ResponseBatch) -> list[bool]:
         is_new: list[bool] = self._group.do(new)
         return is_new
 
@@ -276,11 +276,11 @@ class SqliteStore(SqlStore):
 
     # What follows is done in the writer thread alone.
 
-    def _commit(self, batch: Sequence[Answers | Job]) -> Sequence[Any]:
+    def _commit(self, batch: Sequence[ResponseBatch | Job]) -> Sequence[Any]:
         try:
             connection = self._writer_connection()
             connection.execute("BEGIN IMMEDIATE")
-            outcomes = do_batch(
+            outcomes = run_batch(
                 SqliteDatabase(connection), batch, of_one_alone=sqlite3.IntegrityError, of_all=sqlite3.Error
             )
             connection.execute("COMMIT")
@@ -417,7 +417,7 @@ class SqliteStore(SqlStore):
             for study in self._registered.values():
                 studies.register(SqliteDatabase(connection), study)
             connection.execute("COMMIT")
-        self._plans = Plans()
+        self._plans = PlanCache()
         self._damage = None
         self._file = file
 

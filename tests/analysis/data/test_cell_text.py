@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.data import cell_text as module
-from analysis.data.cell_text import written_cells
+from analysis.data.cell_text import cell_texts
 from analysis.data.tidy_table import tidy_trials
 from analysis.output_files import csv_bytes
 from analysis.provenance.record import data_digest
@@ -29,14 +29,14 @@ CELLS = {
 @pytest.mark.parametrize("dtype", CELLS)
 def test_every_cell_is_written_and_a_missing_one_is_none(dtype):
     column = pd.Series(CELLS[dtype], dtype=dtype)
-    written = written_cells(column, repr)
+    written = cell_texts(column, repr)
     values = zip(column.tolist(), column.isna(), strict=True)
     assert written == [repr(None if missing else value) for value, missing in values]
 
 
 def test_equal_cells_are_written_once():
     seen = []
-    written_cells(pd.Series(["a", "b", "a", "a"], dtype="str"), lambda value: seen.append(value) or value)
+    cell_texts(pd.Series(["a", "b", "a", "a"], dtype="str"), lambda value: seen.append(value) or value)
     assert seen == ["a", "b"]
 
 

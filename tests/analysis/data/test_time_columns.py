@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.data.cell_text import written_cells
-from analysis.data.compact_columns import Times
+from analysis.data.cell_text import cell_texts
+from analysis.data.compact_columns import TimeColumn
 from analysis.data.time_columns import compact_times, time_texts, times_of
 from server.store.timestamps import as_text
 
@@ -27,7 +27,7 @@ def test_times_as_the_store_writes_them_are_kept_in_eight_bytes_and_given_back_e
     if texts:
         assert column.dtype == "datetime64[ms, UTC]"
         assert time_texts(column).astype(object).where(column.notna(), None).tolist() == texts
-    assert written_cells(column, str) == [str(text) for text in texts]
+    assert cell_texts(column, str) == [str(text) for text in texts]
 
 
 @pytest.mark.parametrize("other", OTHERS)
@@ -36,7 +36,7 @@ def test_a_column_with_a_time_that_is_written_otherwise_stays_as_it_is(other: st
     assert times_of(texts) is None
     column = compact_times(pd.Series(texts, dtype=object))
     assert column.dtype == "str"
-    assert written_cells(column, str) == ["2026-03-01T10:00:00.000+00:00", other, "None"]
+    assert cell_texts(column, str) == ["2026-03-01T10:00:00.000+00:00", other, "None"]
 
 
 @pytest.mark.parametrize("other", OTHERS)
@@ -45,7 +45,7 @@ def test_texts_that_come_in_portions_are_all_there_whatever_comes_between(
     other: str, portions: list[list[str | None]], place: int
 ) -> None:
     cells = [*portions[:place], [other, None], *portions[place:]]
-    column = Times()
+    column = TimeColumn()
     for portion in cells:
         column.take(portion)
     assert column.column().tolist() == [text for portion in cells for text in portion]

@@ -417,11 +417,11 @@ class PlainAccount:
         self.runs = self._lengths_of_runs()
         self.by = {place: NOT_A_TEST_TRIAL for place, r in enumerate(self.rows) if r["phase"] != "test"}
         self.disposition = {}
-        self.take("withdrawn", [p for p in self.left() if self.rows[p]["status"] == "withdrawn"])
-        self.take("not_completed", [p for p in self.left() if self.rows[p]["status"] == "active"])
+        self.apply_rule("withdrawn", [p for p in self.left() if self.rows[p]["status"] == "withdrawn"])
+        self.apply_rule("not_completed", [p for p in self.left() if self.rows[p]["status"] == "active"])
         for rule in rules:
-            self.take(rule["rule"], getattr(self, f"_{rule['rule']}")(rule))
-        self.take("unanswered", [p for p in self.people() if self.rows[p]["answer"] is None])
+            self.apply_rule(rule["rule"], getattr(self, f"_{rule['rule']}")(rule))
+        self.apply_rule("unanswered", [p for p in self.people() if self.rows[p]["answer"] is None])
         for name in {r["participant"] for r in self.rows}:
             there = any(self.rows[p]["participant"] == name for p in self.left())
             self.disposition.setdefault(name, "included" if there else "unanswered")
@@ -432,7 +432,7 @@ class PlainAccount:
     def people(self):
         return [place for place in self.left() if self.rows[place]["kind"] != "model"]
 
-    def take(self, step, places):
+    def apply_rule(self, step, places):
         before = {self.rows[p]["participant"] for p in self.left()}
         self.by |= dict.fromkeys((p for p in places if p not in self.by), step)
         gone = before - {self.rows[p]["participant"] for p in self.left()}

@@ -11,7 +11,7 @@ from analysis.figures.drawing.sheet import (
     PAPER,
     SINGLE,
     SOFT,
-    Sheet,
+    FigureSheet,
     finished,
     inline,
     missing_characters,
@@ -24,7 +24,7 @@ DATA = pd.DataFrame({"n": [1]})
 
 def draw(name="a", words="people: 95 % <interval> & $x^2$"):
     with style():
-        sheet = Sheet(SINGLE, 60)
+        sheet = FigureSheet(SINGLE, 60)
         axes = sheet.axes(40, 10, 100, 30)
         axes.plot([0, 1], [0, 1], color=INK)
         axes.axhline(0.5, color=GRID)
@@ -88,5 +88,5 @@ def test_characters_that_no_font_has_are_text_in_the_svg_and_are_told_for_the_pd
 
 def test_control_characters_do_not_break_the_alternative_text():
     with style():
-        made = finished(Sheet(SINGLE, 20), "a", "t\x00t", "d\x0bd", DATA)
+        made = finished(FigureSheet(SINGLE, 20), "a", "t\x00t", "d\x0bd", DATA)
     assert (made.title, made.description) == ("t t", "d d")

@@ -17,7 +17,7 @@ from batteries.items import Battery, Item
 from batteries.tasks import READING_WORDS_PER_MINUTE
 from batteries.vignettes.preview import write_preview
 from batteries.vignettes.preview.page import render_preview
-from batteries.vignettes.preview.texts import Texts, pieces, tokens_of
+from batteries.vignettes.preview.texts import ItemTexts, pieces, tokens_of
 
 FILLERS = {0: " Butter goes soft in the warm.", 1: " Stone holds the heat.", 2: "", 3: " The ledge was clean."}
 SIDES = {"A": "cold", "B": "warm", "C": "high", "D": "very low"}
@@ -326,7 +326,7 @@ def test_words_and_reading_time_are_counted() -> None:
     rows = {row[0]: row[1:] for row in rows_of(page(items), "Words and reading time")}
     assert list(rows) == ["all", "single A", "single D", "level 0", "level 2"]
     assert rows["all"][:4] == ["4", "14", "18", "21"]  # stories of 14, 15, 20 and 21 words
-    words = [Texts.of(item.content).n_words for item in items]
+    words = [ItemTexts.of(item.content).n_words for item in items]
     assert rows["all"][4:7] == [str(min(words)), str(round(sum(sorted(words)[1:3]) / 2)), str(max(words))]
     assert rows["all"][9] == f"{60 * max(words) / READING_WORDS_PER_MINUTE:.0f} s"
 
@@ -342,7 +342,7 @@ def test_a_participants_session_is_counted_from_the_groups() -> None:
     root = read(render_preview(battery, groups))
     words = Counter[int]()
     for item_id, group in groups.items():
-        words[group] += Texts.of(battery.by_id[item_id].content).n_words
+        words[group] += ItemTexts.of(battery.by_id[item_id].content).n_words
     low, high = min(words.values()), max(words.values())
     span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     assert f"A participant reads {span} words in the test trials" in root.text

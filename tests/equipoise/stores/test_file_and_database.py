@@ -99,7 +99,7 @@ def test_a_withdrawal_is_the_same_on_a_file_and_on_a_database(both: list[Kept]) 
         with kept.opened() as store:
             (code,) = [
                 code
-                for code, seed, group in rows(store, 'SELECT completion_code, seed, "group" FROM sessions')
+                for code, seed, group in rows(store, 'SELECT withdrawal_code, seed, "group" FROM sessions')
                 if (seed, group) == (1, 3)
             ]
         withdrawn = run("withdraw", kept.folder, "--code", code, *kept.option)

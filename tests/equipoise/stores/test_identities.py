@@ -38,7 +38,7 @@ def test_panel_ids_are_exported_with_codes_for_the_owners_eyes_and_no_formula_ru
     assert mode(path) == 0o600
     people = {row["external_id"]: row for row in table(path)}
     assert set(people) == {"anna", "bert", "carl", f"'{FORMULA}"}
-    assert people["anna"]["own_code"] == kept.codes["anna"]
+    assert people["anna"]["withdrawal_code"] == kept.codes["anna"]
     assert [people[name]["status"] for name in ("anna", "bert", "carl")] == ["completed", "active", "withdrawn"]
     assert [people[name]["session"] for name in ("anna", "bert")] == [kept.sessions["anna"], kept.sessions["bert"]]
     for row in table(path):
@@ -65,14 +65,14 @@ def test_an_export_of_nobody_has_its_headings(empty: Kept, tmp_path: Path) -> No
     done("assignment", "open", empty.folder, "--group", 1, *empty.option)  # makes the store
     path = tmp_path / "panel-ids.csv"
     assert "with 0 people" in done("identities", "export", empty.folder, "-o", path, *empty.option)
-    assert path.read_text(encoding="utf-8").startswith("source,external_id,participant,session,status,own_code")
+    assert path.read_text(encoding="utf-8").startswith("source,external_id,participant,session,status,withdrawal_code")
 
 
 def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty: Kept, tmp_path: Path) -> None:
     """Whoever comes in chooses the value: it must not stand where the session or the code does."""
     study_yaml = empty.folder / "study.yaml"
     text = study_yaml.read_text(encoding="utf-8")
-    kept_parameters = "kept_parameters: [session, participant, own_code, status, external_id, source]"
+    kept_parameters = "kept_parameters: [session, participant, withdrawal_code, status, external_id, source]"
     study_yaml.write_text(
         text.replace("panel_parameter: pid", f"panel_parameter: pid, {kept_parameters}"), encoding="utf-8"
     )
@@ -80,12 +80,12 @@ def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty:
         load_study(empty.folder)
     except InputError:  # a study with such names may be refused, too
         return
-    answer(empty, "anna", n_answers=1, session="mine", participant="me", own_code="PAID", status="completed")
+    answer(empty, "anna", n_answers=1, session="mine", participant="me", withdrawal_code="PAID", status="completed")
     done("identities", "export", empty.folder, "-o", tmp_path / "ids.csv", *empty.option)
     (row,) = table(tmp_path / "ids.csv")
     assert row["session"] == empty.sessions["anna"]
     assert row["status"] == "active"
-    assert row["own_code"] != "PAID"
+    assert row["withdrawal_code"] != "PAID"
 
 
 def test_one_persons_id_is_deleted_and_nothing_else(kept: Kept) -> None:

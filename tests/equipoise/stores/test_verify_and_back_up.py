@@ -57,7 +57,7 @@ def test_verify_counts_what_is_there_and_prints_a_digest_that_stays(kept: Kept) 
         "DELETE FROM events WHERE event_index = 2",
         "UPDATE events SET details = '{{}}' WHERE event_index = 1",
         "DELETE FROM events WHERE event_index = (SELECT MAX(event_index) FROM events)",
-        "UPDATE places SET n_confirmed = 9",
+        "UPDATE slots SET n_confirmed = 9",
     ],
 )
 def test_verify_finds_what_was_changed_by_hand_and_ends_with_1(kept: Kept, statement: str) -> None:

@@ -16,7 +16,7 @@ from psychopy.visual.backends.pygletbackend import PygletBackend
 
 from batteries.errors import InputError
 from experiment.lab.hardware.clock import wait_until
-from experiment.lab.hardware.keys_and_clicks import Inputs
+from experiment.lab.hardware.keys_and_clicks import InputDevices
 from experiment.lab.hardware.machine_check import check_machine
 from experiment.lab.hardware.window import LabWindow
 from experiment.lab.presentation import present
@@ -40,7 +40,7 @@ def noise(size_px, seed=1):
 def trials(backend, n_trials):
     """Show trials and tell of each onset and each press."""
     with LabWindow() as window:
-        inputs = Inputs(window, backend)
+        inputs = InputDevices(window, backend)
         fixation = window.prepare(Image.new("RGB", window.size_px, "white"))
         tell({"backend": inputs.backend, "pacing": window.pacing, "frame_ms": window.frame_ms})
         for n in range(int(n_trials)):
@@ -144,7 +144,7 @@ def waiting(hz, n_trials, n_queued=0):
 def check():
     """Check the machine, and tell the findings."""
     with LabWindow() as window:
-        tell([asdict(finding) for finding in check_machine(window, Inputs(window), "ش")])
+        tell([asdict(finding) for finding in check_machine(window, InputDevices(window), "ش")])
 
 
 def unopened():
@@ -156,7 +156,7 @@ def unopened():
 
     hid.Keyboard._create_queue = refuse
     with LabWindow() as window:
-        heard = Inputs(window)
+        heard = InputDevices(window)
         tell({"backend": heard.backend, "obstacle": heard.obstacle})
 
 
@@ -164,7 +164,7 @@ def inputs(backend):
     """Do as the lines on standard input say, and tell what was pressed."""
     with LabWindow() as window:
         window.show(window.prepare(Image.new("RGB", window.size_px, "white")))
-        heard = Inputs(window, backend)
+        heard = InputDevices(window, backend)
         tell({"backend": heard.backend})
         for line in sys.stdin:
             command = json.loads(line)
@@ -180,7 +180,7 @@ def inputs(backend):
                     press = heard.wait(command.get("keys"), command.get("until_ms"), regions)
                     tell(press and asdict(press))
                 case "early":
-                    tell({"n": heard.take_early(command["keys"], regions)})
+                    tell({"n": heard.discard_early_presses(command["keys"], regions)})
                 case "focus":
                     window.dispatch_events()
                     tell({"n": heard.n_focus_lost})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from batteries.errors import InputError
 from experiment.load_study import load_study
 from experiment.study.definition import Study
-from experiment.study.demographics import LONGEST_TEXT, Question, Questionnaire
+from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion, Questionnaire
 
 AGE = "{name: age, ask: How old are you?, answer: number, low: 18, high: 120}"
 GENDER = "{name: gender, ask: What is your gender?, answer: choice, options: [woman, man, another]}"
@@ -125,13 +125,13 @@ def test_a_file_that_is_not_utf_8_is_named(study_folder: Path, edit: Callable[[P
 
 # Answers
 
-number = Question(name="age", ask="How old?", answer="number", low=18, high=120)
-choice = Question(name="gender", ask="Gender?", answer="choice", options=("woman", "man"))
-text = Question(name="work", ask="Work?", answer="text")
+number = DemographicQuestion(name="age", ask="How old?", answer="number", low=18, high=120)
+choice = DemographicQuestion(name="gender", ask="Gender?", answer="choice", options=("woman", "man"))
+text = DemographicQuestion(name="work", ask="Work?", answer="text")
 
 
 @pytest.mark.parametrize("question", [number, choice, text])
-def test_every_question_may_be_left_unanswered(question: Question) -> None:
+def test_every_question_may_be_left_unanswered(question: DemographicQuestion) -> None:
     question.check(None)
 
 
@@ -139,7 +139,7 @@ def test_every_question_may_be_left_unanswered(question: Question) -> None:
     ("question", "answer"),
     [(number, 18), (number, 120), (choice, "woman"), (choice, "man"), (text, ""), (text, "é" * LONGEST_TEXT)],
 )
-def test_an_answer_is_taken(question: Question, answer: Any) -> None:
+def test_an_answer_is_taken(question: DemographicQuestion, answer: Any) -> None:
     question.check(answer)
 
 
@@ -151,7 +151,9 @@ def test_an_answer_is_taken(question: Question, answer: Any) -> None:
         (text, 1), (text, ["a"]), (text, False), (text, "x" * (LONGEST_TEXT + 1)),
     ],
 )  # fmt: skip
-def test_what_is_no_answer_is_refused_in_a_sentence_that_names_the_question(question: Question, answer: Any) -> None:
+def test_what_is_no_answer_is_refused_in_a_sentence_that_names_the_question(
+    question: DemographicQuestion, answer: Any
+) -> None:
     with pytest.raises(InputError, match=rf"^`{question.name}` takes .*\.$"):
         question.check(answer)
 
@@ -159,13 +161,13 @@ def test_what_is_no_answer_is_refused_in_a_sentence_that_names_the_question(ques
 @pytest.mark.parametrize("answer", [True, False, 1.0])
 def test_yes_is_no_number_though_python_takes_it_for_one(answer: Any) -> None:
     with pytest.raises(InputError):
-        Question(name="q", ask="?", answer="number", low=0, high=1).check(answer)
+        DemographicQuestion(name="q", ask="?", answer="number", low=0, high=1).check(answer)
 
 
 @given(low=st.integers(-100, 100), high=st.integers(-100, 100), answer=st.integers(-300, 300))
 def test_a_number_is_taken_within_its_bounds_and_nowhere_else(low: int, high: int, answer: int) -> None:
     low, high = min(low, high), max(low, high)
-    question = Question(name="q", ask="?", answer="number", low=low, high=high)
+    question = DemographicQuestion(name="q", ask="?", answer="number", low=low, high=high)
     if low <= answer <= high:
         question.check(answer)
     else:

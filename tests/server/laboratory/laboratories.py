@@ -5,10 +5,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from experiment.lab_api import UploadedSession
 from experiment.records import Kind, LabDevice, Source
 from experiment.study.definition import Study
-from server.store import Adopted, Identity, SessionStart, Store, StoredSession
-from server.store.sql.lab_sessions import TakenSession
+from server.store import Identity, SessionStart, Store, StoredSession
+from server.store.sql.lab_sessions import LabSessionRecord
 from tests.server.stores import response, rows
 
 DEVICE = LabDevice(
@@ -43,16 +44,23 @@ def start_of(code: str | None = "P01", **fields: Any) -> SessionStart:
     return SessionStart(**(told | who | fields))
 
 
-def taken(session: str = "00000000000000aa", **fields: Any) -> Adopted:
+def taken(session: str = "00000000000000aa", **fields: Any) -> UploadedSession:
     """Return what a session is that was taken elsewhere."""
     told = {"participant": "p-aaaaaaaaaaaa", "group": 1, "seed": 1, "started_at": BEGAN_AT}
-    return Adopted(session, **(told | fields))
+    return UploadedSession(session=session, **(told | fields))
 
 
-def handed_on(one: TakenSession, prefix: str = "") -> SessionStart:
+def uploaded(one: LabSessionRecord, prefix: str = "") -> SessionStart:
     """Return what a laboratory asks for when it hands on a session."""
-    adopted = Adopted(one.session, one.participant, one.group, one.seed, one.started_at, one.own_code)
-    return start_of(f"{prefix}{one.code}", start_id=one.start_id, occasion=one.occasion, adopted=adopted)
+    uploaded = UploadedSession(
+        session=one.session,
+        participant=one.participant,
+        group=one.group,
+        seed=one.seed,
+        started_at=one.started_at,
+        withdrawal_code=one.withdrawal_code,
+    )
+    return start_of(f"{prefix}{one.code}", start_id=one.start_id, occasion=one.occasion, uploaded=uploaded)
 
 
 class Laboratory:
@@ -68,10 +76,10 @@ class Laboratory:
         self.token = start.token_digest
         return stored
 
-    def adopt(self, code: str | None = "P01", **fields: Any) -> StoredSession:
+    def add_uploaded(self, code: str | None = "P01", **fields: Any) -> StoredSession:
         occasion = fields.pop("occasion", 1)
         start_id = fields.pop("start_id", new_id())
-        return self.start(code, occasion=occasion, start_id=start_id, adopted=taken(**fields))
+        return self.start(code, occasion=occasion, start_id=start_id, uploaded=taken(**fields))
 
     def answer(self, stored: StoredSession, n: int | None = None) -> list[bool]:
         n_trials = len(stored.plan.trials)

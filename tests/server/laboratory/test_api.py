@@ -18,7 +18,7 @@ from werkzeug.test import TestResponse
 
 from experiment.records import Source
 from experiment.study.definition import Study
-from experiment.study.demographics import Question
+from experiment.study.demographics import DemographicQuestion
 from experiment.study.timeline import PracticeCriterion
 from server.app import create_app
 from server.settings import Settings
@@ -77,7 +77,7 @@ class Experimenter:
         return self.http.get(ADDRESS, query_string=who, headers=headers)
 
     def ask_for_place(self, participant: str = "P01", headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
-        return self.http.get("/api/lab/place", query_string={"participant": participant} | who, headers=headers)
+        return self.http.get("/api/lab/slot", query_string={"participant": participant} | who, headers=headers)
 
     def post(self, address: str, **body: Any) -> TestResponse:
         return self.http.post(address, json=body)
@@ -98,7 +98,7 @@ class Experimenter:
 
     def brought(self, **more: Any) -> dict[str, Any]:
         """Return what the session is that this one has taken, to be brought elsewhere."""
-        names = ("session", "participant", "group", "seed", "started_at", "own_code")
+        names = ("session", "participant", "group", "seed", "started_at", "withdrawal_code")
         return {name: self.session[name] for name in names} | more
 
 
@@ -199,7 +199,7 @@ def test_a_session_of_the_laboratory_begins_with_all_that_its_program_must_know(
         "seed": 1,
         "participant": found.session.participant.participant,
         "started_at": found.session.started_at.isoformat(),
-        "own_code": found.plan.own_code,
+        "withdrawal_code": found.plan.withdrawal_code,
     }
     assert found.session.source is Source.LAB
     assert "HttpOnly" in reply.headers["Set-Cookie"]
@@ -219,7 +219,7 @@ def test_everything_that_follows_is_as_on_the_web(lab_of: LabOf, small_study: St
     study = replace(
         saying(version_of(small_study, "asking"), timeline=timeline),
         texts=dict(small_study.texts) | {"about-you.yaml": "questions: ..."},
-        demographics=(Question(name="age", ask="How old are you?", answer="number", low=18, high=120),),
+        demographics=(DemographicQuestion(name="age", ask="How old are you?", answer="number", low=18, high=120),),
     )
     lab = lab_of(study)
     lab.start()
@@ -230,7 +230,7 @@ def test_everything_that_follows_is_as_on_the_web(lab_of: LabOf, small_study: St
     refused(lab.respond(answer(1, "nothing that the task knows")), 422)
     assert lab.post("/api/visit", visit_id=new_id()).get_json()["visit"] == 2
     completed = lab.take()
-    assert completed["withdrawal_code"] == lab.session["own_code"]
+    assert completed["withdrawal_code"] == lab.session["withdrawal_code"]
     (row,) = any_store.sessions(study)
     assert (row["status"], row["source"], row["demographics_age"]) == ("completed", "lab", 30)
     assert row["device_pacing"] == "frames"
@@ -244,8 +244,8 @@ def test_who_withdraws_in_the_laboratory_leaves_nothing_behind(lab: Experimenter
     assert lab.post("/api/withdraw").status_code == 200
     assert rows(any_store, "SELECT COUNT(*) FROM responses") == [(0,)]
     assert rows(any_store, "SELECT device FROM visits") == [(None,)]
-    assert "cannot begin it again" in refused(lab.start(), 409)
-    assert "cannot begin it again" in refused(lab.start(occasion=2), 409)
+    assert "cannot begin this study again" in refused(lab.start(), 409)
+    assert "cannot begin this study again" in refused(lab.start(occasion=2), 409)
     assert lab.find(participant="P01").get_json()["status"] == "withdrawn"
     assert problems(any_store) == []
 
@@ -343,10 +343,10 @@ def test_whether_there_is_a_place_is_said_beforehand_as_it_would_be_at_the_start
     assert "no group 4" in refused(lab.ask_for_place("P02", group="4"), 409)
     assert held(any_store) == before
     assert lab.start("P02").status_code == 201
-    assert "The study has no place for P03" in refused(lab.ask_for_place("P03"), 409)
+    assert "no free slot for participant P03" in refused(lab.ask_for_place("P03"), 409)
     assert lab.post("/api/withdraw").status_code == 200
     assert lab.ask_for_place("P03").status_code == 200
-    assert "cannot begin it again" in refused(lab.ask_for_place("P02"), 409)
+    assert "cannot begin this study again" in refused(lab.ask_for_place("P02"), 409)
 
 
 def test_who_cannot_go_on_is_told_so_beforehand_as_at_the_start(lab: Experimenter, any_store: Store) -> None:
@@ -377,7 +377,7 @@ def test_a_laboratory_calls_its_participants_as_it_likes(lab: Experimenter, part
     + [{"kind": value} for value in ("model", "", None)]
     + [{"start_id": "P01"}, {"study_digest": None}, {"consent_digest": 1}, {"extra": 1}, {"device": {}},
        {"device": BROWSER}, {"device": DEVICE.model_dump() | {"pacing": "hope"}},
-       {"device": DEVICE.model_dump() | {"frame_ms": 0}}, {"adopt": {}}],
+       {"device": DEVICE.model_dump() | {"frame_ms": 0}}, {"uploaded": {}}],
     ids=str,
 )  # fmt: skip
 def test_a_start_that_is_not_as_it_should_be_is_refused(
@@ -406,7 +406,7 @@ def test_another_study_than_the_one_served_is_refused(lab: Experimenter, any_sto
     before = held(any_store)
     told = refused(lab.start(study_digest="0" * 64), 409)
     assert f"version 1.0 of `{lab.study.name}`" in told
-    assert "is not the one that is served" in told
+    assert "is not the served one" in told
     assert "another text" in refused(lab.start(consent_digest="0" * 64), 422)
     assert held(any_store) == before
 
@@ -441,7 +441,7 @@ def test_a_code_of_the_laboratory_is_in_no_log_and_on_no_page(
 
 def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]], **more: Any) -> TestResponse:
     """Bring a session with its answers from where it was taken."""
-    reply = lab.start(adopt=taken.brought(**more), kind=taken.session["kind"])
+    reply = lab.start(uploaded=taken.brought(**more), kind=taken.session["kind"])
     if reply.status_code < 300 and answers:
         sent = lab.respond(*answers)
         assert sent.status_code in {200, 201}, sent.text
@@ -468,7 +468,7 @@ def test_a_session_that_was_taken_elsewhere_is_brought_whole_and_twice_is_the_sa
     (row,) = any_store.sessions(lab.study)
     assert row["completed_at"] == "2026-11-22T10:30:00.000+00:00"
     assert row["started_at"] == as_text(datetime.fromisoformat(elsewhere.session["started_at"]))
-    assert row["adopted_at"] is not None
+    assert row["uploaded_at"] is not None
     assert [trial["response"] for trial in any_store.trials(lab.study)] == ['"absorbed"'] * 3
 
 
@@ -486,12 +486,12 @@ def test_a_session_is_brought_though_there_is_no_room_for_it(
         assert look().status_code == 200
     assert lab.post("/api/complete").status_code == 200
     rows_of = {row["source"]: row for row in any_store.sessions(lab.study)}
-    assert (rows_of["lab"]["status"], rows_of["lab"]["place"], rows_of["lab"]["release_reason"]) == (
+    assert (rows_of["lab"]["status"], rows_of["lab"]["slot"], rows_of["lab"]["release_reason"]) == (
         "completed",
         "released",
         "no room",
     )
-    assert rows_of["web"]["place"] == "reserved"
+    assert rows_of["web"]["slot"] == "reserved"
     assert problems(any_store) == []
 
 
@@ -502,8 +502,8 @@ def test_the_next_session_of_somebody_from_elsewhere_is_theirs(lab: Experimenter
     lab.start(occasion=2)
     assert lab.session["participant"] == elsewhere.session["participant"]
     elsewhere.start(occasion=3)
-    assert lab.start(occasion=3, adopt=elsewhere.brought()).status_code == 201
-    assert "There is another session" in refused(lab.start(occasion=4, adopt=elsewhere.brought()), 409)
+    assert lab.start(occasion=3, uploaded=elsewhere.brought()).status_code == 201
+    assert "There is another session" in refused(lab.start(occasion=4, uploaded=elsewhere.brought()), 409)
     assert lab.find(participant="P01", occasion="3").get_json()["session"] == elsewhere.session["session"]
 
 
@@ -514,8 +514,10 @@ def test_a_session_that_a_server_has_begun_can_be_taken_on_another_machine_and_h
     server = lab_of(quota_per_group=2)
     server.start("P00", group=3)
     server.start("P01", group=3)
-    assert elsewhere.start("P01", adopt=server.brought()).status_code == 201
-    planned = {name: server.session[name] for name in ("session", "participant", "group", "seed", "own_code", "trials")}
+    assert elsewhere.start("P01", uploaded=server.brought()).status_code == 201
+    planned = {
+        name: server.session[name] for name in ("session", "participant", "group", "seed", "withdrawal_code", "trials")
+    }
     assert elsewhere.session.items() >= planned.items()
     answers = elsewhere.answers()
     for n_taken in range(1, 4):
@@ -526,7 +528,7 @@ def test_a_session_that_a_server_has_begun_can_be_taken_on_another_machine_and_h
     there = elsewhere.post("/api/complete").get_json()
     assert server.post("/api/complete", completed_at="2026-11-22T10:30:00Z").get_json() == there
     (row,) = [row for row in any_store.sessions(server.study) if row["session"] == elsewhere.session["session"]]
-    assert (row["status"], row["place"], row["n_visits"]) == ("completed", "confirmed", 1)
+    assert (row["status"], row["slot"], row["n_visits"]) == ("completed", "confirmed", 1)
     assert row["completed_at"] == "2026-11-22T10:30:00.000+00:00"
     assert problems(any_store) == []
 
@@ -539,7 +541,7 @@ def test_who_withdrew_elsewhere_is_withdrawn_here_and_again_is_the_same_as_once(
     for _ in range(2):
         assert bring(lab, elsewhere, []).status_code == 200
         assert lab.post("/api/withdraw").status_code == 200
-    assert lab.start(adopt=elsewhere.brought()).get_json()["status"] == "withdrawn"
+    assert lab.start(uploaded=elsewhere.brought()).get_json()["status"] == "withdrawn"
     refused(lab.respond(*elsewhere.answers(0, 1)), 409)
     assert rows(any_store, "SELECT COUNT(*) FROM responses") == [(0,)]
     assert problems(any_store) == []
@@ -551,9 +553,9 @@ def test_who_withdrew_elsewhere_before_anything_was_brought_does_not_withdraw_wh
     lab.start()
     lab.take()
     elsewhere.start()
-    told = refused(lab.start(adopt=elsewhere.brought(is_withdrawn=True), occasion=2), 409)
+    told = refused(lab.start(uploaded=elsewhere.brought(is_withdrawn=True), occasion=2), 409)
     assert "`equipoise withdraw STUDY --participant P01`" in told
-    assert lab.start("B-P01", adopt=elsewhere.brought(is_withdrawn=True), occasion=2).status_code == 201
+    assert lab.start("B-P01", uploaded=elsewhere.brought(is_withdrawn=True), occasion=2).status_code == 201
     assert lab.post("/api/withdraw").status_code == 200
     assert rows(any_store, "SELECT status FROM sessions ORDER BY 1") == [("completed",), ("withdrawn",)]
 
@@ -580,7 +582,7 @@ def test_a_large_file_is_brought_in_hundreds_without_being_held_up(
                 for trial in taken.session["trials"]
             ]
             assert len(answers) > 20
-            assert lab.start(f"P{number}", adopt=taken.brought()).status_code == 201
+            assert lab.start(f"P{number}", uploaded=taken.brought()).status_code == 201
             assert lab.respond(*answers[:100]).status_code == 201
             assert lab.post("/api/complete").status_code == 200
     assert problems(any_store) == []
@@ -620,7 +622,7 @@ def test_practice_that_was_taken_elsewhere_leads_to_the_same_here(
 @pytest.mark.parametrize(
     "change",
     [{"session": "x"}, {"session": "0" * 17}, {"participant": "P01"}, {"seed": -1}, {"seed": 2**31}, {"seed": "1"},
-     {"group": "1"}, {"started_at": "today"}, {"started_at": "2026-11-22T10:00:00"}, {"own_code": "abc"},
+     {"group": "1"}, {"started_at": "today"}, {"started_at": "2026-11-22T10:00:00"}, {"withdrawal_code": "abc"},
      {"started_at": "0001-01-01T00:00:00+14:00"}, {"kind": "simulated"}, {"kind": "model"}, {"extra": 1}],
     ids=str,
 )  # fmt: skip
@@ -629,15 +631,15 @@ def test_what_was_taken_elsewhere_is_told_as_it_should_be(
 ) -> None:
     elsewhere.start()
     before = held(any_store)
-    refused(lab.start(adopt=elsewhere.brought(**change)), 422)
+    refused(lab.start(uploaded=elsewhere.brought(**change)), 422)
     assert held(any_store) == before
 
 
 def test_the_group_of_what_was_taken_elsewhere_is_not_changed(lab: Experimenter, elsewhere: Experimenter) -> None:
     elsewhere.start()
-    assert "differ" in refused(lab.start(adopt=elsewhere.brought(), group=3), 422)
-    assert lab.start(adopt=elsewhere.brought(), group=1).status_code == 201
-    assert "There is another session" in refused(lab.start(adopt=elsewhere.brought(seed=9)), 409)
+    assert "differ" in refused(lab.start(uploaded=elsewhere.brought(), group=3), 422)
+    assert lab.start(uploaded=elsewhere.brought(), group=1).status_code == 201
+    assert "There is another session" in refused(lab.start(uploaded=elsewhere.brought(seed=9)), 409)
 
 
 def test_nobody_on_the_web_says_when_they_were_done(lab: Experimenter, any_store: Store) -> None:
@@ -655,8 +657,8 @@ def test_no_start_with_another_value_in_it_makes_the_server_fail(
     lab: Experimenter, any_store: Store, data: st.DataObject
 ) -> None:
     told = {"session": f"{len(rows(any_store, 'SELECT 1 FROM sessions')):016x}", "participant": "p-0123456789ab",
-            "group": 1, "seed": 1, "started_at": "2026-11-22T10:00:00Z", "own_code": None}  # fmt: skip
-    body = lab.body(occasion=1, group=None, kind="human", adopt=data.draw(st.sampled_from([None, told])))
+            "group": 1, "seed": 1, "started_at": "2026-11-22T10:00:00Z", "withdrawal_code": None}  # fmt: skip
+    body = lab.body(occasion=1, group=None, kind="human", uploaded=data.draw(st.sampled_from([None, told])))
     reply = lab.send(mutated(data, body))
     assert_no_error_of_ours(reply)
     assert problems(any_store) == []

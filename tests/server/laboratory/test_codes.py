@@ -10,9 +10,9 @@ from experiment.records import UUID_PATTERN, Status
 from experiment.study.definition import Study
 from experiment.study.timeline import Resume
 from server.store import Conflict, Identity, Refusal
-from server.store.sql.lab_sessions import TakenSession, n_without_code, taken_sessions
+from server.store.sql.lab_sessions import LabSessionRecord, lab_session_records, n_without_code
 from server.store.sqlite.store import SqliteStore
-from tests.server.laboratory.laboratories import LabOf, Laboratory, handed_on, n_sessions, new_id
+from tests.server.laboratory.laboratories import LabOf, Laboratory, n_sessions, new_id, uploaded
 from tests.server.stores import by_hand, problems, response, rows, saying, verified
 
 RESTART = Resume(max_reloads=0, otherwise="restart")
@@ -22,22 +22,22 @@ def codes(lab: Laboratory) -> list[str]:
     return [code for (code,) in rows(lab.store, "SELECT external_id FROM identities ORDER BY 1")]
 
 
-def taken_in(lab: Laboratory) -> list[TakenSession]:
+def taken_in(lab: Laboratory) -> list[LabSessionRecord]:
     with lab.store.snapshot() as db:
-        return taken_sessions(db, lab.study)
+        return lab_session_records(db, lab.study)
 
 
 def test_one_pseudonym_is_not_two_peoples(lab: Laboratory) -> None:
-    lab.adopt("P01")
+    lab.add_uploaded("P01")
     with pytest.raises(Conflict, match="known here by another code"):
-        lab.adopt("P02", session="00000000000000bb")
+        lab.add_uploaded("P02", session="00000000000000bb")
     with pytest.raises(Conflict, match="another kind"):
-        lab.adopt(None, session="00000000000000bb")
+        lab.add_uploaded(None, session="00000000000000bb")
     assert n_sessions(lab.store) == 1
 
 
 def test_sessions_whose_codes_were_deleted_are_counted_as_they_can_no_longer_be_handed_on(lab: Laboratory) -> None:
-    lab.adopt("P01")
+    lab.add_uploaded("P01")
     with lab.store.snapshot() as db:
         assert n_without_code(db, lab.study) == 0
     lab.store.delete_identities(lab.study)
@@ -47,26 +47,26 @@ def test_sessions_whose_codes_were_deleted_are_counted_as_they_can_no_longer_be_
 
 
 def test_a_session_can_be_brought_again_after_its_code_was_deleted(lab: Laboratory) -> None:
-    lab.adopt()
+    lab.add_uploaded()
     lab.store.delete_identities(lab.study)
-    assert not lab.adopt().is_new
+    assert not lab.add_uploaded().is_new
     assert lab.store.identities(lab.study) == []
-    assert lab.adopt(occasion=2, session="00000000000000bb").session.participant.participant == "p-aaaaaaaaaaaa"
+    assert lab.add_uploaded(occasion=2, session="00000000000000bb").session.participant.participant == "p-aaaaaaaaaaaa"
 
 
 def test_an_occasion_that_was_taken_here_and_elsewhere_is_kept_twice_and_is_completed(lab: Laboratory) -> None:
     """As when the reply to a start was lost, and the laboratory went on by itself."""
     start_id = new_id()
     ghost = lab.start(start_id=start_id)
-    adopted = lab.adopt(start_id=start_id, participant="p-bbbbbbbbbbbb")
-    assert adopted.is_new
-    assert adopted.session.participant == ghost.session.participant
-    lab.complete(adopted)
+    uploaded = lab.add_uploaded(start_id=start_id, participant="p-bbbbbbbbbbbb")
+    assert uploaded.is_new
+    assert uploaded.session.participant == ghost.session.participant
+    lab.complete(uploaded)
     with pytest.raises(Conflict, match="has completed session 1"):
         lab.start()
     found = lab.store.session_on(lab.study, Identity("lab", "P01"), 1)
     assert found is not None
-    assert found.plan.session == adopted.plan.session
+    assert found.plan.session == uploaded.plan.session
     assert problems(lab.store) == []
 
 
@@ -74,29 +74,29 @@ def test_two_people_whom_two_laboratories_call_alike_do_not_become_one(lab: Labo
     here = lab.start()
     lab.answer(here, 1)
     with pytest.raises(Conflict, match=r"another session 1 of a participant P01 here, .*--prefix"):
-        lab.adopt(participant="p-bbbbbbbbbbbb")
-    lab.adopt("B-P01", participant="p-bbbbbbbbbbbb")
-    lab.adopt(participant="p-cccccccccccc", occasion=2, session="00000000000000ab")
+        lab.add_uploaded(participant="p-bbbbbbbbbbbb")
+    lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
+    lab.add_uploaded(participant="p-cccccccccccc", occasion=2, session="00000000000000ab")
     assert problems(lab.store) == []
 
 
 def test_who_withdrew_in_one_laboratory_does_not_keep_out_the_others_participant_of_that_code(lab: Laboratory) -> None:
-    lab.store.withdraw_session(lab.adopt().plan.session)
+    lab.store.withdraw_session(lab.add_uploaded().plan.session)
     before = verified(lab.store)
     for occasion in (1, 2):
         with pytest.raises(Conflict, match=r"^A participant P01 has withdrawn here, .* somebody else, .*--prefix B-"):
-            lab.adopt(participant="p-bbbbbbbbbbbb", session="00000000000000bb", occasion=occasion)
+            lab.add_uploaded(participant="p-bbbbbbbbbbbb", session="00000000000000bb", occasion=occasion)
     assert verified(lab.store) == before
-    other = lab.adopt("A-P01", participant="p-bbbbbbbbbbbb", session="00000000000000bb")
+    other = lab.add_uploaded("A-P01", participant="p-bbbbbbbbbbbb", session="00000000000000bb")
     lab.complete(other)
     assert lab.now().session.status is Status.COMPLETED
     assert problems(lab.store) == []
 
 
 def test_whom_this_very_laboratory_knows_as_withdrawn_is_not_taken_for_somebody_else(lab: Laboratory) -> None:
-    lab.store.withdraw_session(lab.adopt().plan.session)
+    lab.store.withdraw_session(lab.add_uploaded().plan.session)
     with pytest.raises(Refusal, match="cannot begin it again"):
-        lab.adopt(occasion=2, session="00000000000000bb")
+        lab.add_uploaded(occasion=2, session="00000000000000bb")
 
 
 @pytest.mark.parametrize("code", ["P01", "C-P01", "P99"])
@@ -104,9 +104,9 @@ def test_a_session_that_is_here_is_opened_under_whichever_code_it_is_brought(lab
     here = lab.start("P01")
     lab.answer(here, 1)
     lab.start("P99")
-    first = lab.adopt("B-P01", participant="p-bbbbbbbbbbbb", own_code="0123456789")
+    first = lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb", withdrawal_code="0123456789")
     lab.answer(first, 2)
-    again = lab.adopt(code, participant="p-bbbbbbbbbbbb", own_code="0123456789")
+    again = lab.add_uploaded(code, participant="p-bbbbbbbbbbbb", withdrawal_code="0123456789")
     assert (again.is_new, again.plan, again.n_answered) == (False, first.plan, 2)
     assert lab.store.add_responses(first.plan.session, lab.token, [response(2)]) == [True]
     assert (n_sessions(lab.store), codes(lab)) == (3, ["B-P01", "P01", "P99"])
@@ -119,8 +119,8 @@ def test_a_session_that_is_here_is_opened_under_whichever_code_it_is_brought(lab
 def test_a_withdrawal_is_brought_under_whichever_code_and_is_nobody_elses(lab: Laboratory, code: str) -> None:
     here = lab.start("P01")
     lab.answer(here, 1)
-    lab.answer(lab.adopt("B-P01", participant="p-bbbbbbbbbbbb"), 2)
-    brought = lab.adopt(code, participant="p-bbbbbbbbbbbb")
+    lab.answer(lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb"), 2)
+    brought = lab.add_uploaded(code, participant="p-bbbbbbbbbbbb")
     lab.store.withdraw_session(brought.plan.session)
     assert dict(rows(lab.store, "SELECT session, status FROM sessions")) == {
         here.plan.session: "active",
@@ -137,18 +137,18 @@ def test_a_withdrawal_of_what_is_not_here_deletes_nothing_of_whoever_has_the_cod
     told = r"there is a participant P01 here; .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
     for occasion in (1, 2):
         with pytest.raises(Conflict, match=told):
-            lab.adopt(participant="p-bbbbbbbbbbbb", occasion=occasion, is_withdrawn=True)
+            lab.add_uploaded(participant="p-bbbbbbbbbbbb", occasion=occasion, is_withdrawn=True)
     assert verified(lab.store) == before
-    apart = lab.adopt("B-P01", participant="p-bbbbbbbbbbbb", is_withdrawn=True)
+    apart = lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb", is_withdrawn=True)
     lab.store.withdraw_session(apart.plan.session)
     assert verified(lab.store).n_responses == 3
 
 
 def test_who_was_put_to_somebody_known_here_withdraws_with_all_that_they_have_here(lab: Laboratory) -> None:
     lab.complete(lab.start(occasion=1))
-    lab.adopt(occasion=2)
+    lab.add_uploaded(occasion=2)
     for occasion, session in ((3, "00000000000000bb"), (2, "00000000000000aa")):
-        brought = lab.adopt(occasion=occasion, session=session, is_withdrawn=True)
+        brought = lab.add_uploaded(occasion=occasion, session=session, is_withdrawn=True)
     lab.store.withdraw_session(brought.plan.session)
     assert rows(lab.store, "SELECT DISTINCT status, n_answered FROM sessions") == [("withdrawn", 0)]
     assert problems(lab.store) == []
@@ -159,10 +159,10 @@ def test_a_withdrawal_of_somebody_who_has_withdrawn_here_is_brought_and_nothing_
     lab: Laboratory, participant: str
 ) -> None:
     """As of a session that was withdrawn together with others, and had not been handed on before."""
-    lab.store.withdraw_session(lab.adopt().plan.session)
+    lab.store.withdraw_session(lab.add_uploaded().plan.session)
     for is_new in (True, False):
         further = {"occasion": 2, "session": "00000000000000bb", "participant": participant}
-        brought = lab.adopt(**further, is_withdrawn=True)
+        brought = lab.add_uploaded(**further, is_withdrawn=True)
         assert brought.is_new is is_new
         lab.store.withdraw_session(brought.plan.session)
     assert rows(lab.store, "SELECT status FROM sessions") == [("withdrawn",)] * 2
@@ -171,9 +171,9 @@ def test_a_withdrawal_of_somebody_who_has_withdrawn_here_is_brought_and_nothing_
 
 def test_a_session_that_was_put_to_somebody_known_here_is_opened_under_another_code_too(lab: Laboratory) -> None:
     known = lab.start()
-    first = lab.adopt(occasion=2)
+    first = lab.add_uploaded(occasion=2)
     assert first.session.participant == known.session.participant
-    assert lab.adopt("B-P01", occasion=2).plan == first.plan
+    assert lab.add_uploaded("B-P01", occasion=2).plan == first.plan
     assert codes(lab) == ["P01"]
     assert problems(lab.store) == []
 
@@ -185,23 +185,25 @@ def test_a_further_session_under_another_code_than_before_is_refused_and_the_pre
     """Else it would stand with somebody else, whoever has that code here."""
     if is_code_somebodys:
         lab.start("P01")
-    lab.adopt("B-P01", participant="p-bbbbbbbbbbbb")
+    lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     before = verified(lab.store)
     further = {"participant": "p-bbbbbbbbbbbb", "occasion": 2, "session": "00000000000000bb"}
-    with pytest.raises(Conflict, match=r"another code, B-P01 and not P01; hand it on with `lab send --prefix B-`"):
-        lab.adopt("P01", **further)
+    with pytest.raises(
+        Conflict, match=r"another code, B-P01 and not P01; hand it on with `equipoise lab upload --prefix B-`"
+    ):
+        lab.add_uploaded("P01", **further)
     with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01; hand it on under the code B-P01"):
-        lab.adopt("C-P01", **further)
+        lab.add_uploaded("C-P01", **further)
     assert verified(lab.store) == before
-    assert lab.adopt("B-P01", **further).session.participant.participant == "p-bbbbbbbbbbbb"
+    assert lab.add_uploaded("B-P01", **further).session.participant.participant == "p-bbbbbbbbbbbb"
 
 
 def test_a_further_session_of_somebody_whose_code_was_deleted_is_not_put_to_who_has_it_now(lab: Laboratory) -> None:
-    lab.adopt()
+    lab.add_uploaded()
     lab.store.delete_identities(lab.study)
     lab.start()
     with pytest.raises(Conflict, match=r"P01 is somebody else here; .*--prefix B-"):
-        lab.adopt(occasion=2, session="00000000000000bb")
+        lab.add_uploaded(occasion=2, session="00000000000000bb")
     assert n_sessions(lab.store) == 2
 
 
@@ -229,7 +231,7 @@ def test_all_sessions_of_who_had_to_begin_again_are_handed_on(
             merged.complete(merged.start(occasion=1))
         for is_new in (True, False):
             for one in taken:
-                start = handed_on(one)
+                start = uploaded(one)
                 assert store.start_session(there.study, start).is_new is is_new
                 stored = store.add_responses(one.session, start.token_digest, one.responses)
                 assert set(stored) == {is_new}

@@ -40,7 +40,7 @@ def test_of_a_participant_who_has_withdrawn_the_experimenter_hears_by_the_code(l
     lab = lab_in()
     lab.start("P12")
     lab.post("/api/withdraw")
-    told = ("Participant P12 has withdrawn from this study", "If this is somebody else, give another code.")
+    told = ("participant P12 has withdrawn", "if this is another person, use another code.")
     assert_told(refused(lab.start("P12"), 409), *told)
     assert_told(refused(lab.start("P12", occasion=2), 409), *told)
     assert_told(refused(lab.ask_for_place("P12"), 409), *told)
@@ -59,7 +59,9 @@ def test_whose_place_somebody_else_has_since_can_go_on_once_the_quota_is_raised(
     clock.advance(minutes=61)
     Participant(lab.http.application).start()
     for _ in range(2):
-        assert_told(refused(lab.start("P12"), 409), "participant P12", "time-out", *RAISE_OR_RELEASE, "answers so far")
+        assert_told(
+            refused(lab.start("P12"), 409), "participant P12", "time-out", *RAISE_OR_RELEASE, "responses so far"
+        )
     assert lab_in(study, quota=2).start("P12").status_code == 200
     assert problems(any_store) == []
 
@@ -67,8 +69,10 @@ def test_whose_place_somebody_else_has_since_can_go_on_once_the_quota_is_raised(
 def test_of_a_place_that_was_released_the_experimenter_hears_that_it_was(lab_in: LabIn, any_store: Store) -> None:
     lab = lab_in()
     lab.start("P12")
-    any_store.release_place(lab.session["session"], Release.RETURN)
-    assert_told(refused(lab.start("P12"), 409), "P12", "or it was released with `equipoise assignment release`")
+    any_store.release_slot(lab.session["session"], Release.RETURN)
+    assert_told(
+        refused(lab.start("P12"), 409), "P12", "released after the time-out or with `equipoise assignment release`"
+    )
 
 
 @pytest.mark.parametrize("is_done", [True, False])
@@ -81,7 +85,7 @@ def test_of_a_full_study_the_experimenter_hears_the_same_beforehand_and_at_the_s
         lab.take()
     beforehand, at_start = lab.ask_for_place("P13"), lab.start("P13")
     assert refused(beforehand, 409) == refused(at_start, 409)
-    assert_told(refused(at_start, 409), "no place for P13", *RAISE_OR_RELEASE)
+    assert_told(refused(at_start, 409), "no free slot for participant P13", *RAISE_OR_RELEASE)
 
 
 def test_a_start_that_began_another_participants_session_is_refused_by_the_code(lab_in: LabIn) -> None:
@@ -94,7 +98,10 @@ def test_a_start_that_began_another_participants_session_is_refused_by_the_code(
 @pytest.mark.parametrize(
     ("refusal", "told"),
     [
-        (NotYourSession("opened_at_once"), "P12 was opened by another program at this moment; close one"),
+        (
+            NotYourSession("opened_at_once"),
+            "another program opened the session of participant P12 at the same moment. Fix: close one",
+        ),
         (Refusal("session_over"), "Participant P12: This session is over"),
     ],
     ids=str,
@@ -120,7 +127,7 @@ def test_a_completed_session_may_be_somebody_elses_and_that_is_said_first(lab_in
     lab.take()
     told = refused(lab.start("P12"), 409)
     assert_told(told, "Participant P12 has completed session 1", "If this is somebody else, give another code;")
-    assert told.index("another code") < told.index("`--session 2`")
+    assert told.index("another code") < told.index("`--occasion 2`")
 
 
 def test_a_technician_with_a_wrong_token_hears_where_the_right_one_is(lab_in: LabIn) -> None:
@@ -142,7 +149,7 @@ def test_a_session_whose_practice_ended_as_the_server_stopped_is_found_ended(
         def away(*_: object) -> None:
             raise StoreUnavailable("stopped")
 
-        patch.setattr(any_store, "release_place", away)
+        patch.setattr(any_store, "release_slot", away)
         assert lab.respond(*lab.answers(0, 1)).status_code == 503
     assert lab.find(participant="P12").get_json()["status"] == "ended"
     assert lab.start("P12").get_json()["status"] == "ended"

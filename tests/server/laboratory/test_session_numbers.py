@@ -30,7 +30,7 @@ def test_a_laboratorys_session_is_kept_with_its_occasion_and_its_machine(lab: La
     assert stored.is_new
     assert stored.session.source is Source.LAB
     (row,) = lab.store.sessions(lab.study)
-    assert (row["source"], row["occasion"], row["adopted_at"]) == ("lab", 3, None)
+    assert (row["source"], row["occasion"], row["uploaded_at"]) == ("lab", 3, None)
     assert row["device_measured_hz"] == 59.94
     assert row["device_keyboard"] == "ptb"
     ((device,),) = rows(lab.store, "SELECT device FROM visits")
@@ -62,7 +62,7 @@ def test_another_occasion_is_another_session_of_the_same_person_in_a_place_of_it
     assert second.is_new
     assert second.session.participant == first.session.participant
     assert second.plan.session != first.plan.session
-    assert second.plan.own_code != first.plan.own_code
+    assert second.plan.withdrawal_code != first.plan.withdrawal_code
     assert second.session.group != first.session.group
     assert sum(one.n_begun for one in lab.store.progress(lab.study)) == 2
     assert [row["session"] for row in lab.store.identities(lab.study)] == [first.plan.session, second.plan.session]
@@ -111,7 +111,7 @@ def test_the_session_of_an_occasion_is_found_without_a_token(lab: Laboratory) ->
 def test_a_code_is_among_the_identities_and_nowhere_else(lab: Laboratory) -> None:
     stored = lab.start("the-code-of-somebody")
     lab.complete(stored)
-    lab.adopt("the-code-of-somebody", occasion=2)
+    lab.add_uploaded("the-code-of-somebody", occasion=2)
     for table in ("trials", "sessions", "participants", "events", "responses", "visits"):
         assert "the-code" not in str(rows(lab.store, f"SELECT * FROM {table}")), table
     assert "the-code" not in repr(lab.store.sessions(lab.study))

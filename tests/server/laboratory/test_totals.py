@@ -23,7 +23,7 @@ from tests.server.stores import Clock, Person, by_hand, problems, recruiting, re
 def test_sessions_of_the_web_and_of_the_laboratory_stand_side_by_side(lab: Laboratory) -> None:
     Person(lab.store, lab.study).complete()
     lab.complete(lab.start())
-    lab.complete(lab.adopt("P02"))
+    lab.complete(lab.add_uploaded("P02"))
     trials = lab.store.trials(lab.study)
     assert Counter(row["source"] for row in trials) == {"web": 3, "lab": 6}
     assert {row["onset_source"] for row in trials if row["source"] == "lab"} == {"flip"}
@@ -34,21 +34,21 @@ def test_sessions_of_the_web_and_of_the_laboratory_stand_side_by_side(lab: Labor
 
 @pytest.mark.parametrize(
     "change",
-    ["occasion = 2", "occasion = NULL", "adopted_at = NULL", "adopted_at = '2020-01-01T00:00:00.000+00:00'",
-     "place = 'reserved'"],
+    ["occasion = 2", "occasion = NULL", "uploaded_at = NULL", "uploaded_at = '2020-01-01T00:00:00.000+00:00'",
+     "slot = 'reserved'"],
 )  # fmt: skip
 def test_what_was_changed_of_a_session_that_was_taken_elsewhere_is_found(lab_of: LabOf, change: str) -> None:
     lab = lab_of(quota=1)
     Person(lab.store, lab.study)
-    adopted = lab.adopt(group=2)
+    uploaded = lab.add_uploaded(group=2)
     assert problems(lab.store) == []
-    by_hand(lab.store, f"UPDATE sessions SET {change} WHERE session = '{adopted.plan.session}'")
-    assert any(adopted.plan.session in problem for problem in problems(lab.store))
+    by_hand(lab.store, f"UPDATE sessions SET {change} WHERE session = '{uploaded.plan.session}'")
+    assert any(uploaded.plan.session in problem for problem in problems(lab.store))
 
 
 def test_a_copy_has_the_occasions_and_the_same_digest(lab: Laboratory, tmp_path: Path) -> None:
     lab.complete(lab.start(occasion=2))
-    lab.adopt("P02")
+    lab.add_uploaded("P02")
     with closing(SqliteStore(tmp_path / "copy.db")) as copy:
         assert copy_store(lab.store, copy) == verified(lab.store)
         assert copy.sessions(lab.study) == lab.store.sessions(lab.study)
@@ -58,10 +58,10 @@ def test_a_copy_has_the_occasions_and_the_same_digest(lab: Laboratory, tmp_path:
 
 def test_all_is_there_after_reopening(lab: Laboratory) -> None:
     lab.start(occasion=2)
-    adopted = lab.adopt("P02")
+    uploaded = lab.add_uploaded("P02")
     with closing(reopened(lab.store)) as again:
         found = again.find_session(lab.token)
-        assert found == adopted
+        assert found == uploaded
         there = again.session_on(lab.study, Identity("lab", "P01"), 2)
         assert there is not None
         assert problems(again) == []
@@ -95,7 +95,7 @@ def test_whatever_happens_the_books_are_right_and_no_seed_is_given_twice(
             with store.snapshot() as db:
                 assert verify(db).problems == []
         kinds = {row["session"]: row["kind"] for row in store.sessions(study)}
-        of_group = 'SELECT session, "group", seed FROM sessions WHERE adopted_at IS NULL'
+        of_group = 'SELECT session, "group", seed FROM sessions WHERE uploaded_at IS NULL'
         given_here = [(kinds[session], group, seed) for session, group, seed in rows(store, of_group)]
         assert len(given_here) == len(set(given_here))
         for one in store.progress(study):
@@ -114,7 +114,7 @@ def happen(lab: Laboratory, clock: Clock, what: str, *told: Any) -> None:
     elif what == "brings":
         code, occasion, group, seed = told
         name = f"{occasion}{group}{seed}{(code or 'P00')[1:]:0>13}"
-        lab.adopt(code, occasion=occasion, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}")
+        lab.add_uploaded(code, occasion=occasion, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}")
     elif what == "web":
         Person(lab.store, lab.study)
     elif what == "leaves for an hour":

@@ -9,39 +9,39 @@ import pytest
 
 from experiment.plan import plan_session
 from experiment.records import Source, Status
-from server.store import Conflict, Place, Refusal, StoredSession
+from server.store import Conflict, Refusal, SlotState, StoredSession
 from tests.server.laboratory.laboratories import BEGAN_AT, Laboratory, log_of, n_sessions, start_of, taken
 from tests.server.stores import Person, another, at_once, of, problems, response, rows, verified, version_of
 
 
 def test_a_session_that_was_taken_elsewhere_is_stored_as_it_was_there(lab: Laboratory) -> None:
-    stored = lab.adopt(group=2, seed=7, own_code="0123456789")
+    stored = lab.add_uploaded(group=2, seed=7, withdrawal_code="0123456789")
     assert stored.is_new
     session = stored.session
     assert (session.session, session.participant.participant) == ("00000000000000aa", "p-aaaaaaaaaaaa")
     assert (session.group, session.seed, session.started_at) == (2, 7, BEGAN_AT)
-    assert (session.source, stored.place, stored.plan.own_code) == (Source.LAB, Place.RESERVED, "0123456789")
+    assert (session.source, stored.slot, stored.plan.withdrawal_code) == (Source.LAB, SlotState.RESERVED, "0123456789")
     planned = [(trial.phase, trial.item_id) for trial in plan_session(lab.study, 2, 7).trials]
     assert [(trial.phase, trial.item.item_id) for trial in stored.plan.trials] == planned
     (row,) = lab.store.sessions(lab.study)
     assert row["occasion"] == 1
-    assert row["adopted_at"] > row["started_at"]
+    assert row["uploaded_at"] > row["started_at"]
     assert lab.store.sessions_with_code(lab.study, "0123456789") == [session.session]
     assert problems(lab.store) == []
 
 
 def test_a_session_is_adopted_once_however_often_it_comes_and_the_later_token_is_valid(lab: Laboratory) -> None:
-    first = lab.adopt(start_id="s1")
+    first = lab.add_uploaded(start_id="s1")
     before = lab.token
     sent = [response(index) for index in range(len(first.plan.trials))]
     lab.store.add_responses(first.plan.session, lab.token, sent[:2])
-    again = lab.adopt(start_id="s2")
+    again = lab.add_uploaded(start_id="s2")
     assert (again.is_new, again.plan, again.n_answered, again.n_visits) == (False, first.plan, 2, 1)
     assert lab.store.find_session(before) is None
     assert lab.store.add_responses(first.plan.session, lab.token, sent) == [False, False, True]
     assert lab.store.add_responses(first.plan.session, lab.token, sent) == [False] * 3
     lab.store.complete_session(lab.study, first.plan.session, True, BEGAN_AT + timedelta(minutes=20))
-    over = lab.adopt(start_id="s3")
+    over = lab.add_uploaded(start_id="s3")
     assert over.session.status is Status.COMPLETED
     assert lab.store.add_responses(first.plan.session, lab.token, sent) == [False] * 3
     lab.store.complete_session(lab.study, first.plan.session, True, BEGAN_AT + timedelta(minutes=20))
@@ -52,7 +52,7 @@ def test_a_session_is_adopted_once_however_often_it_comes_and_the_later_token_is
 
 def test_one_session_that_is_adopted_many_times_at_once_is_one_session(lab: Laboratory) -> None:
     with closing(another(lab.store)) as other:
-        starts = [start_of(adopted=taken()) for _ in range(6)]
+        starts = [start_of(uploaded=taken()) for _ in range(6)]
         outcomes = at_once(*(partial((lab.store, other)[n % 2].start_session, lab.study, start)
                              for n, start in enumerate(starts)))  # fmt: skip
     assert of(StoredSession, outcomes) + of(Refusal, outcomes) == 6
@@ -63,34 +63,36 @@ def test_one_session_that_is_adopted_many_times_at_once_is_one_session(lab: Labo
 
 @pytest.mark.parametrize(
     "other",
-    [{"group": 2}, {"seed": 2}, {"occasion": 2}, {"own_code": "FFFFFFFFFF"}, {"code": "P02"}, {"code": None}],
+    [{"group": 2}, {"seed": 2}, {"occasion": 2}, {"withdrawal_code": "FFFFFFFFFF"}, {"code": "P02"}, {"code": None}],
     ids=str,
 )
 def test_another_session_of_the_same_name_is_refused(lab: Laboratory, other: dict[str, Any]) -> None:
-    lab.adopt(own_code="0123456789")
+    lab.add_uploaded(withdrawal_code="0123456789")
     before = verified(lab.store)
     with pytest.raises(Conflict, match=r"^There is another session of the name 00000000000000aa here;"):
-        lab.adopt(**({"own_code": "0123456789", "participant": "p-bbbbbbbbbbbb"} | other))
+        lab.add_uploaded(**({"withdrawal_code": "0123456789", "participant": "p-bbbbbbbbbbbb"} | other))
     assert verified(lab.store) == before
 
 
 def test_a_session_of_another_version_or_of_the_web_is_not_the_one_of_that_name(lab: Laboratory) -> None:
-    lab.adopt()
+    lab.add_uploaded()
     later = version_of(lab.study, "1.1")
     lab.store.register_study(later)
     person = Person(lab.store, lab.study)
     web = person.stored.session
     with pytest.raises(Conflict, match="another session of the name"):
-        Laboratory(lab.store, later).adopt()
+        Laboratory(lab.store, later).add_uploaded()
     with pytest.raises(Conflict, match="another session of the name"):
-        lab.adopt("P02", session=web.session, group=web.group, seed=web.seed, participant=web.participant.participant)
+        lab.add_uploaded(
+            "P02", session=web.session, group=web.group, seed=web.seed, participant=web.participant.participant
+        )
     assert person.answer() == [True]
 
 
 def test_a_session_that_was_begun_here_may_be_taken_to_its_end_elsewhere(lab: Laboratory) -> None:
     begun = lab.start()
     session = begun.session
-    back = lab.adopt(
+    back = lab.add_uploaded(
         session=session.session,
         group=session.group,
         seed=session.seed,
@@ -104,17 +106,17 @@ def test_a_session_that_was_begun_here_may_be_taken_to_its_end_elsewhere(lab: La
 def test_somebody_who_is_known_here_keeps_their_pseudonym(lab: Laboratory) -> None:
     here = lab.start(occasion=1)
     lab.complete(here)
-    adopted = lab.adopt(occasion=2)
-    assert adopted.session.participant == here.session.participant
-    ((event, details),) = log_of(lab.store, lab.study, adopted.plan.session)
+    uploaded = lab.add_uploaded(occasion=2)
+    assert uploaded.session.participant == here.session.participant
+    ((event, details),) = log_of(lab.store, lab.study, uploaded.plan.session)
     assert (event, details["participant_elsewhere"]) == ("adopted", "p-aaaaaaaaaaaa")
-    assert not lab.adopt(occasion=2).is_new
+    assert not lab.add_uploaded(occasion=2).is_new
     assert rows(lab.store, "SELECT COUNT(*) FROM participants") == [(1,)]
     assert problems(lab.store) == []
 
 
 def test_who_came_from_elsewhere_is_known_here_from_then_on(lab: Laboratory) -> None:
-    lab.adopt(occasion=1)
-    lab.adopt(occasion=2, session="00000000000000bb", seed=2)
+    lab.add_uploaded(occasion=1)
+    lab.add_uploaded(occasion=2, session="00000000000000bb", seed=2)
     assert lab.start(occasion=3).session.participant.participant == "p-aaaaaaaaaaaa"
     assert rows(lab.store, "SELECT COUNT(*) FROM identities") == [(1,)]

@@ -8,7 +8,7 @@ import pytest
 from experiment.records import Status
 from experiment.study.definition import Study
 from experiment.study.timeline import Resume
-from server.store import Conflict, Place, Refusal, Release, Visit
+from server.store import Conflict, Refusal, Release, SlotState, Visit
 from tests.server.laboratory.laboratories import BEGAN_AT, DEVICE, LabOf, Laboratory, log_of, n_sessions, new_id
 from tests.server.stores import Clock, Person, problems, saying, verified
 
@@ -16,14 +16,14 @@ from tests.server.stores import Clock, Person, problems, saying, verified
 def test_what_was_taken_elsewhere_is_never_refused_for_lack_of_room(lab_of: LabOf) -> None:
     lab = lab_of(quota_per_group=1)
     Person(lab.store, lab.study).complete()
-    adopted = lab.adopt()
-    assert (adopted.session.group, adopted.place, adopted.release_reason) == (1, Place.RELEASED, Release.NO_ROOM)
-    lab.adopt()
-    lab.store.resume_session(lab.study, adopted.plan.session)
+    uploaded = lab.add_uploaded()
+    assert (uploaded.session.group, uploaded.slot, uploaded.release_reason) == (1, SlotState.RELEASED, Release.NO_ROOM)
+    lab.add_uploaded()
+    lab.store.resume_session(lab.study, uploaded.plan.session)
     assert lab.store.open_session(lab.study, lab.token, Visit(new_id(), DEVICE)).n_visits == 2
-    lab.complete(adopted)
-    assert (lab.now().session.status, lab.now().place) == (Status.COMPLETED, Place.RELEASED)
-    (first, details), *others = log_of(lab.store, lab.study, adopted.plan.session)
+    lab.complete(uploaded)
+    assert (lab.now().session.status, lab.now().slot) == (Status.COMPLETED, SlotState.RELEASED)
+    (first, details), *others = log_of(lab.store, lab.study, uploaded.plan.session)
     assert (first, details["place"], details["taken"]["1"]) == ("adopted", "released", [1, 0])
     assert [event for event, _ in others] == ["surplus"]
     assert lab.store.progress(lab.study)[0].n_replaced == 1
@@ -33,19 +33,19 @@ def test_what_was_taken_elsewhere_is_never_refused_for_lack_of_room(lab_of: LabO
 def test_what_was_taken_elsewhere_has_a_place_as_soon_as_there_is_one(lab_of: LabOf) -> None:
     lab = lab_of(quota=1)
     person = Person(lab.store, lab.study)
-    adopted = lab.adopt(group=2)
-    assert adopted.place is Place.RELEASED
+    uploaded = lab.add_uploaded(group=2)
+    assert uploaded.slot is SlotState.RELEASED
     person.withdraw()
-    lab.complete(adopted)
-    assert (lab.now().place, lab.now().release_reason) == (Place.CONFIRMED, None)
+    lab.complete(uploaded)
+    assert (lab.now().slot, lab.now().release_reason) == (SlotState.CONFIRMED, None)
     assert problems(lab.store) == []
 
 
 def test_a_closed_group_takes_in_what_was_taken_for_it(lab: Laboratory) -> None:
     lab.store.open_group(lab.study, 2, is_open=False)
-    assert lab.adopt(group=2).place is Place.RESERVED
+    assert lab.add_uploaded(group=2).slot is SlotState.RESERVED
     with pytest.raises(Conflict, match="There is no group 9"):
-        lab.adopt("P02", group=9, session="00000000000000bb", participant="p-bbbbbbbbbbbb")
+        lab.add_uploaded("P02", group=9, session="00000000000000bb", participant="p-bbbbbbbbbbbb")
     assert n_sessions(lab.store) == 1
     assert len(lab.store.identities(lab.study)) == 1
 
@@ -57,14 +57,14 @@ def test_no_visit_that_is_told_later_ends_what_was_taken_elsewhere(
     lab = lab_of(saying(small_study, resume=Resume(max_age_min=5, max_reloads=0, otherwise="end")), quota=1)
     if not has_room:
         Person(lab.store, lab.study)
-    adopted = lab.adopt()
+    uploaded = lab.add_uploaded()
     clock.advance(minutes=30)
     for number in range(2, 4):
         opened = lab.store.open_session(lab.study, lab.token, Visit(new_id()))
         assert (opened.ended_for, opened.n_visits) == (None, number)
-    lab.complete(lab.adopt())
+    lab.complete(lab.add_uploaded())
     assert lab.now().session.status is Status.COMPLETED
-    assert adopted.plan.session == lab.now().plan.session
+    assert uploaded.plan.session == lab.now().plan.session
 
 
 @pytest.mark.parametrize("has_room", [True, False])
@@ -75,39 +75,39 @@ def test_who_comes_back_to_what_was_begun_elsewhere_keeps_the_studys_rules(
     lab = lab_of(saying(small_study, resume=Resume(max_reloads=1, otherwise="end")), quota=1)
     if not has_room:
         Person(lab.store, lab.study)
-    lab.adopt(started_at=datetime.now(UTC))
+    lab.add_uploaded(started_at=datetime.now(UTC))
     assert lab.start().ended_for is None
     assert lab.start().ended_for is Release.RELOADED
     assert problems(lab.store) == []
 
 
 def test_what_was_begun_long_ago_elsewhere_does_not_time_out_at_once(lab: Laboratory, clock: Clock) -> None:
-    lab.adopt()
+    lab.add_uploaded()
     Person(lab.store, lab.study)
-    assert lab.now().place is Place.RESERVED
+    assert lab.now().slot is SlotState.RESERVED
     clock.advance(minutes=61)
     Person(lab.store, lab.study)
-    assert (lab.now().place, lab.now().release_reason) == (Place.RELEASED, Release.TIME_OUT)
-    lab.complete(lab.adopt())
-    assert lab.now().place is Place.CONFIRMED
+    assert (lab.now().slot, lab.now().release_reason) == (SlotState.RELEASED, Release.TIME_OUT)
+    lab.complete(lab.add_uploaded())
+    assert lab.now().slot is SlotState.CONFIRMED
     assert problems(lab.store) == []
 
 
 def test_who_has_withdrawn_here_brings_nothing_more(lab: Laboratory) -> None:
-    adopted = lab.adopt()
-    lab.store.withdraw_session(adopted.plan.session)
+    uploaded = lab.add_uploaded()
+    lab.store.withdraw_session(uploaded.plan.session)
     before = verified(lab.store)
-    assert lab.adopt().session.status is Status.WITHDRAWN
+    assert lab.add_uploaded().session.status is Status.WITHDRAWN
     with pytest.raises(Conflict, match="is over"):
-        lab.answer(adopted)
+        lab.answer(uploaded)
     with pytest.raises(Refusal, match="cannot begin it again"):
-        lab.adopt(occasion=2, session="00000000000000bb")
+        lab.add_uploaded(occasion=2, session="00000000000000bb")
     assert verified(lab.store) == before
 
 
 def test_no_newcomer_has_the_seed_of_a_session_that_was_taken_elsewhere(lab: Laboratory) -> None:
     for number, seed in enumerate((2, 3, 5)):
-        lab.adopt(f"P{number}", session=f"{number:016x}", participant=f"p-{number:012x}", seed=seed)
+        lab.add_uploaded(f"P{number}", session=f"{number:016x}", participant=f"p-{number:012x}", seed=seed)
     new = [lab.start(f"Q{number}", group=1).session.seed for number in range(4)]
     assert new == [4, 6, 7, 8]
     assert lab.start(None, group=1).session.seed == 1  # among the simulated all are free
@@ -118,13 +118,13 @@ def test_no_newcomer_has_the_seed_of_a_session_that_was_taken_elsewhere(lab: Lab
 def test_who_begins_again_does_not_have_that_seed_either(lab_of: LabOf, small_study: Study) -> None:
     lab = lab_of(saying(small_study, resume=Resume(max_reloads=0, otherwise="restart")))
     lab.start("P01", group=1)
-    lab.adopt("P02", seed=3)
+    lab.add_uploaded("P02", seed=3)
     assert lab.start("P01").session.seed == 4
 
 
 def test_a_session_in_the_laboratory_and_no_other_may_say_when_it_was_completed(lab: Laboratory) -> None:
     at = BEGAN_AT + timedelta(minutes=25)
-    for begin in (lab.adopt, partial(lab.start, "P02")):
+    for begin in (lab.add_uploaded, partial(lab.start, "P02")):
         stored = begin()
         lab.complete(stored, completed_at=at)
         lab.complete(stored, completed_at=at + timedelta(minutes=5))  # the first counts

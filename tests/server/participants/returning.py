@@ -19,7 +19,7 @@ from tests.server.stores import (
     rows,
 )
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 
 
 DEVICE = FoundDevice(
@@ -52,7 +52,7 @@ def visits_of(store: Store, session: str) -> list[tuple[Any, ...]]:
 
 
 def place_of(store: Store, session: str) -> tuple[Any, ...]:
-    (found,) = rows(store, "SELECT status, place, release_reason FROM sessions WHERE session = ?", (session,))
+    (found,) = rows(store, "SELECT status, slot, release_reason FROM sessions WHERE session = ?", (session,))
     return found
 
 

@@ -128,7 +128,7 @@ def person_of(sample_study: Study, store: SqliteStore) -> PersonOf:
 
 def place_of(store: SqliteStore, person: Participant) -> tuple[Any, ...]:
     (found,) = rows(
-        store, "SELECT status, place, release_reason FROM sessions WHERE session = ?", (person.session["session"],)
+        store, "SELECT status, slot, release_reason FROM sessions WHERE session = ?", (person.session["session"],)
     )
     return found
 

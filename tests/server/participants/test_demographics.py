@@ -18,7 +18,7 @@ from equipoise.cli.main import main
 from experiment.load_study import load_study
 from experiment.records import Kind
 from experiment.study.definition import Study
-from experiment.study.demographics import LONGEST_TEXT, Question
+from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion
 from server.app import create_app
 from server.settings import Settings
 from server.store import Identity, SqliteStore, Store
@@ -36,11 +36,13 @@ from tests.server.stores import (
     version_of,
 )
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 QUESTIONS = (
-    Question(name="age", ask="How old are you?", answer="number", low=18, high=120),
-    Question(name="gender", ask="What is your gender?", answer="choice", options=("woman", "man", "another")),
-    Question(name="work", ask="What do you do?", answer="text"),
+    DemographicQuestion(name="age", ask="How old are you?", answer="number", low=18, high=120),
+    DemographicQuestion(
+        name="gender", ask="What is your gender?", answer="choice", options=("woman", "man", "another")
+    ),
+    DemographicQuestion(name="work", ask="What do you do?", answer="text"),
 )
 SAID = {"age": 30, "gender": "another", "work": "Ich repariere Uhren – и часы 🙂"}
 
@@ -187,7 +189,7 @@ def test_the_bounds_themselves_are_answers(person: Participant, any_store: Store
 
 
 def test_every_option_can_be_chosen_however_long_it_is() -> None:
-    long = Question(name="q", ask="Which?", answer="choice", options=("x" * (LONGEST_TEXT + 1), "short"))
+    long = DemographicQuestion(name="q", ask="Which?", answer="choice", options=("x" * (LONGEST_TEXT + 1), "short"))
     for option in long.options:
         long.check(option)
 
@@ -242,7 +244,7 @@ def test_it_is_never_among_the_trials_and_in_no_other_table(person: Participant,
     person.complete()
     assert "watchmaker-7391" not in repr(any_store.trials())
     assert "watchmaker-7391" not in person.http.get("/api/session").text
-    for table in ("responses", "events", "participants", "visits", "studies", "items", "places"):
+    for table in ("responses", "events", "participants", "visits", "studies", "items", "slots"):
         assert "watchmaker-7391" not in repr(rows(any_store, f"SELECT * FROM {table}"))
 
 
@@ -282,7 +284,7 @@ def test_a_session_is_listed_with_it_with_its_device_and_without_who_it_was(aski
     assert not [name for name in listed[silent.session] if name.startswith("demographics_")]
     assert "the-panels-id" not in repr(listed)
     assert person.token not in repr(listed)
-    assert person.stored.plan.own_code not in repr(listed)
+    assert person.stored.plan.withdrawal_code not in repr(listed)
 
 
 def test_the_digest_of_the_study_changes_with_its_questions(study_folder: Path, edit: Any) -> None:

@@ -558,7 +558,7 @@ def test_somebody_whose_place_the_researcher_released_cannot_go_on(app_of: AppOf
     app = app_of(entry="panel")
     visitor = Visitor(app, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
-    store.release_place(visitor.session["session"], Release.RETURN)
+    store.release_slot(visitor.session["session"], Release.RETURN)
     refused(visitor.post("/api/visit", {"visit_id": str(uuid.uuid4())}), 409)
     refused(Visitor(app, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start(), 409)
 

@@ -34,7 +34,7 @@ N_IN_ROUND, ROUNDS = 2, 3
 FIRST_QUESTION = N_IN_ROUND * ROUNDS
 RIGHT, WRONG = "east-5", "absorbed"
 """To every practice trial."""
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +253,7 @@ def test_the_end_is_remembered_though_the_server_stopped_just_before_it_was_note
         def away(*_args: object) -> None:
             raise StoreUnavailable("stopped")
 
-        patch.setattr(any_store, "release_place", away)
+        patch.setattr(any_store, "release_slot", away)
         assert send(person, answer_to(FIRST_QUESTION - 1)).status_code == 503
     assert answered(any_store, person) == list(range(FIRST_QUESTION))
     session = person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
@@ -274,7 +274,7 @@ def test_the_reply_about_the_end_can_be_asked_for_again(
         def away(*_args: object) -> None:
             raise StoreUnavailable("stopped")
 
-        patch.setattr(any_store, "release_place", away)
+        patch.setattr(any_store, "release_slot", away)
         assert send(person, last).status_code == 503
     first, again = send(person, last), send(person, last)
     assert first.status_code == again.status_code == 200

@@ -16,9 +16,9 @@ from experiment.study.timeline import Resume
 from server.store import (
     Conflict,
     NotYourSession,
-    Place,
     Refusal,
     Release,
+    SlotState,
     SqliteStore,
     Store,
     StudyFull,
@@ -74,10 +74,10 @@ def test_who_must_begin_again_does_so_as_the_same_person_in_the_same_group(again
     after = visit(again)
     assert after.session.session != first
     assert (after.session.participant, after.session.group) == (before.session.participant, before.session.group)
-    assert (after.n_answered, after.n_visits, after.place, after.ended_for) == (0, 1, Place.RESERVED, None)
+    assert (after.n_answered, after.n_visits, after.slot, after.ended_for) == (0, 1, SlotState.RESERVED, None)
     assert after.session.seed != before.session.seed
     assert {trial.item.item_id for trial in after.plan.trials} == {trial.item.item_id for trial in before.plan.trials}
-    assert after.plan.own_code != before.plan.own_code
+    assert after.plan.withdrawal_code != before.plan.withdrawal_code
     assert place_of(any_store, first) == ("active", "released", "begun again")
     assert len(responses_of(any_store, first)) == 2, "the first answers stay with the first session"
     assert problems(any_store) == []
@@ -112,7 +112,7 @@ def test_one_visit_sent_many_times_at_once_begins_again_once(again: Person, any_
         outcomes = at_once(*send * 4)
     assert of(Exception, outcomes) == 0, outcomes
     assert sessions_in(any_store) == 2
-    reserved = rows(any_store, "SELECT session FROM sessions WHERE place = 'reserved'")
+    reserved = rows(any_store, "SELECT session FROM sessions WHERE slot = 'reserved'")
     assert len(reserved) == 1
     assert problems(any_store) == []
 
@@ -121,7 +121,7 @@ def test_whoever_opens_two_windows_at_once_holds_one_place(again: Person, any_st
     with closing(another(any_store)) as other:
         jobs = [partial(one.open_session, again.study, again.token, Visit(new_id())) for one in (any_store, other) * 3]
         at_once(*jobs)
-    reserved = rows(any_store, "SELECT session, token_digest FROM sessions WHERE place = 'reserved'")
+    reserved = rows(any_store, "SELECT session, token_digest FROM sessions WHERE slot = 'reserved'")
     assert [token for _, token in reserved] == [again.token]
     assert problems(any_store) == []
 
@@ -189,7 +189,7 @@ def test_two_browsers_of_a_panels_person_at_once_begin_again_once(study_of: Stud
         with closing(another(any_store)) as other:
             at_once(*[partial(Person, one, study, Kind.HUMAN, identity) for one in (any_store, other) * 2])
         found = any_store.sessions_of(study, identity.source, identity.external_id)
-        assert [one.place for one in found].count("reserved") == 1
+        assert [one.slot for one in found].count("reserved") == 1
         assert problems(any_store) == []
 
 
@@ -205,7 +205,7 @@ def test_who_timed_out_begins_again_where_there_is_room(again: Person, any_store
     clock.advance(minutes=61)
     Person(any_store, again.study)  # whoever comes lets the place go
     assert visit(again).session.group == group
-    assert again.stored.place is Place.RESERVED
+    assert again.stored.slot is SlotState.RESERVED
     assert problems(any_store) == []
 
 
@@ -235,7 +235,7 @@ def test_whom_the_researcher_has_sent_away_does_not_come_in_again_by_a_reload(
 ) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise=otherwise), identity=panel())
     session = person.session
-    any_store.release_place(session, reason)
+    any_store.release_slot(session, reason)
     for come in (lambda: visit(person), person.begin):
         person.start_id = new_id()
         with suppress(StudyFull):
@@ -251,7 +251,7 @@ def test_a_session_that_the_rules_ended_is_not_opened_by_releasing_its_place(
     person = Person(any_store, study_of(max_reloads=0, otherwise="end"))
     assert visit(person).ended_for is Release.RELOADED
     before = any_store.events(person.study)
-    assert any_store.release_place(person.session, Release.RETURN) is False
+    assert any_store.release_slot(person.session, Release.RETURN) is False
     assert person.now.ended_for is Release.RELOADED
     assert any_store.events(person.study) == before
     with pytest.raises(Refusal):
@@ -333,7 +333,7 @@ def test_a_code_deletes_what_came_before_it_too(again: Person, any_store: Store)
     visit(again)
     again.sent = []
     again.complete()
-    (session,) = any_store.sessions_with_code(again.study, again.stored.plan.own_code)
+    (session,) = any_store.sessions_with_code(again.study, again.stored.plan.withdrawal_code)
     any_store.withdraw_session(session)
     assert responses_of(any_store, first) == responses_of(any_store, again.session) == []
 
@@ -446,7 +446,7 @@ def test_whatever_happens_places_add_up_and_everybody_is_one_person_in_one_group
     assert set(per_person.values()) <= {1}
     found = rows(
         any_store,
-        'SELECT participant, "group", place, status FROM sessions JOIN studies USING (study_digest) WHERE version = ?',
+        'SELECT participant, "group", slot, status FROM sessions JOIN studies USING (study_digest) WHERE version = ?',
         (study.definition.version,),
     )
     assert len({participant for participant, *_ in found}) == len(people)

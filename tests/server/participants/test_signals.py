@@ -31,7 +31,7 @@ from server.store.copying import copy_store
 from tests.server.conftest import SECRETS, Participant
 from tests.server.stores import Person, by_hand, problems, response, saying, verified, version_of
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 ALL = {
     "hidden": 1, "away_ms": 2_345, "fullscreen_left": 2, "pasted": 3, "copied": 4, "resized": 5, "too_early": 6,
     "untrusted": 7,
@@ -334,7 +334,7 @@ def test_a_missed_attention_check_is_failed_here_and_in_the_analysis(
         assert reply.status_code == 201, reply.text
     assert participant.complete().status_code == 200
     (listed,) = any_store.sessions(study)
-    assert (listed["status"], listed["place"], listed["release_reason"]) == ("completed", "released", "attention check")
+    assert (listed["status"], listed["slot"], listed["release_reason"]) == ("completed", "released", "attention check")
     people = apply_exclusions(table_of(any_store), study.definition.analysis).participants
     assert people["disposition"].tolist() == ["attention_check"]
     assert problems(any_store) == []

@@ -323,13 +323,13 @@ def test_looking_at_a_session_takes_no_place_and_a_visit_does(
 
     clock.advance(minutes=sample_study.definition.recruitment.time_out_min + 1)
     Participant(participant.http.application).start()  # a newcomer for whom places are looked through
-    (before, *others) = rows(store, "SELECT place, release_reason, seen_at FROM sessions ORDER BY started_at")
+    (before, *others) = rows(store, "SELECT slot, release_reason, seen_at FROM sessions ORDER BY started_at")
     assert before[:2] == ("released", "time-out")
     for _ in range(2):
         assert participant.http.get("/api/session").status_code == 200
-    assert rows(store, "SELECT place, release_reason, seen_at FROM sessions ORDER BY started_at") == [before, *others]
+    assert rows(store, "SELECT slot, release_reason, seen_at FROM sessions ORDER BY started_at") == [before, *others]
     assert participant.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).status_code == 200
-    ((now, *_), *_) = rows(store, "SELECT place FROM sessions ORDER BY started_at")
+    ((now, *_), *_) = rows(store, "SELECT slot FROM sessions ORDER BY started_at")
     assert now == "reserved"
 
 

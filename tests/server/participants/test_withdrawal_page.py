@@ -24,7 +24,7 @@ from tests.server.conftest import SECRETS, Participant
 from tests.server.security.cross_site import ELSEWHERE, FROM_OUR_PAGE
 from tests.server.stores import problems, responses_of, rows, saying, version_of
 
-NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, places_per_address=1_000_000)
+NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_the_code_works_before_the_end_as_well_and_closes_the_session(served: Fl
     person = Participant(served)
     person.start()
     person.answer(0)
-    ((code,),) = rows(any_store, "SELECT completion_code FROM sessions")
+    ((code,),) = rows(any_store, "SELECT withdrawal_code FROM sessions")
     assert give(served.test_client(), code).status_code == 200
     assert person.answer(1).status_code == 409
     assert person.http.get("/api/session").get_json()["status"] == "withdrawn"

@@ -15,7 +15,7 @@ from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import Resume
 from server.app import create_app
-from server.security.starts_per_address import REMEMBERED_S, AddressPlaces
+from server.security.starts_per_address import REMEMBERED_S, SlotsPerAddress
 from server.settings import Settings
 from server.store import Refusal, Release, SqliteStore, Store, StoredSession, StoreUnavailable
 from tests.server.conftest import SECRETS
@@ -33,7 +33,7 @@ def app_of(small_study: Study, store: SqliteStore) -> AppOf:
     """Serve the small study with two places for each address."""
 
     def make(places: int = 2, study: Study = small_study, **recruitment: Any) -> Flask:
-        settings = Settings(places_per_address=places)
+        settings = Settings(slots_per_address=places)
         return create_app(recruiting(study, **recruitment), store, SECRETS, settings)
 
     return make
@@ -77,7 +77,7 @@ def test_a_place_that_is_no_longer_held_is_free_for_the_next(
         assert second.answer(0).status_code == 201
         clock.advance(minutes=2)
     else:
-        store.release_place(first.session["session"], Release.RETURN)
+        store.release_slot(first.session["session"], Release.RETURN)
     assert third.start().status_code == 201
     refused(person_at(app, HERE).start(), 409)
 
@@ -231,8 +231,8 @@ def test_the_store_says_which_sessions_have_a_place(any_store: Store, small_stud
     under_way.answer()
     clock.advance(minutes=2)
     asked = [silent.session, under_way.session, done.session, gone.session, "unknown"]
-    assert any_store.with_places(small_study, asked) == [under_way.session]
-    assert any_store.with_places(small_study, [silent.session]) == []
+    assert any_store.with_slots(small_study, asked) == [under_way.session]
+    assert any_store.with_slots(small_study, [silent.session]) == []
     assert len(rows(any_store, "SELECT * FROM sessions")) == 4
 
 
@@ -246,7 +246,7 @@ def away(small_study: Study, tmp_path: Path) -> Iterator[Store]:
 def test_what_an_address_has_begun_is_forgotten_after_a_day(
     away: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = AddressPlaces(1, small_study, away)
+    places = SlotsPerAddress(1, small_study, away)
     for number in range(3):
         places.add(f"{HERE}-{number}", Person(away, small_study).session)
     with pytest.raises(Refusal), places.one_more(f"{HERE}-0", "new"):

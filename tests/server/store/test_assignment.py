@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from experiment.records import Kind
 from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
-from server.store import Place, Release, Store, StoreUnavailable, StudyFull
-from server.store.sql.assignment import GroupPlaces, choose_group
+from server.store import Release, SlotState, Store, StoreUnavailable, StudyFull
+from server.store.sql.assignment import GroupSlots, choose_group
 from tests.server.stores import Clock, Person, another, at_once, make_small, of, problems, recruiting, rows
 
 # The choice of a group.
 
 
 @st.composite
-def groups_of_places(draw: st.DrawFn) -> list[GroupPlaces]:
+def groups_of_places(draw: st.DrawFn) -> list[GroupSlots]:
     counts = st.integers(0, 6)
     return [
-        GroupPlaces(group, draw(st.integers(0, 30)), draw(counts), draw(counts), draw(st.booleans()))
+        GroupSlots(group, draw(st.integers(0, 30)), draw(counts), draw(counts), draw(st.booleans()))
         for group in range(1, draw(st.integers(1, 8)) + 1)
     ]
 
@@ -37,7 +37,7 @@ recruitments = st.builds(Recruitment, quota=quotas, quota_per_group=st.none() | 
 
 
 @given(groups_of_places(), recruitments)
-def test_nobody_is_put_into_a_closed_or_a_full_group(groups: list[GroupPlaces], recruitment: Recruitment) -> None:
+def test_nobody_is_put_into_a_closed_or_a_full_group(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     chosen = choose_group(groups, recruitment)
     if chosen is not None:
         group = groups[chosen - 1]
@@ -47,7 +47,7 @@ def test_nobody_is_put_into_a_closed_or_a_full_group(groups: list[GroupPlaces], 
 
 
 @given(groups_of_places(), recruitments)
-def test_nobody_is_turned_away_while_there_is_a_place(groups: list[GroupPlaces], recruitment: Recruitment) -> None:
+def test_nobody_is_turned_away_while_there_is_a_place(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     if choose_group(groups, recruitment) is None:
         is_filled = recruitment.quota is not None and sum(one.n_taken for one in groups) >= recruitment.quota
         limit = recruitment.quota_per_group
@@ -55,7 +55,7 @@ def test_nobody_is_turned_away_while_there_is_a_place(groups: list[GroupPlaces],
 
 
 @given(groups_of_places(), recruitments)
-def test_the_group_with_the_fewest_places_taken_is_chosen(groups: list[GroupPlaces], recruitment: Recruitment) -> None:
+def test_the_group_with_the_fewest_places_taken_is_chosen(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     chosen = choose_group(groups, recruitment)
     if chosen is not None:
         here = groups[chosen - 1]
@@ -68,7 +68,7 @@ def test_the_group_with_the_fewest_places_taken_is_chosen(groups: list[GroupPlac
 
 @given(groups_of_places(), recruitments, st.randoms())
 def test_the_choice_depends_on_nothing_but_the_counts(
-    groups: list[GroupPlaces], recruitment: Recruitment, random: Any
+    groups: list[GroupSlots], recruitment: Recruitment, random: Any
 ) -> None:
     shuffled = random.sample(groups, len(groups))
     assert choose_group(groups, recruitment) == choose_group(shuffled, recruitment)
@@ -79,11 +79,11 @@ def test_groups_that_nobody_leaves_are_filled_in_turn(n_groups: int, quota_per_g
     recruitment = Recruitment(quota_per_group=quota_per_group)
     taken = [0] * n_groups
     for number in range(n_groups * quota_per_group):
-        groups = [GroupPlaces(group, n, n, 0, is_open=True) for group, n in enumerate(taken, start=1)]
+        groups = [GroupSlots(group, n, n, 0, is_open=True) for group, n in enumerate(taken, start=1)]
         chosen = choose_group(groups, recruitment)
         assert chosen == number % n_groups + 1
         taken[chosen - 1] += 1
-    assert choose_group([GroupPlaces(g, n, n, 0, True) for g, n in enumerate(taken, start=1)], recruitment) is None
+    assert choose_group([GroupSlots(g, n, n, 0, True) for g, n in enumerate(taken, start=1)], recruitment) is None
 
 
 # Hundreds of people.
@@ -115,7 +115,7 @@ class Watch(threading.Thread):
     def run(self) -> None:
         while not self.ended.wait(0.02):
             with suppress(StoreUnavailable):
-                taken = rows(self.store, "SELECT n_reserved + n_confirmed FROM places WHERE kind = 'human'")
+                taken = rows(self.store, "SELECT n_reserved + n_confirmed FROM slots WHERE kind = 'human'")
                 self.seen.append([n for (n,) in taken])
 
     def __enter__(self) -> "Watch":
@@ -141,12 +141,12 @@ def people_who_came(stores: Sequence[Store], study: Study, n: int, first: int = 
 
 def retell(store: Store, study: Study) -> tuple[Counter[int], int]:
     """Follow the log, in which no group is ever over-filled; return the places taken, and the most that ever were."""
-    place: dict[str, Place] = {}
+    place: dict[str, SlotState] = {}
     group_of: dict[str, int] = {}
     seeds: Counter[int] = Counter()
     most = 0
     for event in store.events(study):
-        taken = Counter(group_of[session] for session, held in place.items() if held is not Place.RELEASED)
+        taken = Counter(group_of[session] for session, held in place.items() if held is not SlotState.RELEASED)
         if event.session is None:
             assert event.event == "registered"
             continue
@@ -158,23 +158,23 @@ def retell(store: Store, study: Study) -> tuple[Counter[int], int]:
             assert group == min(numbers, key=lambda g: (numbers[g], event.details["taken"][str(g)][0], g))
             seeds[group] += 1
             assert event.details["seed"] == seeds[group]
-            place[event.session], group_of[event.session] = Place.RESERVED, group
+            place[event.session], group_of[event.session] = SlotState.RESERVED, group
         elif event.event == "confirmed":
-            assert place[event.session] is Place.RESERVED
-            place[event.session] = Place.CONFIRMED
+            assert place[event.session] is SlotState.RESERVED
+            place[event.session] = SlotState.CONFIRMED
         elif event.event == "released":
             assert event.details["was"] == place[event.session]
             assert event.details["because"] in list(Release)
-            place[event.session] = Place.RELEASED
+            place[event.session] = SlotState.RELEASED
         else:
             assert event.event == "withdrew"
-        taken = Counter(group_of[session] for session, held in place.items() if held is not Place.RELEASED)
+        taken = Counter(group_of[session] for session, held in place.items() if held is not SlotState.RELEASED)
         assert max(taken.values(), default=0) <= QUOTA_PER_GROUP
         assert taken.total() <= QUOTA
         most = max(most, taken.total())
-    stored = dict(rows(store, "SELECT session, place FROM sessions"))
+    stored = dict(rows(store, "SELECT session, slot FROM sessions"))
     assert stored == {session: held.value for session, held in place.items()}
-    return Counter(group_of[session] for session, held in place.items() if held is not Place.RELEASED), most
+    return Counter(group_of[session] for session, held in place.items() if held is not SlotState.RELEASED), most
 
 
 def fill_with_drop_out(stores: Sequence[Store], study: Study, clock: Clock) -> None:
@@ -186,7 +186,7 @@ def fill_with_drop_out(stores: Sequence[Store], study: Study, clock: Clock) -> N
         withdrawing, returning, lapsing = leaving[0::3], leaving[1::3], leaving[2::3]
         jobs: list[Callable[[], Any]] = [person.complete for person in staying]
         jobs += [person.withdraw for person in withdrawing]
-        jobs += [partial(person.store.release_place, person.session, Release.RETURN) for person in returning]
+        jobs += [partial(person.store.release_slot, person.session, Release.RETURN) for person in returning]
         # As a client does: answers that were not acknowledged are sent again.
         outcomes = at_once(*(partial(patiently, job) for job in jobs))
         assert of(Exception, outcomes) == 0, Counter(map(repr, outcomes))

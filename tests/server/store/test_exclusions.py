@@ -5,7 +5,7 @@ import pytest
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind, Status
 from experiment.study.definition import Study
-from server.store import Conflict, Place, Release, Store, StudyFull, Visit
+from server.store import Conflict, Release, SlotState, Store, StudyFull, Visit
 from tests.server.stores import Clock, Person, at_once, problems, recruiting, responses_of, rows
 
 
@@ -51,7 +51,7 @@ def test_an_excluded_session_keeps_its_answers_and_frees_its_place(any_store: St
 def test_an_exclusion_is_undone_with_its_place_where_there_is_room(any_store: Store, study: Study) -> None:
     person = Person(any_store, study).complete()
     any_store.exclude_sessions([person.session], "fire alarm")
-    assert any_store.include_sessions(study, [person.session], "it was the other session") == [Place.CONFIRMED]
+    assert any_store.include_sessions(study, [person.session], "it was the other session") == [SlotState.CONFIRMED]
     assert sum(completed(any_store, study)) == 1
     assert {row["excluded_reason"] for row in any_store.trials()} == {None}
     assert [event.details["reason"] for event in any_store.events(study) if event.event == "included"] == [
@@ -64,7 +64,7 @@ def test_an_exclusion_that_is_undone_overfills_no_group(any_store: Store, study:
     people = [Person(any_store, study).complete() for _ in range(3)]
     any_store.exclude_sessions([people[0].session], "fire alarm")
     Person(any_store, study).complete()
-    assert any_store.include_sessions(study, [people[0].session], "mistaken") == [Place.RELEASED]
+    assert any_store.include_sessions(study, [people[0].session], "mistaken") == [SlotState.RELEASED]
     assert completed(any_store, study) == [1, 1, 1]
     assert {row["excluded_reason"] for row in any_store.trials()} == {None}, "it is in the analysis all the same"
     assert problems(any_store) == []
@@ -76,10 +76,10 @@ def test_somebody_excluded_under_way_does_not_come_back_until_it_is_undone(any_s
     any_store.exclude_sessions([person.session], "spoke to another participant")
     with pytest.raises(StudyFull):
         any_store.open_session(study, person.token, Visit("6b1d1f0e-0000-4000-8000-000000000001"))
-    assert any_store.include_sessions(study, [person.session], "mistaken") == [Place.RESERVED]
+    assert any_store.include_sessions(study, [person.session], "mistaken") == [SlotState.RESERVED]
     any_store.open_session(study, person.token, Visit("6b1d1f0e-0000-4000-8000-000000000001"))
     person.complete()
-    assert person.now.place is Place.CONFIRMED
+    assert person.now.slot is SlotState.CONFIRMED
     assert problems(any_store) == []
 
 
@@ -93,7 +93,7 @@ def test_who_lost_the_place_before_the_exclusion_has_none_after_it_is_undone(
     for person, reason in ((failed, Release.ATTENTION_CHECK), (lapsed, Release.TIME_OUT)):
         assert person.now.release_reason == reason
         any_store.exclude_sessions([person.session], "by hand")
-        assert any_store.include_sessions(study, [person.session], "undone") == [Place.RELEASED]
+        assert any_store.include_sessions(study, [person.session], "undone") == [SlotState.RELEASED]
         assert person.now.release_reason == reason
     assert problems(any_store) == []
 
@@ -104,8 +104,8 @@ def test_who_completes_after_being_excluded_has_no_place_and_gets_it_when_it_is_
     person = Person(any_store, study)
     any_store.exclude_sessions([person.session], "fire alarm")
     person.complete()
-    assert person.now.place is Place.RELEASED
-    assert any_store.include_sessions(study, [person.session], "undone") == [Place.CONFIRMED]
+    assert person.now.slot is SlotState.RELEASED
+    assert any_store.include_sessions(study, [person.session], "undone") == [SlotState.CONFIRMED]
     assert sum(completed(any_store, study)) == 1
     assert problems(any_store) == []
 

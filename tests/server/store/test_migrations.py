@@ -19,7 +19,7 @@ from experiment.models.baselines import run_baseline
 from experiment.plan import plan_session
 from experiment.records import Kind, Run
 from experiment.study.definition import Study
-from server.store import Conflict, Place, SqliteStore
+from server.store import Conflict, SlotState, SqliteStore
 from server.store.sql.studies import as_json
 from server.store.sqlite import file as sqlite_file
 from server.store.sqlite import migrations as migrations_module
@@ -40,6 +40,8 @@ from tests.server.stores import (
 )
 
 STARTED_AT = "2026-03-01T10:{:02}:00.000+00:00"
+RENAMED = {"completion_code": "withdrawal_code"}
+"""Columns of the first version that have another name since."""
 FIRST_TABLES = ("studies", "items", "participants", "sessions", "runs", "planned_trials", "responses")
 
 
@@ -174,7 +176,7 @@ def test_everything_that_was_there_is_there_unchanged(first: tuple[FirstStore, d
     SqliteStore(old.path).close()
     for table in FIRST_TABLES:
         columns = before[table][0].keys()
-        now = [{column: row[column] for column in columns} for row in by_name(old.db, table)]
+        now = [{column: row[RENAMED.get(column, column)] for column in columns} for row in by_name(old.db, table)]
         assert sorted(now, key=repr) == before[table], table
     now = [{column: row[column] for column in view[0]} for row in by_name(old.db, "trials")]
     assert sorted(now, key=repr) == view
@@ -210,7 +212,7 @@ def test_a_store_of_the_second_version_passes_all_checks(first: tuple[FirstStore
 def test_places_are_what_the_sessions_had_come_to(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, sessions = first
     with closing(SqliteStore(old.path)) as store:
-        places = dict(rows(store, "SELECT session, place FROM sessions"))
+        places = dict(rows(store, "SELECT session, slot FROM sessions"))
         assert {name: places[one["session"]] for name, one in sessions.items()} == {
             "completed": "confirmed",
             "under way": "reserved",
@@ -254,7 +256,7 @@ def test_sessions_of_before_go_on_where_they_were(first: tuple[FirstStore, dict[
             assert store.add_responses(one["session"], one["token"], left) == [True] * len(left)
             store.complete_session(study, one["session"], passed_checks=True)
             completed = store.find_session(one["token"])
-            assert completed is not None and completed.place is Place.CONFIRMED
+            assert completed is not None and completed.slot is SlotState.CONFIRMED
         assert problems(store) == []
 
 

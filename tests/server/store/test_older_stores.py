@@ -30,7 +30,7 @@ OCCASIONS = KNOWN_MIGRATIONS[4]
 TOTALS = KNOWN_MIGRATIONS[6]
 VIEW_OF_M006 = re.sub(r",\s*sessions\.(revision|excluded_at|excluded_reason) AS \w+", "", TRIALS)
 VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", VIEW_OF_M006)
-FIXED_IN_M006 = f"{FIRST_FIXED}, occasion, adopted_at"
+FIXED_IN_M006 = f"{FIRST_FIXED}, occasion, uploaded_at"
 
 
 def take_back_to_m006(db: Database, migrations: str) -> None:
@@ -50,10 +50,13 @@ def take_back_to_m006(db: Database, migrations: str) -> None:
     db.execute("ALTER TABLE identities DROP COLUMN signed_at")
     db.execute("ALTER TABLE studies DROP COLUMN content_digest")
     db.execute("DROP TABLE revisions")
-    index = "idx_sessions_completion_code" if migrations == "_sqlite_migrations" else "sessions_completion_code"
-    db.execute("DROP TABLE answer_totals")
+    index = "idx_sessions_completion_code" if migrations == "_sqlite_migrations" else "sessions_withdrawal_code"
+    db.execute("DROP TABLE response_totals")
     db.execute(f"DROP INDEX {index}")
     db.execute("ALTER TABLE identities DROP COLUMN checksum")
+    for new, old in {"slot": "place", "withdrawal_code": "completion_code", "uploaded_at": "adopted_at"}.items():
+        db.execute(f"ALTER TABLE sessions RENAME COLUMN {new} TO {old}")
+    db.execute("ALTER TABLE slots RENAME TO places")
     db.execute(f"DELETE FROM {migrations} WHERE name >= '{TOTALS}'")
     if migrations == "_migrations":  # PostgreSQL's notes only the newest
         db.execute(f"INSERT INTO {migrations} (name, applied_at) VALUES ('{KNOWN_MIGRATIONS[5]}', '')")
@@ -66,7 +69,7 @@ def put_under_the_digest_of_m006(db: Database, study: Study) -> str:
     old = digest({"definition": definition, "battery": study.battery.digest, "texts": dict(study.texts)})
     columns = "study, version, battery_digest, definition, texts, registered_at, content_digest"
     db.execute(f"INSERT INTO studies (study_digest, {columns}) SELECT '{old}', {columns} FROM studies")
-    for table in ("sessions", "places", "logs", "events", "answer_totals"):
+    for table in ("sessions", "slots", "logs", "events", "response_totals"):
         db.execute(f"UPDATE {table} SET study_digest = '{old}'")
     db.execute("DELETE FROM studies WHERE study_digest = ?", (study.digest,))
     checksum = ""

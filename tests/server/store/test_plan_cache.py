@@ -7,28 +7,28 @@ from experiment.study.timeline import Resume
 from server.store import Identity, Store, Visit
 from server.store.models import SessionPlan
 from server.store.sql import plan_cache
-from server.store.sql.plan_cache import Plans
+from server.store.sql.plan_cache import PlanCache
 from server.store.sql.store import SqlStore
 from tests.server.laboratory.laboratories import LabOf, Laboratory, new_id
 from tests.server.stores import Person, saying
 
 
-def kept_of(store: Store) -> Plans:
+def kept_of(store: Store) -> PlanCache:
     assert isinstance(store, SqlStore)
     return store._plans
 
 
-def all_kept(kept: Plans) -> list[SessionPlan]:
+def all_kept(kept: PlanCache) -> list[SessionPlan]:
     assert {plan.session: token for token, plan in kept._by_token.items()} == kept._token_of
     assert sum(len(plan.trials) for plan in kept._by_token.values()) == kept._n_trials
     return list(kept._by_token.values())
 
 
 def test_a_session_that_gets_a_new_token_has_one_plan_in_memory(lab: Laboratory) -> None:
-    first = lab.adopt()
+    first = lab.add_uploaded()
     old = lab.token
     for _ in range(3):
-        again = lab.adopt()
+        again = lab.add_uploaded()
         assert again.plan is first.plan
     kept = kept_of(lab.store)
     assert all_kept(kept) == [first.plan]

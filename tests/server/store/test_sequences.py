@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from experiment.records import Kind, Response, Status
 from experiment.study.definition import Study
-from server.store import Conflict, Identity, NotYourSession, Place, Release, SqliteStore, Store, StudyFull
+from server.store import Conflict, Identity, NotYourSession, Release, SlotState, SqliteStore, Store, StudyFull
 from server.store.verify import verify
 from tests.server.stores import Clock, Person, address, another, empty, make_small, recruiting, response
 
@@ -42,7 +42,7 @@ class Expected:
     """What the model says of one participant."""
 
     person: Person
-    place: Place = Place.RESERVED
+    slot: SlotState = SlotState.RESERVED
     status: Status = Status.ACTIVE
     reason: Release | None = None
     answers: list[Response] = field(default_factory=list)
@@ -79,11 +79,13 @@ class Sequences(RuleBasedStateMachine):
 
     def taken(self, group: int) -> int:
         return sum(
-            one.place is not Place.RELEASED for one in self.everybody if one.is_human and one.person.group == group
+            one.slot is not SlotState.RELEASED for one in self.everybody if one.is_human and one.person.group == group
         )
 
     def confirmed(self, group: int) -> int:
-        return sum(one.place is Place.CONFIRMED for one in self.everybody if one.is_human and one.person.group == group)
+        return sum(
+            one.slot is SlotState.CONFIRMED for one in self.everybody if one.is_human and one.person.group == group
+        )
 
     def has_room(self, group: int) -> bool:
         return self.taken(group) < QUOTA_PER_GROUP and sum(map(self.taken, self.is_open)) < QUOTA
@@ -92,18 +94,18 @@ class Sequences(RuleBasedStateMachine):
         return [
             one
             for one in self.everybody
-            if one.is_human and one.place is Place.RESERVED and self.minutes - one.seen_min > TIME_OUT_MIN
+            if one.is_human and one.slot is SlotState.RESERVED and self.minutes - one.seen_min > TIME_OUT_MIN
         ]
 
     def newcomers_group(self) -> int | None:
         """Return where a newcomer must go, or None; those who have timed out are released for it."""
         released = self.expired()
         for one in released:
-            one.place, one.reason = Place.RELEASED, Release.TIME_OUT
+            one.slot, one.reason = SlotState.RELEASED, Release.TIME_OUT
         free = [group for group, is_open in self.is_open.items() if is_open and self.has_room(group)]
         if not free:  # then nobody is released
             for one in released:
-                one.place, one.reason = Place.RESERVED, None
+                one.slot, one.reason = SlotState.RESERVED, None
             return None
         return min(free, key=lambda group: (self.taken(group), self.confirmed(group), group))
 
@@ -142,15 +144,15 @@ class Sequences(RuleBasedStateMachine):
         try:
             attempt()
         except StudyFull:
-            assert one.place is Place.RELEASED and not is_free
+            assert one.slot is SlotState.RELEASED and not is_free
             assert len(one.answers) < N_TRIALS
             return False
         one.seen_min = self.minutes
         self.note_released()
-        if one.place is Place.RELEASED and not self.is_free_for(one):
+        if one.slot is SlotState.RELEASED and not self.is_free_for(one):
             assert len(one.answers) == N_TRIALS  # all work done: let in, to hear so, though without a place
             return True
-        one.place, one.reason = Place.RESERVED, None
+        one.slot, one.reason = SlotState.RESERVED, None
         return True
 
     def is_free_for(self, one: Expected) -> bool:
@@ -161,8 +163,8 @@ class Sequences(RuleBasedStateMachine):
         """Take over who of those who have timed out was released just now: anybody may, for whoever comes."""
         for one in self.expired():
             one.person.store = self.stores[0]
-            if one.person.now.place is Place.RELEASED:
-                one.place, one.reason = Place.RELEASED, Release.TIME_OUT
+            if one.person.now.slot is SlotState.RELEASED:
+                one.slot, one.reason = SlotState.RELEASED, Release.TIME_OUT
 
     def somebody_begins_again(self, one: Expected, how: int) -> None:
         person, earlier_token = one.person, one.person.token
@@ -245,26 +247,26 @@ class Sequences(RuleBasedStateMachine):
             return
         one.status = Status.COMPLETED
         if not passed_checks and one.is_human:
-            one.place, one.reason = Place.RELEASED, Release.ATTENTION_CHECK
+            one.slot, one.reason = SlotState.RELEASED, Release.ATTENTION_CHECK
             return
         one.seen_min = self.minutes  # whose own place is not released for having timed out
         self.note_released()
-        if one.place is Place.RESERVED or self.is_free_for(one):
-            one.place, one.reason = Place.CONFIRMED, None
+        if one.slot is SlotState.RESERVED or self.is_free_for(one):
+            one.slot, one.reason = SlotState.CONFIRMED, None
 
     def somebody_withdraws(self, one: Expected, how: int) -> None:
         one.person.withdraw()
         if one.status is not Status.WITHDRAWN:
-            one.status, one.place, one.reason, one.answers = (
-                Status.WITHDRAWN, Place.RELEASED, Release.WITHDRAWAL, [],
+            one.status, one.slot, one.reason, one.answers = (
+                Status.WITHDRAWN, SlotState.RELEASED, Release.WITHDRAWAL, [],
             )  # fmt: skip
 
     def the_researcher_releases_a_place(self, one: Expected, how: int) -> None:
         reason = (Release.RETURN, Release.EXCLUSION)[how % 2]
-        had_one = one.person.store.release_place(one.person.session, reason)
-        assert had_one == (one.place is not Place.RELEASED)
+        had_one = one.person.store.release_slot(one.person.session, reason)
+        assert had_one == (one.slot is not SlotState.RELEASED)
         if had_one:
-            one.place, one.reason = Place.RELEASED, reason
+            one.slot, one.reason = SlotState.RELEASED, reason
 
     def the_researcher_opens_or_closes_a_group(self, server: int, how: int) -> None:
         group = 1 + how % N_GROUPS
@@ -283,29 +285,27 @@ class Sequences(RuleBasedStateMachine):
         with self.stores[0].snapshot() as db:
             stored = {
                 session: tuple(rest)
-                for session, *rest in db.execute("SELECT session, status, place, n_answered FROM sessions").fetchall()
+                for session, *rest in db.execute("SELECT session, status, slot, n_answered FROM sessions").fetchall()
             }
             answers: dict[str, list[tuple[int, str]]] = {}
             for session, index, response_id in db.execute(
                 "SELECT session, trial_index, response_id FROM responses ORDER BY session, trial_index"
             ).fetchall():
                 answers.setdefault(session, []).append((index, response_id))
-            places = db.execute(
-                'SELECT kind, "group", n_begun, n_reserved, n_confirmed, is_open FROM places'
-            ).fetchall()
+            places = db.execute('SELECT kind, "group", n_begun, n_reserved, n_confirmed, is_open FROM slots').fetchall()
             problems = verify(db).problems
         assert problems == []
         assert stored == {
-            one.person.session: (one.status.value, one.place.value, len(one.answers)) for one in self.everybody
+            one.person.session: (one.status.value, one.slot.value, len(one.answers)) for one in self.everybody
         }
         for one in self.everybody:
             expected = [(index, sent.response_id) for index, sent in enumerate(one.answers)]
             assert answers.get(one.person.session, []) == expected  # a gapless start of the plan
         for kind, group, n_begun, n_reserved, n_confirmed, is_open in places:
             here = [one for one in self.everybody if one.person.kind == kind and one.person.group == group]
-            counted = Counter(one.place for one in here)
+            counted = Counter(one.slot for one in here)
             assert (n_begun, n_reserved, n_confirmed) == (
-                len(here), counted[Place.RESERVED], counted[Place.CONFIRMED],
+                len(here), counted[SlotState.RESERVED], counted[SlotState.CONFIRMED],
             )  # fmt: skip
             assert kind == "simulated" or (
                 n_reserved + n_confirmed <= QUOTA_PER_GROUP and is_open == self.is_open[group]

@@ -129,7 +129,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "a study's totals deleted": (
         "study {study:.12}...: ",
-        ("DELETE FROM answer_totals WHERE study_digest = '{study}'",),
+        ("DELETE FROM response_totals WHERE study_digest = '{study}'",),
     ),
     "a panel id changed": (
         "the panel id, or what came with it, is not as it was stored",
@@ -145,10 +145,10 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "a completion code changed": (
         "session {completed}: the answer to trial 0, or what comes before it",
-        ("UPDATE sessions SET completion_code = 'MINE' WHERE session = '{completed}'",),
+        ("UPDATE sessions SET withdrawal_code = 'MINE' WHERE session = '{completed}'",),
     ),
     "the reason of a release changed": (
-        "session {excluded}: its status, place, release",
+        "session {excluded}: its status, slot, release",
         ("UPDATE sessions SET release_reason = 'return' WHERE session = '{excluded}'",),
     ),
     "all answers deleted": (
@@ -197,10 +197,10 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "INSERT INTO participants (participant, kind) VALUES ('p-added', 'human')",
             'INSERT INTO sessions (session, participant, study_digest, battery_digest, "group", seed, source, status, '
-            "started_at, n_trials, place, n_answered, checksum) "
+            "started_at, n_trials, slot, n_answered, checksum) "
             "SELECT 'added', 'p-added', study_digest, battery_digest, \"group\", 99, source, status, started_at, 0, "
             "'released', 0, '' FROM sessions WHERE session = '{completed}'",
-            "UPDATE places SET n_begun = n_begun + 1 WHERE study_digest = '{study}' AND kind = 'human' "
+            "UPDATE slots SET n_begun = n_begun + 1 WHERE study_digest = '{study}' AND kind = 'human' "
             'AND "group" = (SELECT "group" FROM sessions WHERE session = \'{completed}\')',
         ),
     ),
@@ -307,28 +307,28 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("DELETE FROM events WHERE study_digest = '{study}'", "DELETE FROM logs WHERE study_digest = '{study}'"),
     ),
     "a count of places changed": (
-        "the places do not add up",
-        ("UPDATE places SET n_confirmed = n_confirmed + 1 WHERE kind = 'human' AND \"group\" = 1",),
+        "the slots do not add up",
+        ("UPDATE slots SET n_confirmed = n_confirmed + 1 WHERE kind = 'human' AND \"group\" = 1",),
     ),
     "a count of sessions begun changed": (
-        "the places do not add up",
-        ("UPDATE places SET n_begun = n_begun - 1 WHERE kind = 'human' AND \"group\" = 1",),
+        "the slots do not add up",
+        ("UPDATE slots SET n_begun = n_begun - 1 WHERE kind = 'human' AND \"group\" = 1",),
     ),
     "a group's counts deleted": (
         "study {study:.12}..., group 1",
-        ("DELETE FROM places WHERE study_digest = '{study}' AND kind = 'human' AND \"group\" = 1",),
+        ("DELETE FROM slots WHERE study_digest = '{study}' AND kind = 'human' AND \"group\" = 1",),
     ),
     "a group closed": (
         "study {study:.12}..., group 1: it is closed, and its log says otherwise",
-        ("UPDATE places SET is_open = 0 WHERE study_digest = '{study}' AND kind = 'human' AND \"group\" = 1",),
+        ("UPDATE slots SET is_open = 0 WHERE study_digest = '{study}' AND kind = 'human' AND \"group\" = 1",),
     ),
     "the digest of a content changed": (
         "study {study:.12}...: the digest of its content",
         ("UPDATE studies SET content_digest = 'another' WHERE study_digest = '{study}'",),
     ),
     "a place given back": (
-        "the places do not add up",
-        ("UPDATE sessions SET place = 'confirmed' WHERE session = '{excluded}'",),
+        "the slots do not add up",
+        ("UPDATE sessions SET slot = 'confirmed' WHERE session = '{excluded}'",),
     ),
     "a model's answer changed": (
         "session {run}: the answer to trial 4",
@@ -467,7 +467,7 @@ def test_the_digest_changes_with_all_that_happens_and_with_nothing_else(any_stor
     changes(person.answer)
     changes(person.answer)
     changes(person.complete)
-    changes(lambda: store.release_place(person.session, Release.RETURN))
+    changes(lambda: store.release_slot(person.session, Release.RETURN))
     changes(lambda: store.open_group(study, 1, is_open=False))
     changes(lambda: store.add_runs(study, [run_baseline(study, "baseline/tracer")]))
     changes(lambda: store.register_study(version_of(study, "1.1")))
@@ -513,8 +513,8 @@ def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, smal
     assert "its answers are not those that were stored" in problem
     by_hand(
         store,
-        "DELETE FROM answer_totals",
-        f"INSERT INTO answer_totals VALUES ('{small_study.digest}', 0, 3, "
+        "DELETE FROM response_totals",
+        f"INSERT INTO response_totals VALUES ('{small_study.digest}', 0, 3, "
         f"{sum(number_of(one) for (one,) in rows(store, 'SELECT checksum FROM responses'))})",
     )
     found = verified(store)
@@ -537,7 +537,7 @@ def test_the_same_happenings_in_both_stores_have_chains_of_the_same_kind(
     ]
     assert ends[0] == ends[1]
     shapes = [
-        sorted(rows(one, "SELECT status, place, n_answered, LENGTH(checksum) FROM sessions"), key=repr)
+        sorted(rows(one, "SELECT status, slot, n_answered, LENGTH(checksum) FROM sessions"), key=repr)
         for one in (postgres_store, store)
     ]
     assert shapes[0] == shapes[1]

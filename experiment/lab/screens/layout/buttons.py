@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiment.lab.screens.layout.canvas import Canvas
-from experiment.lab.screens.layout.column import Column
+from experiment.lab.screens.layout.column import ScreenColumn
 from experiment.lab.screens.layout.sheet import ACCENT, INK, LINE_STRONG, ON_ACCENT, PAPER, Sheet
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
@@ -114,7 +114,9 @@ class ButtonRows:
             canvas.write(button.key, key_left, key_top, key_px, ink, "centre")
 
 
-def add_buttons(column: Column, actions: Sequence[Action], size_px: int, gap_px: int, has_main: bool = True) -> None:
+def add_buttons(
+    column: ScreenColumn, actions: Sequence[Action], size_px: int, gap_px: int, has_main: bool = True
+) -> None:
     """Add buttons to a column, if there are any."""
     if actions:
         rows = ButtonRows(column.sheet, actions, size_px, column.width_px, has_main)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from PIL import Image, ImageDraw
 
-from experiment.lab.screens.layout.screen_image import ESCAPE, Box, Picture, Region, Written
+from experiment.lab.screens.layout.screen_image import ESCAPE, Box, Region, ScreenImage, Written
 from experiment.lab.screens.layout.sheet import INK, INK_SOFT, PAPER, Colour, Sheet
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph, span_width
 from experiment.lab.screens.text.shaping import shaped
@@ -27,9 +27,9 @@ class Canvas:
         self._regions: list[Region] = []
         self._written: list[Written] = []
 
-    def picture(self) -> Picture:
+    def picture(self) -> ScreenImage:
         """Return what was drawn."""
-        return Picture(self._image, tuple(self._regions), tuple(self._written))
+        return ScreenImage(self._image, tuple(self._regions), tuple(self._written))
 
     def region(self, name: str, box_px: Box) -> None:
         """Let a box be clicked."""

@@ -21,7 +21,7 @@ class Part:
 
 
 @dataclass
-class Column:
+class ScreenColumn:
     """Parts one below the other.
 
     Parameters
@@ -74,8 +74,8 @@ class Column:
 
 
 def first_that_fits(
-    column_of: Callable[[int], Column], sizes_px: Iterable[int], height_px: int
-) -> tuple[int, Column] | None:
+    column_of: Callable[[int], ScreenColumn], sizes_px: Iterable[int], height_px: int
+) -> tuple[int, ScreenColumn] | None:
     """Return the first size of letters in which a column is not higher than that, and the column; None if all are."""
     for size_px in sizes_px:
         column = column_of(size_px)

@@ -28,7 +28,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Picture:
+class ScreenImage:
     """One screen."""
 
     image: Image.Image

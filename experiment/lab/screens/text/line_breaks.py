@@ -73,12 +73,12 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _may_break(text: str, piece_start: int, index: int) -> bool:
-    before, after = text[index - 1], text[index]
-    if after in _NEVER_FIRST or before in _NEVER_LAST or _continues(text, index):
+    before, state_after = text[index - 1], text[index]
+    if state_after in _NEVER_FIRST or before in _NEVER_LAST or _continues(text, index):
         return False
     if before in _HYPHENS:
-        return index - 1 > piece_start and after.isalnum()
-    return _stands_alone(before) or _stands_alone(after)
+        return index - 1 > piece_start and state_after.isalnum()
+    return _stands_alone(before) or _stands_alone(state_after)
 
 
 def _stands_alone(character: str) -> bool:

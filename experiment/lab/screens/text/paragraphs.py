@@ -35,7 +35,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Line:
+class TextLine:
     """A line as it is drawn."""
 
     spans: tuple[Span, ...]
@@ -52,7 +52,7 @@ class Line:
 class Paragraph:
     """Lines of one size."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     direction: Direction
     size_px: int
     line_px: int
@@ -112,7 +112,7 @@ def paragraph(
     lines = []
     for start, end in wrapped(letters, width_px, measure):
         line = _orderly(line_of(start, end), direction)
-        lines.append(Line(line, round(sum(span_width(sheet, span, size_px, direction) for span in line))))
+        lines.append(TextLine(line, round(sum(span_width(sheet, span, size_px, direction) for span in line))))
     ascent, descent = sheet.typeface.font("regular", size_px).getmetrics()
     return Paragraph(tuple(lines), direction, size_px, max(round(LINE_SPACING * size_px), ascent + descent))
 

@@ -4,7 +4,7 @@ import pytest
 
 from experiment.lab.hardware import machine_check
 from experiment.lab.hardware.machine_check import (
-    Finding,
+    MachineFinding,
     clock_finding,
     frames_finding,
     glyphs_finding,
@@ -96,9 +96,9 @@ def test_only_linux_asks_for_privileges(monkeypatch, platform, privileged, verdi
     assert privileges_finding().verdict == verdict
 
 
-GOOD = Finding("Clock", "good", "fine")
-WARNING = Finding("Keyboard", "warning", "so so", "do this.")
-BAD = Finding("Refresh", "bad", "not at all", "do that.")
+GOOD = MachineFinding("Clock", "good", "fine")
+WARNING = MachineFinding("Keyboard", "warning", "so so", "do this.")
+BAD = MachineFinding("Refresh", "bad", "not at all", "do that.")
 
 
 @pytest.mark.parametrize(

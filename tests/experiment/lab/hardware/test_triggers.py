@@ -9,16 +9,23 @@ import time
 import pytest
 
 from batteries.errors import InputError
-from experiment.lab.hardware.triggers import Event, LevelTrigger, TriggerText, code_of, open_trigger, read_trigger
+from experiment.lab.hardware.triggers import (
+    LevelTrigger,
+    TriggerEvent,
+    TriggerText,
+    code_of,
+    open_trigger,
+    read_trigger,
+)
 from experiment.plan import Phase
 from tests.paths import ROOT
 
 
 def test_each_event_of_each_phase_has_a_code_of_its_own_in_one_byte():
-    codes = {(phase, event): code_of(phase, event) for phase in Phase for event in Event}
+    codes = {(phase, event): code_of(phase, event) for phase in Phase for event in TriggerEvent}
     assert len(set(codes.values())) == len(codes) == 9
     assert all(1 <= code <= 255 for code in codes.values())
-    assert codes[Phase.TEST, Event.STIMULUS] == 22
+    assert codes[Phase.TEST, TriggerEvent.STIMULUS] == 22
 
 
 @pytest.mark.parametrize(

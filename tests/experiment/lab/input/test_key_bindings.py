@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from batteries.blackbox import all_ports
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from experiment.lab.input.key_bindings import Answering, after, check_task, keys_of
+from experiment.lab.input.key_bindings import ResponseState, check_task, keys_of, state_after
 
 CHOICE = {"text": "", "prompt": "Which?", "options": ["a", "b", "c", "d"]}
 BOARD = {"size": 8, "atoms": [[2, 3], [6, 6]], "entry": "north-5"}
@@ -16,9 +16,9 @@ PORTS = [str(port) for port in all_ports(8)]
 
 
 def pressed(task, content, *presses):
-    state = Answering()
+    state = ResponseState()
     for press in presses:
-        state = after(task, content, state, press)
+        state = state_after(task, content, state, press)
     return state
 
 
@@ -44,7 +44,7 @@ def test_every_option_has_its_key_and_answers_at_once(n_options, block):
 
 @pytest.mark.parametrize("press", ["5", "num_9", "0", "a", "return", "space", "12", "escape", ""])
 def test_other_keys_are_no_answer_to_a_choice(press):
-    assert pressed("multiple_choice", CHOICE, press) == Answering()
+    assert pressed("multiple_choice", CHOICE, press) == ResponseState()
     assert press not in keys_of("multiple_choice", CHOICE)
 
 
@@ -66,15 +66,15 @@ def test_every_prediction_can_be_typed(prediction, enter):
 def test_every_prediction_can_be_clicked(prediction):
     chosen = pressed(PREDICT, BOARD, prediction)
     assert (chosen.chosen, chosen.response) == (prediction, None)
-    assert after(PREDICT, BOARD, chosen, "submit").response == prediction
+    assert state_after(PREDICT, BOARD, chosen, "submit").response == prediction
 
 
 def test_every_port_can_be_reached_with_the_arrow_keys():
-    found, waiting = set(), [Answering()]
+    found, waiting = set(), [ResponseState()]
     while waiting:
         state = waiting.pop()
         for arrow in ("left", "right", "up", "down"):
-            following = after(PREDICT, BOARD, state, arrow)
+            following = state_after(PREDICT, BOARD, state, arrow)
             if following.chosen not in found:
                 found.add(following.chosen)
                 waiting.append(following)
@@ -142,15 +142,15 @@ def test_whatever_is_pressed_a_final_answer_is_one_of_the_task_and_stays(presses
     state = pressed(PREDICT, BOARD, *presses)
     if state.response is not None:
         task_named(PREDICT).check_response(BOARD, state.response)
-        assert all(after(PREDICT, BOARD, state, press) == state for press in presses)
+        assert all(state_after(PREDICT, BOARD, state, press) == state for press in presses)
 
 
 @pytest.mark.parametrize("task", ["multiple_choice", PREDICT])
 def test_no_key_is_listened_to_in_vain(task):
     content = CHOICE if task == "multiple_choice" else BOARD
-    states = [Answering(), pressed(task, content, "a"), pressed(task, content, "w")]
+    states = [ResponseState(), pressed(task, content, "a"), pressed(task, content, "w")]
     for key in keys_of(task, content):
-        assert any(after(task, content, state, key) != state for state in states)
+        assert any(state_after(task, content, state, key) != state for state in states)
     assert "escape" not in keys_of(task, content)
 
 

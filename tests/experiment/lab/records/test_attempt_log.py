@@ -1,21 +1,21 @@
-from experiment.lab.records.attempt_log import Notes
+from experiment.lab.records.attempt_log import AttemptLog
 
 
 def test_attempts_are_counted_over_visits_and_a_torn_line_stops_nobody(tmp_path):
     begun, frames = tmp_path / "begun.jsonl", tmp_path / "frames.csv"
-    first = Notes(begun, frames)
+    first = AttemptLog(begun, frames)
     assert [first.begin(0), first.begin(1), first.begin(1)] == [1, 1, 2]
     with begun.open("a") as file:
         file.write('\n{"trial_in')
-    second = Notes(begun, frames)
+    second = AttemptLog(begun, frames)
     assert (second.n_begun(0), second.n_begun(1), second.n_begun(2)) == (1, 2, 0)
     assert second.begin(1) == 3
-    assert Notes(begun, frames).n_begun(1) == 3
+    assert AttemptLog(begun, frames).n_begun(1) == 3
 
 
 def test_frames_have_one_heading_over_visits(tmp_path):
     for visit in (1, 2):
-        Notes(tmp_path / "begun.jsonl", tmp_path / "frames.csv").note_frames(visit, 4, visit, [16.6667, 33.3])
+        AttemptLog(tmp_path / "begun.jsonl", tmp_path / "frames.csv").note_frames(visit, 4, visit, [16.6667, 33.3])
     lines = (tmp_path / "frames.csv").read_text().splitlines()
     assert lines == [
         "visit,trial_index,attempt,frame,interval_ms",

@@ -7,19 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batteries.errors import InputError
-from experiment.lab.input.form_input import Filling, after_press, answer_of
+from experiment.lab.input.form_input import FormState, after_press, answer_of
 from experiment.lab.screens.form import form
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.text import paragraphs, shaping
 from experiment.lab.screens.text.fonts import DEJAVU
-from experiment.study.demographics import LONGEST_TEXT, Question
+from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion
 from experiment.texts import texts_in
 
-AGE = Question(name="age", ask="How old are you?", answer="number", low=18, high=99)
-NOTE = Question(name="note", ask="What else?", answer="text")
-HAND = Question(name="hand", ask="Which hand do you write with?", answer="choice", options=("left", "right", "both"))
-LAND = Question(
+AGE = DemographicQuestion(name="age", ask="How old are you?", answer="number", low=18, high=99)
+NOTE = DemographicQuestion(name="note", ask="What else?", answer="text")
+HAND = DemographicQuestion(
+    name="hand", ask="Which hand do you write with?", answer="choice", options=("left", "right", "both")
+)
+LAND = DemographicQuestion(
     name="land", ask="Where do you live?", answer="choice", options=tuple(f"Country number {n}" for n in range(23))
 )
 GO_ON = (Action("next", "Continue", "Enter"),)
@@ -30,10 +32,10 @@ def sheet_of(size_px=(1024, 768), language="en"):
 
 
 def pressed(question, *presses):
-    filling = Filling()
+    form_state = FormState()
     for press in presses:
-        filling = after_press(question, filling, press)
-    return filling
+        form_state = after_press(question, form_state, press)
+    return form_state
 
 
 def overlap(one, other):
@@ -43,19 +45,19 @@ def overlap(one, other):
 @pytest.mark.parametrize("size_px", [(1024, 768), (1920, 1080), (3840, 2160)])
 @pytest.mark.parametrize("language", ["en", "de", "es", "ar"])
 @pytest.mark.parametrize(
-    ("question", "filling"),
+    ("question", "form_state"),
     [
-        (AGE, Filling()),
-        (AGE, Filling(typed="170", is_refused=True)),
-        (NOTE, Filling(typed="some words " * 45)),
-        (HAND, Filling(chosen="right")),
-        (LAND, Filling(page=1)),
-        (LAND, Filling(page=2, chosen="")),
+        (AGE, FormState()),
+        (AGE, FormState(typed="170", is_refused=True)),
+        (NOTE, FormState(typed="some words " * 45)),
+        (HAND, FormState(chosen="right")),
+        (LAND, FormState(page=1)),
+        (LAND, FormState(page=2, chosen="")),
     ],
 )
-def test_a_question_fits_every_screen(question, filling, language, size_px):
+def test_a_question_fits_every_screen(question, form_state, language, size_px):
     sheet = sheet_of(size_px, language)
-    picture = form(sheet, question, filling, "1 / 3", GO_ON)
+    picture = form(sheet, question, form_state, "1 / 3", GO_ON)
     assert picture.image.size == size_px
     (width, height), (side_px, above_px) = size_px, sheet.margins_px
     for box in [part.box_px for part in (*picture.written, *picture.regions)]:
@@ -70,9 +72,9 @@ def test_a_question_fits_every_screen(question, filling, language, size_px):
 
 
 def test_more_than_nine_options_go_over_several_pages():
-    first = form(sheet_of(), LAND, Filling(), "", GO_ON)
+    first = form(sheet_of(), LAND, FormState(), "", GO_ON)
     assert [region.name for region in first.regions] == [*"1234567890", "right", "next"]
-    last = form(sheet_of(), LAND, Filling(page=2), "", GO_ON)
+    last = form(sheet_of(), LAND, FormState(page=2), "", GO_ON)
     assert [region.name for region in last.regions] == [*"123450", "left", "next"]
     assert "Country number 22" in {written.text for written in last.written}
 
@@ -81,8 +83,8 @@ def test_every_option_can_be_reached():
     for number, option in enumerate(LAND.options):
         turning, digit = ["right"] * (number // 9), number % 9 + 1
         for name in (str(digit), f"num_{digit}"):
-            filling = pressed(LAND, *turning, name, "return")
-            assert filling.is_done and answer_of(LAND, filling) == option
+            form_state = pressed(LAND, *turning, name, "return")
+            assert form_state.is_done and answer_of(LAND, form_state) == option
 
 
 def test_pages_of_options_end_where_they_end():
@@ -92,30 +94,30 @@ def test_pages_of_options_end_where_they_end():
 
 
 def test_a_choice_can_be_taken_back():
-    filling = pressed(HAND, "2", "0", "return")
-    assert filling.is_done and answer_of(HAND, filling) is None
+    form_state = pressed(HAND, "2", "0", "return")
+    assert form_state.is_done and answer_of(HAND, form_state) is None
 
 
 @pytest.mark.parametrize("question", [AGE, NOTE, HAND, LAND])
 @pytest.mark.parametrize("press", ["return", "num_enter", "next"])
 def test_every_question_can_be_left_out(question, press):
-    filling = pressed(question, press)
-    assert filling.is_done and answer_of(question, filling) is None
+    form_state = pressed(question, press)
+    assert form_state.is_done and answer_of(question, form_state) is None
 
 
 def test_a_number_is_typed_with_either_block_and_in_any_digits():
     assert answer_of(AGE, pressed(AGE, "2", "num_4", "return")) == 24
     assert answer_of(AGE, pressed(AGE, "٢", "٤", "return")) == 24
     assert answer_of(AGE, pressed(AGE, "2", "5", "backspace", "4", "return")) == 24
-    below = Question(name="n", ask="?", answer="number", low=-9, high=9)
+    below = DemographicQuestion(name="n", ask="?", answer="number", low=-9, high=9)
     assert answer_of(below, pressed(below, "minus", "5", "return")) == -5
 
 
 @pytest.mark.parametrize("typed", ["17", "100", "abc", "2.5", "-20"])
 def test_what_is_no_answer_is_refused_and_can_be_mended(typed):
-    filling = pressed(AGE, *typed, "return")
-    assert filling.is_refused and not filling.is_done
-    texts = " ".join(written.text for written in form(sheet_of(), AGE, filling, "", GO_ON).written)
+    form_state = pressed(AGE, *typed, "return")
+    assert form_state.is_refused and not form_state.is_done
+    texts = " ".join(written.text for written in form(sheet_of(), AGE, form_state, "", GO_ON).written)
     assert "Please enter a whole number from 18 to 99" in texts
     mended = pressed(AGE, *typed, "return", *["backspace"] * len(typed), "3", "0")
     assert not mended.is_refused
@@ -123,19 +125,19 @@ def test_what_is_no_answer_is_refused_and_can_be_mended(typed):
 
 
 def test_text_is_typed_letter_by_letter():
-    filling = pressed(NOTE, *"Ünlü", "space", "o", "period", "lshift", "f5", "return")
-    assert answer_of(NOTE, filling) == "Ünlü o."
+    form_state = pressed(NOTE, *"Ünlü", "space", "o", "period", "lshift", "f5", "return")
+    assert answer_of(NOTE, form_state) == "Ünlü o."
 
 
 def test_a_text_is_no_longer_than_can_be_stored():
-    filling = pressed(NOTE, *["a"] * (LONGEST_TEXT + 5), "return")
-    assert len(answer_of(NOTE, filling)) == LONGEST_TEXT
-    NOTE.check(answer_of(NOTE, filling))
+    form_state = pressed(NOTE, *["a"] * (LONGEST_TEXT + 5), "return")
+    assert len(answer_of(NOTE, form_state)) == LONGEST_TEXT
+    NOTE.check(answer_of(NOTE, form_state))
 
 
 def test_of_a_long_text_the_end_is_in_sight():
-    filling = Filling(typed="begin " + "words " * 75 + "end")
-    texts = " ".join(written.text for written in form(sheet_of(), NOTE, filling, "", GO_ON).written)
+    form_state = FormState(typed="begin " + "words " * 75 + "end")
+    texts = " ".join(written.text for written in form(sheet_of(), NOTE, form_state, "", GO_ON).written)
     assert "end" in texts and "begin" not in texts
 
 
@@ -143,11 +145,11 @@ def test_letters_that_this_machine_cannot_draw_stop_nobody(monkeypatch):
     for module in (shaping, paragraphs):
         monkeypatch.setattr(module, "raqm_is_usable", lambda: False)
     shaping.shaped.cache_clear()
-    filling = pressed(NOTE, *"हिन्दी")
-    texts = {written.text for written in form(sheet_of(), NOTE, filling, "", GO_ON).written}
+    form_state = pressed(NOTE, *"हिन्दी")
+    texts = {written.text for written in form(sheet_of(), NOTE, form_state, "", GO_ON).written}
     shaping.shaped.cache_clear()
     assert "•" * 6 in texts
-    assert answer_of(NOTE, after_press(NOTE, filling, "return")) == "हिन्दी"
+    assert answer_of(NOTE, after_press(NOTE, form_state, "return")) == "हिन्दी"
 
 
 def test_nothing_changes_an_answer_that_is_final():
@@ -160,12 +162,12 @@ PRESSES = st.lists(st.sampled_from([*"0123456789a", "space", "minus", "backspace
 
 @given(st.sampled_from([AGE, NOTE, HAND, LAND]), PRESSES)
 def test_whatever_is_pressed_a_final_answer_can_be_stored(question, presses):
-    filling = pressed(question, *presses)
-    if filling.is_done:
-        question.check(answer_of(question, filling))
+    form_state = pressed(question, *presses)
+    if form_state.is_done:
+        question.check(answer_of(question, form_state))
 
 
 def test_a_question_that_does_not_fit_is_refused_by_name():
-    long = Question(name="long", ask="words " * 2000, answer="text")
+    long = DemographicQuestion(name="long", ask="words " * 2000, answer="text")
     with pytest.raises(InputError, match="the question `long` does not fit"):
-        form(sheet_of(), long, Filling())
+        form(sheet_of(), long, FormState())

@@ -7,20 +7,20 @@ import pytest
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from experiment.lab.input.key_bindings import Answering, after
+from experiment.lab.input.key_bindings import ResponseState, state_after
 from experiment.lab.screens.fixation import fixation
 from experiment.lab.screens.layout import sheet as sheet_module
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.text.fonts import DEJAVU, font_for
 from experiment.lab.screens.trial import trial, with_even_letters
-from experiment.lab.screens.trial_header import Feedback, Showing
+from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment
 from experiment.load_study import load_study
 from experiment.texts import ENGLISH, texts_in
 from tests.paths import ROOT
 
 SMALL, USUAL, LARGE = (1024, 768), (1920, 1080), (3840, 2160)
-ASKING = Showing(progress="Question 24 of 24")
+ASKING = TrialMoment(progress="Question 24 of 24")
 GO_ON = (Action("next", "Continue", "Enter"),)
 
 
@@ -67,17 +67,17 @@ def words(picture):
     return " ".join(written.text for written in picture.written).split()
 
 
-def draw(sheet, item, showing=ASKING):
-    return trial(sheet, item.item_id, item.task, item.content, showing)
+def draw(sheet, item, moment=ASKING):
+    return trial(sheet, item.item_id, item.task, item.content, moment)
 
 
 def judged(item, response, words_of_study):
     said = task_named(item.task).feedback(item.content, item.key, response)
     message = words_of_study.say(said.text, **said.values)
-    return Showing(
+    return TrialMoment(
         progress="Practice",
-        answering=Answering(response, response),
-        feedback=Feedback(said.correct, message, said.solution, words_of_study.say("last_practice")),
+        response_state=ResponseState(response, response),
+        feedback=ShownFeedback(said.correct, message, said.solution, words_of_study.say("last_practice")),
         actions=GO_ON,
     )
 
@@ -119,9 +119,9 @@ def test_feedback_fits_in_every_language_whether_right_or_wrong(study, size_px, 
 
 def test_right_and_wrong_are_said_in_words():
     content = {"text": "", "prompt": "Which?", "options": ["this", "that", "neither"]}
-    feedback = Feedback(False, "The right answer is “that”.", 2)
-    showing = Showing(answering=Answering(3, 3), feedback=feedback)
-    texts = [written.text for written in trial(sheet_of(SMALL), "i", "multiple_choice", content, showing).written]
+    feedback = ShownFeedback(False, "The right answer is “that”.", 2)
+    moment = TrialMoment(response_state=ResponseState(3, 3), feedback=feedback)
+    texts = [written.text for written in trial(sheet_of(SMALL), "i", "multiple_choice", content, moment).written]
     assert texts[texts.index("that") + 1] == "right answer"
     assert texts[texts.index("neither") + 1] == "your answer"
     assert texts[texts.index("this") + 1] == "2"
@@ -134,19 +134,19 @@ def sheet_of(size_px, language="en", texts=()):
 
 def test_nothing_moves_when_the_time_for_reading_ends(study):
     sheet, item = Sheet.of(study, SMALL), study.battery.items[0]
-    bounds = Showing(progress="Question 1 of 2", reading_ms=2500, deadline_ms=60_000)
-    reading, answering = draw(sheet, item, replace(bounds, is_reading=True)), draw(sheet, item, bounds)
+    bounds = TrialMoment(progress="Question 1 of 2", reading_ms=2500, deadline_ms=60_000)
+    reading, response_state = draw(sheet, item, replace(bounds, is_reading=True)), draw(sheet, item, bounds)
     assert_is_in_order(reading, sheet)
-    assert reading.regions == answering.regions
+    assert reading.regions == response_state.regions
     hint = "Read first; answers are taken after 2.5 seconds."
-    assert hint in " ".join(words(reading)) and hint not in " ".join(words(answering))
-    assert "You have 60 seconds for each question." in " ".join(words(answering))
+    assert hint in " ".join(words(reading)) and hint not in " ".join(words(response_state))
+    assert "You have 60 seconds for each question." in " ".join(words(response_state))
 
 
 def test_seconds_have_the_decimal_sign_of_the_language():
     content = {"text": "", "prompt": "Welche?", "options": ["diese", "jene"]}
-    showing = Showing(reading_ms=2500, is_reading=True)
-    shown = trial(sheet_of(SMALL, "de"), "i", "multiple_choice", content, showing)
+    moment = TrialMoment(reading_ms=2500, is_reading=True)
+    shown = trial(sheet_of(SMALL, "de"), "i", "multiple_choice", content, moment)
     assert "2,5" in words(shown)
 
 
@@ -206,7 +206,7 @@ def test_other_scripts_are_drawn_and_begin_on_their_own_side(language):
 
 def test_doubled_spaces_and_line_feeds_of_an_item_are_kept():
     content = {"text": "one  two\nthree\n\nfour", "prompt": "Which?", "options": ["a  b", "c"]}
-    texts = [written.text for written in trial(sheet_of(SMALL), "i", "multiple_choice", content, Showing()).written]
+    texts = [written.text for written in trial(sheet_of(SMALL), "i", "multiple_choice", content, TrialMoment()).written]
     assert texts[:3] == ["one  two", "three", "four"]
     assert "a  b" in texts
 
@@ -232,11 +232,11 @@ def test_every_answer_to_a_board_can_be_clicked(board):
 
 
 def test_a_click_chooses_what_the_picture_then_shows_in_place_and_in_words(board):
-    sheet, state = sheet_of(SMALL), Answering()
-    before = draw(sheet, board, replace(ASKING, answering=state))
+    sheet, state = sheet_of(SMALL), ResponseState()
+    before = draw(sheet, board, replace(ASKING, response_state=state))
     assert "Choose a place on the edge" in " ".join(words(before))
-    state = after(board.task, board.content, state, "west-5")
-    chosen = draw(sheet, board, replace(ASKING, answering=state))
+    state = state_after(board.task, board.content, state, "west-5")
+    chosen = draw(sheet, board, replace(ASKING, response_state=state))
     assert colour_of(before, "west-5") == sheet_module.PANEL
     assert colour_of(chosen, "west-5") == sheet_module.CHOICE
     assert "Your answer: WEST 5" in " ".join(words(chosen)) and "OUT" in words(chosen)
@@ -250,8 +250,10 @@ def test_a_click_chooses_what_the_picture_then_shows_in_place_and_in_words(board
 def test_nothing_moves_on_the_board_whatever_is_chosen(board, language, size_px):
     sheet = sheet_of(size_px, language)
     states = ["absorbed", "reflected", board.content["entry"], "south-8"]
-    typed = after(board.task, board.content, Answering(), "s")
-    pictures = [draw(sheet, board, replace(ASKING, answering=state)) for state in (*map(Answering, states), typed)]
+    typed = state_after(board.task, board.content, ResponseState(), "s")
+    pictures = [
+        draw(sheet, board, replace(ASKING, response_state=state)) for state in (*map(ResponseState, states), typed)
+    ]
     for one, other in pairwise(pictures):
         assert_is_in_order(one, sheet)
         assert one.regions == other.regions

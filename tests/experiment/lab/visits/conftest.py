@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from equipoise.commands.lab import local_desk
+from equipoise.commands.lab import local_client
 from equipoise.commands.lab_files import LabFiles
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.session import LabSession, Visitor
 from experiment.records import Kind
-from tests.experiment.lab.visits.lab_visits import DEVICE, SIZE_PX, FakeStage, careful
+from tests.experiment.lab.visits.lab_visits import DEVICE, SIZE_PX, FakeDisplay, careful
 
 
 @pytest.fixture
@@ -20,9 +20,9 @@ def lab(tmp_path):
         study, person=careful, participant="P01", occasion=1, group=None, kind=Kind.HUMAN, wrap=None, store=None,
         device=DEVICE,
     ):  # fmt: skip
-        stage = FakeStage(person, device)
+        display = FakeDisplay(person, device)
         stored = []
-        with local_desk(study, store) as (desk, opened):
+        with local_client(study, store) as (lab_client, opened):
             visitor = Visitor(participant, occasion, group, kind)
             files = LabFiles(study, opened, visitor)
 
@@ -31,13 +31,13 @@ def lab(tmp_path):
                 files.write_table(session)
 
             session = LabSession(
-                study, wrap(desk, opened) if wrap else desk, stage, Sheet.of(study, SIZE_PX), visitor,
-                files.notes_of, on_stored, files.delete,
+                study, wrap(lab_client, opened) if wrap else lab_client, display, Sheet.of(study, SIZE_PX), visitor,
+                files.open_attempt_log, on_stored, files.delete,
             )  # fmt: skip
             outcome = session.run()
         return SimpleNamespace(
             outcome=outcome,
-            stage=stage,
+            display=display,
             session=stored[-1] if stored else None,
             table=files.table,
             problem=files.problem,

@@ -13,8 +13,8 @@ import httpx
 
 from batteries.blackbox import all_ports
 from batteries.tasks.multiple_choice import MultipleChoice
-from equipoise.commands.lab import local_desk, send_sessions
-from equipoise.commands.lab_sync import Relay
+from equipoise.commands.lab import local_client, upload_sessions
+from equipoise.commands.lab_sync import SyncingClient
 from experiment.lab.presentation import Onset
 from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.records import LabDevice
@@ -34,26 +34,26 @@ def press(name):
     return SimpleNamespace(name=name, rt_ms=None, input="key")
 
 
-def names_on(stage):
+def names_on(display):
     """Return what can be clicked on the screen."""
-    return {region.name for region in stage.picture.regions}
+    return {region.name for region in display.picture.regions}
 
 
-def is_asked(stage):
+def is_asked(display):
     """Return whether there is a trial's question on the screen."""
-    return bool({"absorbed", "1"} & names_on(stage))
+    return bool({"absorbed", "1"} & names_on(display))
 
 
-def careful(stage):
+def careful(display):
     """Press whatever goes on: agree, go on, leave a question about the person out, and answer a trial at once."""
-    names = names_on(stage)
+    names = names_on(display)
     if "continue" in names:
         return press("return")
     for name, key in (("agree", "1"), ("next", "right"), ("stay", "1")):
         if name in names:
             return press(key)
     if "absorbed" in names:
-        return press("return" if "Your answer" in stage.seen[-1] else "a")
+        return press("return" if "Your answer" in display.seen[-1] else "a")
     return press("1")
 
 
@@ -80,11 +80,11 @@ def reader_of(study):
     """Return a person who answers each question by the words that are on the screen, and is careful elsewhere."""
     waiting = []
 
-    def person(stage):
-        if not is_asked(stage):
-            return careful(stage)
+    def person(display):
+        if not is_asked(display):
+            return careful(display)
         if not waiting:
-            waiting.extend(_keys_for(demanded(_item_on(stage.seen[-1], study))))
+            waiting.extend(_keys_for(demanded(_item_on(display.seen[-1], study))))
         return press(waiting.pop(0))
 
     return person
@@ -107,7 +107,7 @@ def _keys_for(answer):
 
 
 @dataclass
-class FakeStage:
+class FakeDisplay:
     """A stage without a window: `person` says what is pressed on each screen; None lets the time pass.
 
     No two of its trials have the same times and frames.
@@ -127,7 +127,7 @@ class FakeStage:
     pressed: list = field(default_factory=list)
     answers: list = field(default_factory=list)
 
-    def take_early(self, picture, keys):
+    def discard_early_presses(self, picture, keys):
         return self.early
 
     def show(self, picture):
@@ -174,13 +174,13 @@ class FakeStage:
 
 
 def rows(study, session):
-    with local_desk(study, None) as (_, store):
+    with local_client(study, None) as (_, store):
         return trials_of(store, session.session)
 
 
 def devices_of(study, session):
     """Return what is stored of the device of each visit."""
-    with local_desk(study, None) as (_, store), store.snapshot() as db:
+    with local_client(study, None) as (_, store), store.snapshot() as db:
         stored = db.execute("SELECT device FROM visits WHERE session = ? ORDER BY visit", (session.session,))
         return [device and LabDevice.model_validate(json.loads(device)) for (device,) in stored.fetchall()]
 
@@ -192,10 +192,10 @@ class Killed(BaseException):
 def killed_where(is_there):
     """Be careful until the power is cut."""
 
-    def person(stage):
-        if is_there(stage):
+    def person(display):
+        if is_there(display):
             raise Killed
-        return careful(stage)
+        return careful(display)
 
     return person
 
@@ -210,9 +210,9 @@ class FullDisk(httpx.BaseTransport):
         self.address, self.n_failing, self.n_passing = address, n_failing, n_passing
         self.asked = []
 
-    def __call__(self, desk, _):
-        self.transport, desk._client._transport = desk._client._transport, self
-        return desk
+    def __call__(self, lab_client, _):
+        self.transport, lab_client._client._transport = lab_client._client._transport, self
+        return lab_client
 
     def handle_request(self, request):
         if request.url.path == self.address:
@@ -226,19 +226,19 @@ def leaving_at(n_trials, menu):
     """Be careful, but press escape on a trial, and then what the menus get."""
     menu = list(menu)
 
-    def person(stage):
-        if len(stage.trials) == n_trials and menu:
-            return press(menu.pop(0) if {"stay", "again"} & names_on(stage) else ESCAPE)
-        return careful(stage)
+    def person(display):
+        if len(display.trials) == n_trials and menu:
+            return press(menu.pop(0) if {"stay", "again"} & names_on(display) else ESCAPE)
+        return careful(display)
 
     return person
 
 
 def sent(study, into):
     """Hand everything on that is in the study's store; return how many sessions and new answers there are."""
-    handed_on = send_sessions(study, None, None, into)
-    assert handed_on.refused == ()
-    return handed_on.n_sessions, handed_on.n_new
+    uploaded = upload_sessions(study, None, None, into)
+    assert uploaded.refused == ()
+    return uploaded.n_sessions, uploaded.n_new
 
 
 def other_store(tmp_path):
@@ -261,17 +261,17 @@ class Broken(httpx.BaseTransport):
 @contextmanager
 def server_elsewhere(study, location, n_requests=10**9):
     """Lend a desk of another server, whose network is cut after so many requests."""
-    with local_desk(study, location) as (desk, store):
-        desk._client._transport = Broken(desk._client._transport, n_requests)
-        yield desk, store
+    with local_client(study, location) as (lab_client, store):
+        lab_client._client._transport = Broken(lab_client._client._transport, n_requests)
+        yield lab_client, store
 
 
 def relaying(study, there):
     """Return what makes a visit's desk hand on to another, and the list of the relays that it makes."""
     relays = []
 
-    def wrap(desk, store):
-        relays.append(Relay(study, store, desk, there))
+    def wrap(lab_client, store):
+        relays.append(SyncingClient(study, store, lab_client, there))
         return relays[-1]
 
     return wrap, relays

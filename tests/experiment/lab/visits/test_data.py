@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from analysis.data.tidy_table import read_trials
 from equipoise.cli.main import main
 from equipoise.commands.analyze import analyze_study
-from equipoise.commands.lab import local_desk
+from equipoise.commands.lab import local_client
 from equipoise.commands.lab_files import LabFiles, delete_withdrawn
-from experiment.lab.session import Outcome, Visitor
+from experiment.lab.session import Visitor, VisitOutcome
 from experiment.load_study import load_study
 from experiment.records import Kind
 from server.store.sql.lab_sessions import trials_of
@@ -45,7 +45,7 @@ def test_files_of_who_withdrew_elsewhere_go_with_the_next_visit(lab, small):
     study = load_study(small)
     leaves = lab(study, participant="P01", kind=Kind.SIMULATED)
     stays = lab(study, participant="P02")
-    with local_desk(study, None) as (_, store):
+    with local_client(study, None) as (_, store):
         store.withdraw_session(leaves.session.session)
         delete_withdrawn(study, store)
     assert stays.table.exists() and not leaves.table.exists()
@@ -57,11 +57,11 @@ def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
     first.table.unlink()
     first.table.mkdir()  # stands for a table that is open in Excel
     second = lab(study)
-    assert second.outcome is Outcome.COMPLETED
+    assert second.outcome is VisitOutcome.COMPLETED
     assert "could not be written" in second.problem
     assert all(t["received_at"] for t in rows(study, second.session))
     first.table.rmdir()
-    with local_desk(study, None) as (_, store):
+    with local_client(study, None) as (_, store):
         files = LabFiles(study, store, Visitor("P01", 1, None))
         files.write_table(second.session)
     assert files.problem is None and first.table.is_file()
@@ -78,9 +78,9 @@ def test_a_file_that_cannot_be_deleted_is_told_of_and_keeps_nobody_in_the_study(
 
     monkeypatch.setattr(Path, "unlink", refuse)
     leaves = lab(study, leaving_at(3, ["3", "2"]))
-    assert leaves.outcome is Outcome.WITHDRAWN
+    assert leaves.outcome is VisitOutcome.WITHDRAWN
     assert "cannot be deleted (it is open in another program)" in leaves.problem
-    with local_desk(study, None) as (_, store):
+    with local_client(study, None) as (_, store):
         assert "close what has it open, and delete it" in delete_withdrawn(study, store)
         told = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
         assert told.exit_code == 2 and "the answers are deleted, but not all files" in told.stderr
@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_deleted_is_told_of_and_keeps_nobody_in_the_study(
 def test_who_withdraws_on_a_further_occasion_leaves_no_file_of_an_earlier_one(lab, small):
     study = load_study(small)
     first = lab(study)
-    assert lab(study, leaving_at(3, ["3", "2"]), occasion=2).outcome is Outcome.WITHDRAWN
+    assert lab(study, leaving_at(3, ["3", "2"]), occasion=2).outcome is VisitOutcome.WITHDRAWN
     assert not first.table.exists()
     assert list((small / "data" / "lab").rglob("*_*")) == []
 
@@ -104,7 +104,7 @@ def test_the_files_stand_beside_the_store_from_whatever_folder_the_study_comes(l
     first = lab(study, leaving_at(3, ["2"]), store=str(store))
     second = lab(load_study(other), store=str(store))
     assert first.table == second.table and first.table.parent == store.parent / "lab"
-    with local_desk(study, str(store)) as (_, opened):
+    with local_client(study, str(store)) as (_, opened):
         attempts = [t["attempt"] for t in trials_of(opened, second.session.session)]
     assert attempts[:4] == [1, 1, 2, 1]
 
@@ -185,10 +185,10 @@ def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, 
 def test_presses_during_the_fixation_and_losses_of_the_focus_are_in_the_data(lab, small):
     study = load_study(small)
 
-    def hasty(stage):
-        stage.early = 3 if len(stage.trials) == 1 else 0  # looked at when the next one begins
-        stage.n_focus_lost = int(len(stage.trials) == 2)
-        return careful(stage)
+    def hasty(display):
+        display.early = 3 if len(display.trials) == 1 else 0  # looked at when the next one begins
+        display.n_focus_lost = int(len(display.trials) == 2)
+        return careful(display)
 
     lab(study, hasty)
     trials = read_trials(study.store_path).sort_values("trial_index")
@@ -201,7 +201,7 @@ def test_a_rehearsal_is_no_persons_data(lab, small):
     study = load_study(small)
     lab(study, kind=Kind.SIMULATED)
     assert set(read_trials(study.store_path)["kind"]) == {"simulated"}
-    with local_desk(study, None) as (_, store):
+    with local_client(study, None) as (_, store):
         assert store.identities(study) == []
 
 
@@ -210,8 +210,8 @@ def test_people_in_the_laboratory_and_on_the_web_stand_in_one_analysis(lab, smal
         edit(small / "study.yaml", f"    - {{rule: {rule}}}\n", "")
     study = load_study(small)
     lab(study, group=1)
-    with local_desk(study, None) as (desk, _):
-        take_on_the_web(desk._client)
+    with local_client(study, None) as (lab_client, _):
+        take_on_the_web(lab_client._client)
     trials = read_trials(study.store_path)
     assert set(trials["source"]) == {"lab", "web"}
     in_lab, on_web = (trials[trials["source"] == source].sort_values("trial_index") for source in ("lab", "web"))

@@ -9,12 +9,12 @@ from click.testing import CliRunner
 
 from equipoise.cli.main import main
 from equipoise.commands import lab
-from equipoise.commands.lab import local_desk
+from equipoise.commands.lab import local_client
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
     SIZE_PX,
-    FakeStage,
+    FakeDisplay,
     careful,
     leaving_at,
     other_store,
@@ -33,12 +33,12 @@ def command(monkeypatch, small):
         stages = []
 
         @contextmanager
-        def opened_stage(study, *_setup):
-            stages.append(FakeStage(person))
+        def open_display(study, *_setup):
+            stages.append(FakeDisplay(person))
             yield stages[-1], Sheet.of(study, SIZE_PX)
 
         monkeypatch.setattr(lab, "require_psychopy", lambda: None)
-        monkeypatch.setitem(sys.modules, "experiment.lab.psychopy_display", SimpleNamespace(opened_stage=opened_stage))
+        monkeypatch.setitem(sys.modules, "experiment.lab.psychopy_display", SimpleNamespace(open_display=open_display))
         result = CliRunner().invoke(main, ["lab", str(small), "--participant", participant, *options])
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
         return SimpleNamespace(
@@ -57,24 +57,24 @@ def server(monkeypatch, small, tmp_path):
         with server_elsewhere(load_study(small), other_store(tmp_path), n_requests) as (there, store):
 
             @contextmanager
-            def remote_desk(_address):
+            def remote_client(_address):
                 yield there
 
-            monkeypatch.setattr(lab, "remote_desk", remote_desk)
+            monkeypatch.setattr(lab, "remote_client", remote_client)
             yield there, store
 
     return lend
 
 
 def answered(study, location):
-    with local_desk(study, location) as (_, store):
+    with local_client(study, location) as (_, store):
         return [trial for row in store.sessions(study) for trial in trials_of(store, row["session"])]
 
 
 def test_a_session_is_run_to_its_end_and_said_to_be(command, small):
     done = command()
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith("P01 has completed the session.\nPsychoPy's table is ")
+    assert done.stdout.startswith("P01 completed the session.\nPsychoPy's table: ")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_session_is_run_to_its_end_and_said_to_be(command, small):
     [
         (["--group", "59"], "P01", "there is no such group"),
         ([], "", "participant"),
-        ([], "P 01 ", "no space before or after it"),
+        ([], "P 01 ", "no space at its start or end"),
     ],
 )
 def test_who_cannot_begin_is_refused_before_the_window_opens(command, options, participant, sentence):
@@ -96,7 +96,7 @@ def test_where_there_is_no_place_the_window_does_not_open(command, small, edit):
     command(person=leaving_at(3, ["2"]))
     refused = command(participant="P02")
     assert refused.exit_code == 2 and not refused.was_opened
-    assert "The study has no place for P02" in refused.stderr
+    assert "no free slot for participant P02" in refused.stderr
 
 
 def test_a_code_that_has_had_the_session_is_refused_before_the_window_opens(command):
@@ -136,16 +136,16 @@ def test_who_withdraws_while_the_network_is_cut_is_deleted_at_the_server_with_th
     with server() as (there, _):
         network = there._client._transport
 
-        def person(stage):
-            if len(stage.trials) == 3:
+        def person(display):
+            if len(display.trials) == 3:
                 network.n_left = 0
-            return leaves(stage)
+            return leaves(display)
 
         leaves = leaving_at(3, ["3", "2"])
         cut_off = command(*SERVER, person=person)
     assert cut_off.exit_code == 1
-    assert "At the server the answers are NOT deleted yet" in cut_off.stderr
-    assert "it is safe here" not in cut_off.stdout
+    assert "The responses on the server are NOT deleted yet" in cut_off.stderr
+    assert "everything is stored here" not in cut_off.stdout
     assert {trial["status"] for trial in answered(study, other_store(tmp_path))} == {"active"}
     with server():
         assert command(*SERVER, participant="P02").exit_code == 0
@@ -160,10 +160,10 @@ def test_with_the_network_cut_nobody_waits_for_it_once_for_each_who_has_withdraw
     command(participant="P04", person=leaving_at(3, ["2"]))
     with server(n_requests=0) as (there, _):
         start, asked = there.start, []
-        monkeypatch.setattr(there, "start", lambda body: (asked.append(body["participant"]), start(body))[1])
+        monkeypatch.setattr(there, "start", lambda body: (asked.append(body.participant), start(body))[1])
         goes_on = command(*SERVER, participant="P04")
-    assert goes_on.stdout.startswith("P04 has completed the session.")
-    assert goes_on.exit_code == 1 and "could not be seen to (the cable is out)" in goes_on.stderr
+    assert goes_on.stdout.startswith("P04 completed the session.")
+    assert goes_on.exit_code == 1 and "who withdrew (the cable is out)" in goes_on.stderr
     assert [participant for participant in asked if participant != "P04"] == ["P01"]
 
 
@@ -188,4 +188,4 @@ def test_what_goes_wrong_on_the_way_to_the_server_is_told_and_ends_no_session(co
         monkeypatch.setattr(there, "respond", fail)
         visit = command(*SERVER)
     assert visit.exit_code == 0
-    assert "Not all of it is at the server yet (something nobody thought of); it is safe here." in visit.stdout
+    assert "The upload is not complete (something nobody thought of); everything is stored here." in visit.stdout

@@ -30,7 +30,7 @@ def table_of(study, session, trials, started_at=None):
 
 def test_every_row_has_the_frame_rate_of_its_own_trial(visits):
     _, first, second = visits
-    onsets = [*first.stage.onsets[:3], *second.stage.onsets]
+    onsets = [*first.display.onsets[:3], *second.display.onsets]
     table = pd.read_csv(second.table)
     assert table["visit"].tolist() == [1 if index < 3 else 2 for index in range(len(onsets))]
     assert table["frameRate"].tolist() == [round(1000 / onset.frame_ms, 3) for onset in onsets]

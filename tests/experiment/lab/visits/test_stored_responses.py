@@ -8,10 +8,10 @@ import pytest
 
 from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
-from equipoise.commands.lab import local_desk
+from equipoise.commands.lab import local_client
 from equipoise.studies import copy_sample_study
 from experiment.lab import progress
-from experiment.lab.session import Outcome
+from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study
 from experiment.plan import plan_session
 from tests.experiment.lab.visits.lab_visits import (
@@ -41,14 +41,14 @@ def test_a_session_of_each_task_is_the_plan_of_its_group_and_seed(lab, tmp_path,
     copy_sample_study(name, tmp_path / "study")
     study = load_study(tmp_path / "study")
     visit = lab(study, reader_of(study), group=3)
-    assert visit.outcome is Outcome.COMPLETED
+    assert visit.outcome is VisitOutcome.COMPLETED
     trials = rows(study, visit.session)
     plan = plan_session(study, 3, visit.session.seed)
     assert [(t["trial_index"], t["phase"], t["item_id"]) for t in trials] == [
         (trial.trial_index, trial.phase.value, trial.item_id) for trial in plan.trials
     ]
-    assert visit.stage.trials == [trial.phase.value for trial in plan.trials]
-    assert visit.stage.codes == visit.stage.trials
+    assert visit.display.trials == [trial.phase.value for trial in plan.trials]
+    assert visit.display.codes == visit.display.trials
     for trial in trials:
         assert (trial["source"], trial["group"], trial["status"]) == ("lab", 3, "completed")
     scored = read_trials(study.store_path)
@@ -59,8 +59,8 @@ def test_the_same_group_and_seed_give_the_same_trials_in_laboratory_and_web(lab,
     study = load_study(small)
     lab(study)
     web = str(tmp_path / "web.db")
-    with local_desk(study, web) as (desk, _):
-        take_on_the_web(desk._client)
+    with local_client(study, web) as (lab_client, _):
+        take_on_the_web(lab_client._client)
     in_lab, on_web = (read_trials(path).sort_values("trial_index") for path in (study.store_path, Path(web)))
     same = ["group", "seed", "trial_index", "phase", "item_id", "task", "content", "key"]
     assert in_lab[same].values.tolist() == on_web[same].values.tolist()
@@ -72,11 +72,11 @@ def test_answers_within_the_time_for_reading_are_not_taken_and_counted(lab, smal
     study = load_study(small)
     early = []
 
-    def hasty(stage):
-        if stage.until_ms == 3000:
-            early.append(len(stage.trials))
-            return press("a") if early.count(len(stage.trials)) < 3 else None
-        return careful(stage)
+    def hasty(display):
+        if display.until_ms == 3000:
+            early.append(len(display.trials))
+            return press("a") if early.count(len(display.trials)) < 3 else None
+        return careful(display)
 
     trials = rows(study, lab(study, hasty).session)
     assert {t["signals"] for t in trials} == {'{"too_early":2}'}
@@ -86,23 +86,23 @@ def test_the_time_for_a_question_is_said_before_the_first_and_to_who_comes_back(
     edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  deadline_ms: 5000")
     study, words = load_study(small), "You have 5 seconds for each question."
     first, second = lab(study, leaving_at(3, ["2"])), lab(study)
-    (instructions,) = [seen for seen in first.stage.seen if words in seen and "Begin" in seen]
-    assert first.stage.seen.index(instructions) == 2, "the second page of the instructions, after the consent"
-    assert "Welcome back" in second.stage.seen[0] and words in second.stage.seen[0]
+    (instructions,) = [seen for seen in first.display.seen if words in seen and "Begin" in seen]
+    assert first.display.seen.index(instructions) == 2, "the second page of the instructions, after the consent"
+    assert "Welcome back" in second.display.seen[0] and words in second.display.seen[0]
 
 
 def test_a_deadline_passes_a_question_unanswered_but_never_practice(lab, small, edit):
     edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  deadline_ms: 5000")
     study = load_study(small)
 
-    def slow(stage):
-        if stage.until_ms is not None:
-            assert stage.until_ms == 5000
+    def slow(display):
+        if display.until_ms is not None:
+            assert display.until_ms == 5000
             return None
-        return careful(stage)
+        return careful(display)
 
     visit = lab(study, slow)
-    assert visit.stage.codes == ["practice"], "no code of a response that nobody gave"
+    assert visit.display.codes == ["practice"], "no code of a response that nobody gave"
     trials = rows(study, visit.session)
     assert [t["missing"] for t in trials] == [None if t["phase"] == "practice" else "deadline" for t in trials]
     assert all(t["response"] == "null" and t["rt_ms"] is None for t in trials if t["phase"] != "practice")
@@ -123,19 +123,19 @@ def test_what_the_screen_and_the_participant_did_is_stored_trial_by_trial_whatev
     study = load_study(small)
     at_work = reader_of(study)
 
-    def person(stage):
-        n = len(stage.trials)
-        stage.early, stage.n_focus_lost = n % 3, n % 2  # of the next trial, of this one
-        return leaving(stage) if leaving else at_work(stage)
+    def person(display):
+        n = len(display.trials)
+        display.early, display.n_focus_lost = n % 3, n % 2  # of the next trial, of this one
+        return leaving(display) if leaving else at_work(display)
 
     leaving = leaving_at(4, ["2"])
     first = lab(study, person)
     leaving = None
     second = lab(study, person, device=DEVICE.model_copy(update={"width_px": 1025}))
     trials = rows(study, second.session)
-    onsets = [*first.stage.onsets[:3], *second.stage.onsets]
-    answers = [*first.stage.answers[:3], *second.stage.answers]
-    n_of_visit = [1, 2, 3, *range(1, len(second.stage.onsets) + 1)]
+    onsets = [*first.display.onsets[:3], *second.display.onsets]
+    answers = [*first.display.answers[:3], *second.display.answers]
+    n_of_visit = [1, 2, 3, *range(1, len(second.display.onsets) + 1)]
     assert len(trials) == len(onsets) == len(answers)
     for trial, onset, answer, n in zip(trials, onsets, answers, n_of_visit, strict=True):
         index = trial["trial_index"]
@@ -165,4 +165,4 @@ def test_no_answer_is_taken_to_another_plan_than_the_one_that_is_stored(lab, sma
             with pytest.raises(InputError, match="another plan for this session than the one that is stored"):
                 lab(study)
     assert rows(study, first.session) == before
-    assert lab(study).outcome is Outcome.COMPLETED
+    assert lab(study).outcome is VisitOutcome.COMPLETED

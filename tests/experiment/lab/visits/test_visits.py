@@ -3,11 +3,11 @@
 import pytest
 
 from batteries.errors import InputError
-from equipoise.commands.lab import local_desk
-from experiment.lab.session import Outcome
+from equipoise.commands.lab import local_client
+from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
-    FakeStage,
+    FakeDisplay,
     Killed,
     careful,
     is_asked,
@@ -21,22 +21,22 @@ from tests.experiment.lab.visits.lab_visits import (
 
 def test_without_consent_nothing_is_stored(lab, small):
     study = load_study(small)
-    visit = lab(study, lambda stage: press("2" if "agree" in names_on(stage) else "right"))
-    assert visit.outcome is Outcome.DECLINED and visit.session is None
-    assert "Nothing was stored" in visit.stage.seen[-1]
-    with local_desk(study, None) as (_, store):
+    visit = lab(study, lambda display: press("2" if "agree" in names_on(display) else "right"))
+    assert visit.outcome is VisitOutcome.DECLINED and visit.session is None
+    assert "Nothing was stored" in visit.display.seen[-1]
+    with local_client(study, None) as (_, store):
         assert store.trials() == [] and store.identities(study) == []
 
 
 def test_who_stops_for_now_goes_on_with_the_same_trial_and_nothing_comes_twice(lab, small):
     study = load_study(small)
     first = lab(study, leaving_at(3, ["2"]))
-    assert first.outcome is Outcome.LEFT
+    assert first.outcome is VisitOutcome.LEFT
     answered = [t for t in rows(study, first.session) if t["received_at"]]
     assert len(answered) == 2
     second = lab(study)
-    assert second.outcome is Outcome.COMPLETED and second.session.session == first.session.session
-    assert "Welcome back" in second.stage.seen[0]
+    assert second.outcome is VisitOutcome.COMPLETED and second.session.session == first.session.session
+    assert "Welcome back" in second.display.seen[0]
     trials = rows(study, second.session)
     assert [t["attempt"] for t in trials] == [2 if t["trial_index"] == 2 else 1 for t in trials]
     assert [t["visit"] for t in trials] == [1 if t["trial_index"] < 2 else 2 for t in trials]
@@ -47,7 +47,7 @@ def test_who_stops_for_now_goes_on_with_the_same_trial_and_nothing_comes_twice(l
 def test_who_thinks_of_leaving_and_stays_sees_the_trial_again(lab, small):
     study = load_study(small)
     visit = lab(study, leaving_at(2, ["1"]))
-    assert visit.outcome is Outcome.COMPLETED
+    assert visit.outcome is VisitOutcome.COMPLETED
     assert [t["attempt"] for t in rows(study, visit.session)][:3] == [1, 2, 1]
 
 
@@ -55,9 +55,9 @@ def test_a_participant_who_cannot_go_on_is_told_before_the_window_closes(lab, sm
     study, seen = load_study(small), []
     lab(study)
 
-    def person(stage):
-        seen.append(stage.seen[-1])
-        return careful(stage)
+    def person(display):
+        seen.append(display.seen[-1])
+        return careful(display)
 
     with pytest.raises(InputError, match="has completed session 1"):
         lab(study, person)
@@ -73,21 +73,21 @@ def test_who_stopped_during_practice_reads_the_instructions_again(lab, small, ed
     study = load_study(small)
     lab(study, leaving_at(2, ["2"]))
     visit = lab(study)
-    back = next(number for number, screen in enumerate(visit.stage.seen) if "Welcome back" in screen)
-    assert "absorbed" in visit.stage.seen[back + 1], "the instructions"
-    assert visit.outcome is Outcome.COMPLETED
-    n_practice = visit.stage.trials.count("practice")
-    (note,) = [n for n, screen in enumerate(visit.stage.seen) if "The practice ends here" in screen]
-    n_wrong = sum("Not quite" in screen for screen in visit.stage.seen[: note + 1])
+    back = next(number for number, screen in enumerate(visit.display.seen) if "Welcome back" in screen)
+    assert "absorbed" in visit.display.seen[back + 1], "the instructions"
+    assert visit.outcome is VisitOutcome.COMPLETED
+    n_practice = visit.display.trials.count("practice")
+    (note,) = [n for n, screen in enumerate(visit.display.seen) if "The practice ends here" in screen]
+    n_wrong = sum("Not quite" in screen for screen in visit.display.seen[: note + 1])
     assert n_wrong == n_practice == 2, "the note is on the feedback of the last one"
 
 
 @pytest.mark.parametrize(
     ("quota", "who", "why"),
     [
-        ("quota", {"participant": "P02"}, "The study has no place for P02"),
+        ("quota", {"participant": "P02"}, "no free slot for participant P02"),
         ("quota_per_group", {"participant": "P02", "group": 1}, "Group 1 is full"),
-        ("quota_per_group", {"participant": "P03", "occasion": 2}, "cannot begin it again"),
+        ("quota_per_group", {"participant": "P03", "occasion": 2}, "cannot begin this study again"),
     ],
 )
 def test_nobody_is_asked_for_a_consent_that_leads_nowhere(lab, small, edit, quota, who, why):
@@ -98,9 +98,9 @@ def test_nobody_is_asked_for_a_consent_that_leads_nowhere(lab, small, edit, quot
     lab(study, leaving_at(3, ["2"]), participant="P01")
     seen = []
 
-    def person(stage):
-        seen.append(stage.seen[-1])
-        return careful(stage)
+    def person(display):
+        seen.append(display.seen[-1])
+        return careful(display)
 
     with pytest.raises(InputError, match=why):
         lab(study, person, **who)
@@ -111,8 +111,8 @@ def test_breaks_come_after_so_many_questions(lab, small, edit):
     edit(small / "study.yaml", "debrief: debrief.md", "debrief: debrief.md\n  breaks: {every: 2}")
     study = load_study(small)
     visit = lab(study)
-    n_questions = visit.stage.trials.count("test") + visit.stage.trials.count("attention_check")
-    assert sum("Time for a break" in seen for seen in visit.stage.seen) == (n_questions - 1) // 2
+    n_questions = visit.display.trials.count("test") + visit.display.trials.count("attention_check")
+    assert sum("Time for a break" in seen for seen in visit.display.seen) == (n_questions - 1) // 2
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def skipping(small, edit):
 
 
 def is_on_trial(number):
-    return lambda stage: len(stage.trials) == number and is_asked(stage)
+    return lambda display: len(display.trials) == number and is_asked(display)
 
 
 def test_an_interrupted_trial_is_passed_over_where_the_study_says_so(lab, skipping):
@@ -131,7 +131,7 @@ def test_an_interrupted_trial_is_passed_over_where_the_study_says_so(lab, skippi
     with pytest.raises(Killed):
         lab(study, killed_where(is_on_trial(3)))
     visit = lab(study)
-    assert visit.outcome is Outcome.COMPLETED
+    assert visit.outcome is VisitOutcome.COMPLETED
     trials = rows(study, visit.session)
     assert [(t["missing"], t["visit"], t["attempt"]) for t in trials][:4] == [
         (None, 1, 1),
@@ -139,8 +139,8 @@ def test_an_interrupted_trial_is_passed_over_where_the_study_says_so(lab, skippi
         ("interrupted", 2, 1),
         (None, 2, 1),
     ]
-    assert "passed over" in visit.stage.seen[0]
-    assert f"3 of {len(trials)}" in visit.stage.seen[0], "as on the web, it counts as answered"
+    assert "passed over" in visit.display.seen[0]
+    assert f"3 of {len(trials)}" in visit.display.seen[0], "as on the web, it counts as answered"
 
 
 def test_the_first_trial_of_a_study_without_practice_is_passed_over_too(lab, skipping, edit):
@@ -151,7 +151,7 @@ def test_the_first_trial_of_a_study_without_practice_is_passed_over_too(lab, ski
     with pytest.raises(Killed):
         lab(study, killed_where(is_on_trial(1)))
     visit = lab(study)
-    assert "Welcome back" in visit.stage.seen[0] and "passed over" in visit.stage.seen[0]
+    assert "Welcome back" in visit.display.seen[0] and "passed over" in visit.display.seen[0]
     assert [t["missing"] for t in rows(study, visit.session)][:2] == ["interrupted", None]
 
 
@@ -161,8 +161,8 @@ def test_the_last_trial_may_be_passed_over_and_then_all_is_done(lab, skipping):
     with pytest.raises(Killed):
         lab(study, killed_where(is_on_trial(n_trials)))
     visit = lab(study)
-    assert visit.outcome is Outcome.COMPLETED and visit.stage.trials == []
-    assert "You are done" in visit.stage.seen[0]
+    assert visit.outcome is VisitOutcome.COMPLETED and visit.display.trials == []
+    assert "You are done" in visit.display.seen[0]
 
 
 def test_a_practice_trial_is_never_passed_over(lab, skipping):
@@ -170,7 +170,7 @@ def test_a_practice_trial_is_never_passed_over(lab, skipping):
     with pytest.raises(Killed):
         lab(study, killed_where(is_on_trial(1)))
     visit = lab(study)
-    assert "Welcome back" not in visit.stage.seen[0], "nothing is answered yet: the instructions"
+    assert "Welcome back" not in visit.display.seen[0], "nothing is answered yet: the instructions"
     assert [(t["missing"], t["attempt"]) for t in rows(study, visit.session)][:2] == [(None, 2), (None, 1)]
 
 
@@ -178,17 +178,19 @@ def test_a_trial_that_nobody_has_seen_is_not_passed_over_and_not_counted(lab, sk
     """As on the web: before the stimulus there is nothing to interrupt."""
     study = load_study(skipping)
     with pytest.raises(Killed):
-        lab(study, killed_where(lambda stage: len(stage.trials) == 1 and "next" in names_on(stage)))  # on a feedback
+        lab(
+            study, killed_where(lambda display: len(display.trials) == 1 and "next" in names_on(display))
+        )  # on a feedback
 
-    def fixate_no_more(stage, *_):
+    def fixate_no_more(display, *_):
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(FakeStage, "fixate", fixate_no_more)
+        patched.setattr(FakeDisplay, "fixate", fixate_no_more)
         with pytest.raises(Killed):
             lab(study)
     visit = lab(study)
-    assert not any("passed over" in seen for seen in visit.stage.seen)
+    assert not any("passed over" in seen for seen in visit.display.seen)
     assert [(t["missing"], t["visit"], t["attempt"]) for t in rows(study, visit.session)][:2] == [
         (None, 1, 1),
         (None, 3, 1),
@@ -205,12 +207,12 @@ def test_questions_about_the_person_may_be_answered_or_left_out(lab, small, edit
     study = load_study(small)
     typed = ["1", "2", "return", "backspace", "backspace", "4", "2", "return", "2", "return", "return"]
 
-    def person(stage):
-        return press(typed.pop(0)) if typed and "About you" in stage.seen[-1] else careful(stage)
+    def person(display):
+        return press(typed.pop(0)) if typed and "About you" in display.seen[-1] else careful(display)
 
     visit = lab(study, person)
-    with local_desk(study, None) as (_, store):
+    with local_client(study, None) as (_, store):
         (session,) = store.sessions(study)
     said = {name: session[f"demographics_{name}"] for name in ("age", "hand", "remark")}
     assert said == {"age": 42, "hand": "right", "remark": None}
-    assert visit.outcome is Outcome.COMPLETED
+    assert visit.outcome is VisitOutcome.COMPLETED

@@ -39,7 +39,7 @@ def test_one_person_takes_part_once(store: Store, small_study: Study) -> None:
     store.complete_session(small_study, again.session, passed_checks=True)
     once_more = Person(store, small_study, identity=panel("anna"))
     assert once_more.stored.session.status is Status.COMPLETED
-    assert once_more.stored.plan.own_code == anna.stored.plan.own_code
+    assert once_more.stored.plan.withdrawal_code == anna.stored.plan.withdrawal_code
     assert rows(store, "SELECT COUNT(*) FROM sessions") == [(1,)]
     assert problems(store) == []
 
@@ -84,7 +84,7 @@ def test_who_a_panel_means_is_found_by_their_id(store: Store, small_study: Study
     anna = Person(store, small_study, identity=panel("anna", STUDY_ID="s1", SESSION_ID="x")).complete()
     berta = Person(store, small_study, identity=panel("berta"))
     (found,) = store.sessions_of(small_study, "panel", "anna")
-    assert (found.session, found.status, found.place) == (anna.session, "completed", "confirmed")
+    assert (found.session, found.status, found.slot) == (anna.session, "completed", "confirmed")
     assert found == store.session_named(small_study, anna.session)
     assert store.sessions_of(small_study, "panel", "nobody") == []
     assert store.session_named(small_study, "nobody") is None
@@ -95,7 +95,7 @@ def test_who_a_panel_means_is_found_by_their_id(store: Store, small_study: Study
         "participant": anna.stored.session.participant.participant,
         "session": anna.session,
         "status": "completed",
-        "own_code": anna.stored.plan.own_code,
+        "withdrawal_code": anna.stored.plan.withdrawal_code,
         "created_at": "",
         "STUDY_ID": "s1",
         "SESSION_ID": "x",

@@ -14,7 +14,7 @@ from experiment.study.definition import Study
 from server.store import (
     Conflict,
     NotYourSession,
-    Place,
+    SlotState,
     Store,
 )
 from server.store.sql import responses
@@ -42,7 +42,7 @@ def test_what_is_acknowledged_is_there_after_reopening(store: Store, small_study
         assert found.session == person.stored.session
         assert found.plan == person.stored.plan
         assert found.n_answered == 2
-        assert found.place is Place.RESERVED
+        assert found.slot is SlotState.RESERVED
         assert responses_of(again, person.session) == [(one.trial_index, one.response_id) for one in person.sent]
         assert problems(again) == []
 
@@ -212,9 +212,9 @@ def test_requests_of_one_session_in_one_commit_do_not_disturb_each_other(store: 
     person, other = Person(store, small_study), Person(store, small_study)
     first, second = response(0), response(1)
     requests = [[first, response(2)], [first], [first], [second, response(1)], [second, response(2)], [response(0)]]
-    batch = [responses.Answers(person.session, person.token, sent) for sent in requests]
-    batch.insert(2, responses.Answers(other.session, other.token, [response(0)]))
-    batch.insert(3, responses.Answers(other.session, person.token, [response(1)]))
+    batch = [responses.ResponseBatch(person.session, person.token, sent) for sent in requests]
+    batch.insert(2, responses.ResponseBatch(other.session, other.token, [response(0)]))
+    batch.insert(3, responses.ResponseBatch(other.session, person.token, [response(1)]))
     with store.filling() as db:  # a transaction; its name does not matter here
         outcomes = responses.add(db, batch)
     is_refused = [isinstance(outcome, Conflict) for outcome in outcomes]
@@ -236,7 +236,7 @@ def test_a_commit_can_hold_more_answers_than_a_statement(any_store: Store, sampl
     sent = {person.session: [response(index) for index in range(person.n_trials)] for person in people}
     with any_store.filling() as db:
         outcomes = responses.add(
-            db, [responses.Answers(person.session, person.token, sent[person.session]) for person in people]
+            db, [responses.ResponseBatch(person.session, person.token, sent[person.session]) for person in people]
         )
     assert outcomes == [[True] * person.n_trials for person in people]
     assert sum(map(len, outcomes)) > 1_100

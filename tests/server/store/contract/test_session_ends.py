@@ -9,7 +9,7 @@ from experiment.records import Kind, Status
 from experiment.study.definition import Study
 from server.store import (
     Conflict,
-    Place,
+    SlotState,
     Store,
 )
 from tests.server.store.contract.helpers import TIME_OUT_MIN, events, panel
@@ -38,7 +38,7 @@ def test_a_session_is_complete_when_all_answers_are_in(store: Store, small_study
     store.complete_session(small_study, person.session, passed_checks=True)
     assert person.now.session.status is Status.COMPLETED
     assert person.now.session.completed_at is not None
-    assert person.now.place is Place.CONFIRMED
+    assert person.now.slot is SlotState.CONFIRMED
 
 
 def test_to_complete_again_is_the_same_as_once(store: Store, small_study: Study, clock: Clock) -> None:
@@ -62,7 +62,7 @@ def test_simultaneous_completions_are_one(store: Store, small_study: Study) -> N
 def test_who_failed_the_checks_is_replaced(store: Store, small_study: Study) -> None:
     study = recruiting(small_study, quota=1)
     failed = Person(store, study).complete(passed_checks=False)
-    assert (failed.now.session.status, failed.now.place) == (Status.COMPLETED, Place.RELEASED)
+    assert (failed.now.session.status, failed.now.slot) == (Status.COMPLETED, SlotState.RELEASED)
     assert len(responses_of(store, failed.session)) == 3
     replacement = Person(store, study)
     assert (replacement.group, replacement.stored.session.seed) == (failed.group, 2)
@@ -73,7 +73,7 @@ def test_who_failed_the_checks_is_replaced(store: Store, small_study: Study) -> 
 
 def test_a_simulated_participant_is_never_replaced(store: Store, small_study: Study) -> None:
     person = Person(store, small_study, Kind.SIMULATED).complete(passed_checks=False)
-    assert person.now.place is Place.CONFIRMED
+    assert person.now.slot is SlotState.CONFIRMED
 
 
 def test_who_completes_after_the_place_was_given_away_is_surplus(
@@ -85,10 +85,10 @@ def test_who_completes_after_the_place_was_given_away_is_surplus(
     clock.advance(minutes=TIME_OUT_MIN + 1)
     successor = Person(store, study)
     away.complete()
-    assert (away.now.session.status, away.now.place) == (Status.COMPLETED, Place.RELEASED)
+    assert (away.now.session.status, away.now.slot) == (Status.COMPLETED, SlotState.RELEASED)
     assert len(responses_of(store, away.session)) == 3
     assert events(store, study, away.session) == ["reserved", "released", "surplus"]
-    assert successor.complete().now.place is Place.CONFIRMED
+    assert successor.complete().now.slot is SlotState.CONFIRMED
     assert problems(store) == []
 
 
@@ -99,7 +99,7 @@ def test_who_completes_after_a_time_out_has_their_place_if_it_is_free(
     away = Person(store, study)
     clock.advance(minutes=TIME_OUT_MIN + 1)
     Person(store, study)
-    assert away.complete().now.place is Place.CONFIRMED
+    assert away.complete().now.slot is SlotState.CONFIRMED
     assert store.why_full(study)
     assert problems(store) == []
 
@@ -109,7 +109,7 @@ def test_who_completes_after_a_time_out_that_nobody_noticed_has_their_place(
 ) -> None:
     person = Person(store, recruiting(small_study, quota=1))
     clock.advance(minutes=24 * TIME_OUT_MIN)
-    assert person.complete().now.place is Place.CONFIRMED
+    assert person.complete().now.slot is SlotState.CONFIRMED
 
 
 def test_who_fails_the_checks_after_a_time_out_has_no_place(store: Store, small_study: Study, clock: Clock) -> None:
@@ -118,7 +118,7 @@ def test_who_fails_the_checks_after_a_time_out_has_no_place(store: Store, small_
     clock.advance(minutes=TIME_OUT_MIN + 1)
     Person(store, study)
     away.complete(passed_checks=False)
-    assert away.now.place is Place.RELEASED
+    assert away.now.slot is SlotState.RELEASED
     assert not store.why_full(study)
     assert problems(store) == []
 
@@ -136,9 +136,9 @@ def test_withdrawal_takes_the_answers_along(
     leaver.withdraw()
     assert responses_of(store, leaver.session) == []
     assert store.answers(leaver.session) == {}
-    assert (leaver.now.session.status, leaver.now.place, leaver.now.n_answered) == (
+    assert (leaver.now.session.status, leaver.now.slot, leaver.now.n_answered) == (
         Status.WITHDRAWN,
-        Place.RELEASED,
+        SlotState.RELEASED,
         0,
     )
     assert len(responses_of(store, stays.session)) == 3

@@ -106,7 +106,7 @@ def test_simultaneous_starts_of_one_person_are_one_session(
     outcomes = same_start_at_once(store, small_study, identity)
     begun = {outcome.plan.session for outcome in outcomes if isinstance(outcome, StoredSession)}
     assert len(begun) == 1
-    assert rows(store, "SELECT session, place FROM sessions") == [(begun.pop(), "reserved")]
+    assert rows(store, "SELECT session, slot FROM sessions") == [(begun.pop(), "reserved")]
     assert problems(store) == []
 
 

@@ -10,8 +10,8 @@ from experiment.records import Kind, Status
 from experiment.study.definition import Study
 from server.store import (
     Conflict,
-    Place,
     Release,
+    SlotState,
     Store,
     StudyFull,
 )
@@ -35,7 +35,7 @@ def test_simultaneous_starts_fill_the_groups_evenly(store: Store, small_study: S
     people = at_once(*[lambda: Person(store, small_study)] * 60)
     assert Counter(person.group for person in people) == {1: 20, 2: 20, 3: 20}
     assert Counter(person.stored.session.seed for person in people) == dict.fromkeys(range(1, 21), 3)
-    assert [place for (place,) in rows(store, "SELECT place FROM sessions")] == ["reserved"] * 60
+    assert [place for (place,) in rows(store, "SELECT slot FROM sessions")] == ["reserved"] * 60
     assert problems(store) == []
 
 
@@ -109,7 +109,7 @@ def test_a_closed_group_gets_no_newcomers_until_it_is_opened(store: Store, small
     with pytest.raises(StudyFull):
         Person(store, study)
     under_way.complete()
-    assert under_way.now.place is Place.CONFIRMED
+    assert under_way.now.slot is SlotState.CONFIRMED
     assert [progress.is_open for progress in store.progress(study)[:3]] == [False, True, True]
     store.open_group(study, 1, is_open=True)
     assert Person(store, study).group == 1
@@ -138,7 +138,7 @@ def test_a_place_is_given_to_another_after_the_time_out(store: Store, small_stud
     assert not store.why_full(study)
     successor = Person(store, study)
     assert (successor.group, successor.stored.session.seed) == (gone.group, 2)
-    assert gone.now.place is Place.RELEASED
+    assert gone.now.slot is SlotState.RELEASED
     assert gone.now.session.status is Status.ACTIVE
     released = next(event for event in store.events(study) if event.event == "released")
     assert (released.session, released.details["because"]) == (gone.session, "time-out")
@@ -159,7 +159,7 @@ def test_a_sign_of_life_keeps_a_place(store: Store, small_study: Study, clock: C
             person.begin()
         with pytest.raises(StudyFull):
             Person(store, study)
-    assert person.now.place is Place.RESERVED
+    assert person.now.slot is SlotState.RESERVED
 
 
 def test_the_studys_own_time_out_counts(store: Store, small_study: Study, clock: Clock) -> None:
@@ -175,7 +175,7 @@ def test_only_people_time_out(store: Store, small_study: Study, clock: Clock) ->
     simulated = Person(store, small_study, Kind.SIMULATED)
     clock.advance(minutes=2 * TIME_OUT_MIN)
     Person(store, small_study)
-    assert simulated.now.place is Place.RESERVED
+    assert simulated.now.slot is SlotState.RESERVED
 
 
 def test_who_comes_back_finds_their_place_if_it_is_free(store: Store, small_study: Study, clock: Clock) -> None:
@@ -183,12 +183,12 @@ def test_who_comes_back_finds_their_place_if_it_is_free(store: Store, small_stud
     away = Person(store, study)
     clock.advance(minutes=TIME_OUT_MIN + 1)
     Person(store, study)
-    assert away.now.place is Place.RELEASED
+    assert away.now.slot is SlotState.RELEASED
     store.resume_session(study, away.session)
-    assert away.now.place is Place.RESERVED
+    assert away.now.slot is SlotState.RESERVED
     with pytest.raises(StudyFull):
         Person(store, study)
-    assert away.complete().now.place is Place.CONFIRMED
+    assert away.complete().now.slot is SlotState.CONFIRMED
     assert events(store, study, away.session) == ["reserved", "released", "regained", "confirmed"]
     assert problems(store) == []
 
@@ -207,7 +207,7 @@ def test_who_comes_back_too_late_is_told_so_and_keeps_their_answers(
     assert len(responses_of(store, away.session)) == 1
     successor.withdraw()
     store.resume_session(study, away.session)
-    assert away.now.place is Place.RESERVED
+    assert away.now.slot is SlotState.RESERVED
 
 
 def test_nobody_comes_back_into_a_group_that_was_filled_meanwhile(
@@ -237,7 +237,7 @@ def test_who_comes_back_finds_the_room_that_a_newcomer_would_find(
     clock.advance(minutes=TIME_OUT_MIN + 1)
     assert not store.why_full(study)
     store.resume_session(study, away.session)
-    assert away.now.place is Place.RESERVED
+    assert away.now.slot is SlotState.RESERVED
     assert problems(store) == []
 
 
@@ -246,7 +246,7 @@ def test_to_come_back_in_time_or_after_the_end_changes_no_place(store: Store, sm
     before = store.events(small_study)
     for person in people:
         store.resume_session(small_study, person.session)
-    assert [person.now.place for person in people] == [Place.RESERVED, Place.CONFIRMED, Place.RELEASED]
+    assert [person.now.slot for person in people] == [SlotState.RESERVED, SlotState.CONFIRMED, SlotState.RELEASED]
     assert store.events(small_study) == before
 
 
@@ -257,9 +257,9 @@ def test_the_researcher_can_release_a_place_whether_or_not_the_session_is_over(
     study = recruiting(small_study, quota=2)
     completed, under_way = Person(store, study).complete(), Person(store, study)
     for person in (completed, under_way):
-        assert store.release_place(person.session, reason) is True
-        assert store.release_place(person.session, reason) is False
-        assert person.now.place is Place.RELEASED
+        assert store.release_slot(person.session, reason) is True
+        assert store.release_slot(person.session, reason) is False
+        assert person.now.slot is SlotState.RELEASED
         assert Person(store, study).group == person.group
     assert len(responses_of(store, completed.session)) == 3  # answers stay
     released = [event.details for event in store.events(study) if event.event == "released"]
@@ -268,5 +268,5 @@ def test_the_researcher_can_release_a_place_whether_or_not_the_session_is_over(
     with pytest.raises(StudyFull):
         store.resume_session(study, under_way.session)
     under_way.complete()  # was not told, and answers on
-    assert under_way.now.place is Place.RELEASED
+    assert under_way.now.slot is SlotState.RELEASED
     assert problems(store) == []

@@ -60,7 +60,7 @@ def test_the_log_explains_every_decision(store: Store, small_study: Study, clock
     first = Person(store, study)
     store.open_group(study, 2, is_open=False)
     second = Person(store, study).complete()
-    store.release_place(second.session, Release.EXCLUSION)
+    store.release_slot(second.session, Release.EXCLUSION)
     clock.advance(minutes=TIME_OUT_MIN + 1)
     third = Person(store, study).withdraw()
     log = store.events(study)

@@ -63,7 +63,7 @@ def test_a_study_is_registered_once_however_many_servers_start(any_store: Store,
         assert at_once(*register * 5) == [None] * 10
     assert rows(any_store, "SELECT COUNT(*) FROM studies") == [(1,)]
     assert rows(any_store, "SELECT COUNT(*) FROM items") == [(len(small_study.battery.items),)]
-    assert rows(any_store, "SELECT COUNT(*) FROM places") == [(6,)]
+    assert rows(any_store, "SELECT COUNT(*) FROM slots") == [(6,)]
     assert events(any_store, small_study) == ["registered"]
     assert problems(any_store) == []
 
@@ -83,16 +83,16 @@ def test_what_the_study_said_is_kept_with_the_sessions_begun_by_it(store: Store,
 
 def test_a_code_finds_its_own_session_and_a_shared_one_finds_nobody(store: Store, small_study: Study) -> None:
     own, other = Person(store, small_study), Person(store, small_study)
-    assert own.stored.plan.own_code != other.stored.plan.own_code
-    assert store.sessions_with_code(small_study, own.stored.plan.own_code) == [own.session]
+    assert own.stored.plan.withdrawal_code != other.stored.plan.withdrawal_code
+    assert store.sessions_with_code(small_study, own.stored.plan.withdrawal_code) == [own.session]
     definition = small_study.definition.model_copy(update={"completion_code": "SHARED", "version": "1.1"})
     shared = dataclasses.replace(small_study, definition=definition)
     store.register_study(shared)
     person = Person(store, shared)
-    assert store.sessions_with_code(small_study, person.stored.plan.own_code) == [person.session]
+    assert store.sessions_with_code(small_study, person.stored.plan.withdrawal_code) == [person.session]
     assert store.sessions_with_code(small_study, "SHARED") == []
     simulated = Person(store, shared, Kind.SIMULATED)
-    assert store.sessions_with_code(small_study, simulated.stored.plan.own_code) == [simulated.session]
+    assert store.sessions_with_code(small_study, simulated.stored.plan.withdrawal_code) == [simulated.session]
 
 
 # Models.

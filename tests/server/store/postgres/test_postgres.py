@@ -311,7 +311,7 @@ def test_transactions_that_the_database_calls_off_are_done_again(
     assert Counter(person.group for person in people) == {1: 10, 2: 10, 3: 10}
     jobs: list[Callable[[], Any]] = [person.complete for person in people[:20]]
     jobs += [person.withdraw for person in people[20:25]]
-    jobs += [partial(person.store.release_place, person.session, Release.RETURN) for person in people[25:]]
+    jobs += [partial(person.store.release_slot, person.session, Release.RETURN) for person in people[25:]]
     jobs += [partial(store.add_runs, study, [run_baseline(study, "baseline/tracer")]) for store in isolated]
     assert of(Exception, some_at_once(jobs, n_at_once)) == 0
     newcomers = some_at_once([partial(Person, isolated[number % 2], study) for number in range(15)], n_at_once)
@@ -331,7 +331,7 @@ def test_a_transaction_that_the_database_rolled_back_is_not_taken_for_committed(
         return [[True]]
 
     with monkeypatch.context() as patch:
-        patch.setattr(postgres_module, "do_batch", lambda db, *_, **__: fail_in_silence(db))
+        patch.setattr(postgres_module, "run_batch", lambda db, *_, **__: fail_in_silence(db))
         with pytest.raises(StoreUnavailable, match="rolled the transaction back"):
             person.answer()
     assert responses_of(store, person.session) == []

@@ -30,7 +30,7 @@ OPERATIONS: dict[str, Callable[[Person], Any]] = {
     "find_session": lambda person: person.now,
     "answers": lambda person: person.store.answers(person.session),
     "why_full": lambda person: person.store.why_full(person.study),
-    "require_place": lambda person: person.store.require_place(person.study, Identity("lab", "P01"), 1, None),
+    "require_slot": lambda person: person.store.require_slot(person.study, Identity("lab", "P01"), 1, None),
     "progress": lambda person: person.store.progress(person.study),
     "events": lambda person: person.store.events(person.study),
     "trials": lambda person: person.store.trials(),

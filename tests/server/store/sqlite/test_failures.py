@@ -276,9 +276,7 @@ def test_the_advice_on_damage_speaks_of_the_files_beside_the_store(filled: Perso
 def test_damage_while_the_store_is_open_makes_it_unavailable_and_nothing_else(
     filled: Person, small_study: Study
 ) -> None:
-    pages = [
-        root_page(filled.store, table) for table in ("sessions", "responses", "places", "events", "planned_trials")
-    ]
+    pages = [root_page(filled.store, table) for table in ("sessions", "responses", "slots", "events", "planned_trials")]
     with closing(SqliteStore(filled.store.path)) as store:
         store.find_session("nobody")
         for page in pages:

@@ -27,7 +27,7 @@ def live_in(path: Path, study: Study) -> None:
         people = [Person(store, study) for _ in range(3)]
         people[0].send(*(response(index, response="what I say " * 50) for index in range(2)))
         people[1].withdraw()
-        store.release_place(people[2].session, Release.RETURN)
+        store.release_slot(people[2].session, Release.RETURN)
         store.add_demographics(people[0].session, {"age": 33})
         Person(store, study, Kind.SIMULATED).complete()
         store.add_runs(study, [run_baseline(study, "baseline/tracer")])

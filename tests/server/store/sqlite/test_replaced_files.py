@@ -110,7 +110,7 @@ def test_nothing_is_acknowledged_when_a_backup_is_put_in_place_during_a_commit(
     later = Person(store, small_study)
 
     def replaced(db: Database) -> None:
-        db.execute("UPDATE sessions SET completion_code = completion_code").fetchall()
+        db.execute("UPDATE sessions SET withdrawal_code = withdrawal_code").fetchall()
         os.replace(backup, store.path)  # noqa: PTH105 - as `mv` does
 
     with pytest.raises(StoreUnavailable, match="another file took the store's place"):
@@ -154,7 +154,7 @@ def test_a_backup_put_in_the_place_of_a_damaged_store_is_the_store_from_then_on(
             operation()
     for other in others:  # whose pages are whole
         with pytest.raises(StoreUnavailable, match="damaged"):
-            store.release_place(other.session, Release.RETURN)
+            store.release_slot(other.session, Release.RETURN)
     os.replace(backup, store.path)  # noqa: PTH105 - as `mv` does
     assert verified(store) == before
     store.check_integrity()

@@ -280,7 +280,7 @@ def test_nothing_is_lost_when_somebody_touches_the_log_during_a_commit(
     people = [Person(store, study).complete() for _ in range(5)]
 
     def touched(db: Database) -> None:
-        db.execute("UPDATE sessions SET completion_code = completion_code").fetchall()
+        db.execute("UPDATE sessions SET withdrawal_code = withdrawal_code").fetchall()
         touch(store)
 
     store._write(touched)

@@ -8,11 +8,12 @@ one that is new, it is asked first whether somebody else has its code here.
 import json
 from typing import Any
 
+from experiment.lab_api import UploadedSession
 from experiment.records import Participant, Source, Status
 from experiment.study.definition import Study
 from server.store.database import Database
 from server.store.errors import Conflict
-from server.store.models import Adopted, Place, Release, SessionStart
+from server.store.models import Release, SessionStart, SlotState
 from server.store.sql import assignment, identities, sessions, studies
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.session_rows import begin, insert_participant
@@ -23,71 +24,73 @@ OTHER_CONTENT = (
     "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
     "laboratory; where only its wording changed, run `equipoise revise` on both."
 )
-UNDER_OTHER_CODES = "hand these on under codes of their own, with `lab send --prefix B-`."
+UNDER_OTHER_CODES = "Fix: upload these under other codes, with `equipoise lab upload --prefix B-`."
 
 
-def adopt(db: Database, study: Study, start: SessionStart) -> bool:
+def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
     """Store a session that was taken elsewhere, or open it if it is here; return whether it is new.
 
     The person keeps the pseudonym that they have here, if any; else they bring theirs. See `Store.start_session`.
     """
-    adopted = start.adopted
-    assert adopted is not None
-    registered = studies.find(db, adopted.content_digest or study.digest)
+    uploaded = start.uploaded
+    assert uploaded is not None
+    registered = studies.find(db, start.content_digest or study.digest)
     if registered is None or registered.study_digest != studies.served(db, study).study_digest:
-        raise Conflict(f"{adopted.session}: {OTHER_CONTENT}")
+        raise Conflict(f"{uploaded.session}: {OTHER_CONTENT}")
     log = lock_log(db, registered.study_digest)
     known = identities.participant_of(db, study.name, start.identity) if start.identity else None
-    if _is_here(db, registered, known, start, adopted):
-        sessions.hand_over(db, adopted.session, start)
+    if _is_here(db, registered, known, start, uploaded):
+        sessions.hand_over(db, uploaded.session, start)
         return False
-    if known != adopted.participant:
-        _refuse_other_code(db, known, start, adopted)
-    if known not in {None, adopted.participant}:
-        _refuse_somebody_else(db, study, known, start, adopted)
-    participant = known or adopted.participant
-    if not adopted.is_withdrawn:
+    if known != uploaded.participant:
+        _refuse_other_code(db, known, start, uploaded)
+    if known not in {None, uploaded.participant}:
+        _refuse_somebody_else(db, study, known, start, uploaded)
+    participant = known or uploaded.participant
+    if not uploaded.is_withdrawn:
         sessions.refuse_withdrawn(db, participant)
     if known is None:
-        _bring(db, study, start, adopted)
-    sessions.free_start_id(db, adopted.session, start)
-    elsewhere = {} if participant == adopted.participant else {"participant_elsewhere": adopted.participant}
-    place = assignment.adopt(log, start.kind, adopted, study.definition.recruitment, **elsewhere)
+        _bring(db, study, start, uploaded)
+    sessions.free_start_id(db, uploaded.session, start)
+    elsewhere = {} if participant == uploaded.participant else {"participant_elsewhere": uploaded.participant}
+    slot = assignment.add_uploaded(log, start.kind, uploaded, study.definition.recruitment, **elsewhere)
     who = Participant(participant=participant, kind=start.kind)
-    begin(db, study, registered, adopted.session, who, adopted.group, adopted.seed, start, start.visit)
+    begin(db, study, registered, uploaded.session, who, uploaded.group, uploaded.seed, start, start.visit)
     db.execute(
-        "UPDATE sessions SET place = ?, release_reason = ?, seen_at = ? WHERE session = ?",
-        (place.value, None if place is Place.RESERVED else Release.NO_ROOM.value, now(), adopted.session),
+        "UPDATE sessions SET slot = ?, release_reason = ?, seen_at = ? WHERE session = ?",
+        (slot.value, None if slot is SlotState.RESERVED else Release.NO_ROOM.value, now(), uploaded.session),
     )
     return True
 
 
-def _is_here(db: Database, registered: Registered, known: str | None, start: SessionStart, adopted: Adopted) -> bool:
+def _is_here(
+    db: Database, registered: Registered, known: str | None, start: SessionStart, uploaded: UploadedSession
+) -> bool:
     """Return whether the session is stored, under whichever code; refuse another session of the same name.
 
     `known` is the pseudonym of whoever has the code here.
     """
     stored = db.execute(
-        'SELECT study_digest, kind, occasion, "group", seed, source, participant, completion_code '
+        'SELECT study_digest, kind, occasion, "group", seed, source, participant, withdrawal_code '
         "FROM sessions JOIN participants USING (participant) WHERE session = ?",
-        (adopted.session,),
+        (uploaded.session,),
     ).fetchone()
     if stored is None:
         return False
-    *content, participant, own_code = stored
+    *content, participant, withdrawal_code = stored
     brought: list[Any] = [
         registered.study_digest,
         start.kind.value,
         start.occasion,
-        adopted.group,
-        adopted.seed,
+        uploaded.group,
+        uploaded.seed,
         Source.LAB.value,
     ]
-    pseudonyms = {participant, _participant_elsewhere(db, adopted.session)}
-    is_theirs = not pseudonyms.isdisjoint({adopted.participant, known} - {None})
-    if content != brought or not is_theirs or adopted.own_code not in {None, own_code}:
+    pseudonyms = {participant, _participant_elsewhere(db, uploaded.session)}
+    is_theirs = not pseudonyms.isdisjoint({uploaded.participant, known} - {None})
+    if content != brought or not is_theirs or uploaded.withdrawal_code not in {None, withdrawal_code}:
         raise Conflict(
-            f"There is another session of the name {adopted.session} here; its study, participant, session number, "
+            f"There is another session of the name {uploaded.session} here; its study, participant, session number, "
             "group, seed or code is not that of the one you bring."
         )
     return True
@@ -103,16 +106,16 @@ def _participant_elsewhere(db: Database, session: str) -> str | None:
     return json.loads(found[0]).get("participant_elsewhere") if found else None
 
 
-def _refuse_other_code(db: Database, known: str | None, start: SessionStart, adopted: Adopted) -> None:
+def _refuse_other_code(db: Database, known: str | None, start: SessionStart, uploaded: UploadedSession) -> None:
     """Refuse a session of somebody who is here already, but not under the code, or as the kind, that it comes under."""
     there = db.execute(
         "SELECT kind, external_id FROM participants LEFT JOIN identities USING (participant) WHERE participant = ?",
-        (adopted.participant,),
+        (uploaded.participant,),
     ).fetchone()
     if there is None:
         return
     kind, code = there
-    who = f"Whoever took session {adopted.session}"
+    who = f"Whoever took session {uploaded.session}"
     if kind != start.kind:
         raise Conflict(f"{who} is here as another kind of participant; bring it as that.")
     if code is None and known is None:  # the code was deleted since
@@ -121,11 +124,13 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, ado
     if code is None:
         raise Conflict(f"{who} is here without a code, and {brought} is somebody else here; {UNDER_OTHER_CODES}")
     prefix = code.removesuffix(brought)
-    how = f"under the code {code}" if prefix == code else f"with `lab send --prefix {prefix}`"
+    how = f"under the code {code}" if prefix == code else f"with `equipoise lab upload --prefix {prefix}`"
     raise Conflict(f"{who} is known here by another code, {code} and not {brought}; hand it on {how}, as before.")
 
 
-def _refuse_somebody_else(db: Database, study: Study, known: str, start: SessionStart, adopted: Adopted) -> None:
+def _refuse_somebody_else(
+    db: Database, study: Study, known: str, start: SessionStart, uploaded: UploadedSession
+) -> None:
     """Refuse a session whose code somebody has here who has taken the same occasion here too, or has withdrawn.
 
     Two laboratories that count their participants alike would make one participant of two people, and whoever withdrew
@@ -138,14 +143,14 @@ def _refuse_somebody_else(db: Database, study: Study, known: str, start: Session
         "WHERE study = ? AND participant = ? ORDER BY session",
         (study.name, known),
     ).fetchall()
-    others = [one for one in there if _participant_elsewhere(db, one[0]) != adopted.participant]
+    others = [one for one in there if _participant_elsewhere(db, one[0]) != uploaded.participant]
     code = _code(start)
     if_other = f"if that is somebody else, {UNDER_OTHER_CODES}"
-    if adopted.is_withdrawn:
+    if uploaded.is_withdrawn:
         if len(others) < len(there) or any(status == Status.WITHDRAWN for _, status, *_ in there):
             return
         raise Conflict(
-            f"Participant {code} has withdrawn where session {adopted.session} was taken, and there is a participant "
+            f"Participant {code} has withdrawn where session {uploaded.session} was taken, and there is a participant "
             f"{code} here; if that is the same person, delete their answers here with `equipoise withdraw STUDY "
             f"--participant {code}`; {if_other}"
         )
@@ -160,10 +165,10 @@ def _code(start: SessionStart) -> str:
     return start.identity.external_id if start.identity else ""
 
 
-def _bring(db: Database, study: Study, start: SessionStart, adopted: Adopted) -> None:
+def _bring(db: Database, study: Study, start: SessionStart, uploaded: UploadedSession) -> None:
     """Store somebody whom nobody here knows by the laboratory's code."""
-    is_here = db.execute("SELECT 1 FROM participants WHERE participant = ?", (adopted.participant,)).fetchone()
+    is_here = db.execute("SELECT 1 FROM participants WHERE participant = ?", (uploaded.participant,)).fetchone()
     if not is_here:
-        insert_participant(db, study, adopted.participant, start)
+        insert_participant(db, study, uploaded.participant, start)
     elif start.identity is not None:  # the code was deleted since
-        identities.insert(db, study.name, start.identity, adopted.participant)
+        identities.insert(db, study.name, start.identity, uploaded.participant)

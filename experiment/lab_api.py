@@ -1,0 +1,160 @@
+"""The wire format of laboratory sessions: what the laboratory sends to a server, and what the server replies.
+
+Both sides use these models, so that they cannot differ. A server accepts no field that it does not know; a laboratory
+ignores such fields, so that it works with a newer server.
+"""
+
+from datetime import datetime
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
+
+from experiment.plan import Phase
+from experiment.records import UUID_PATTERN, Kind, LabDevice, Moment
+from experiment.study.demographics import DemographicQuestion
+
+LONGEST_CODE = 64
+MOST_OCCASIONS = 10_000
+LARGEST_SEED = 2**31 - 1
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class SessionQuery(_Request):
+    """Query of `GET /api/lab/session`: a participant's session on one occasion."""
+
+    participant: str = Field(
+        min_length=1,
+        max_length=LONGEST_CODE,
+        description="The laboratory's own code of the participant, such as `P01`.",
+    )
+    occasion: int = Field(
+        default=1, ge=1, le=MOST_OCCASIONS, description="Which of the participant's sessions it is, from 1."
+    )
+
+    @field_validator("participant")
+    @classmethod
+    def _is_plain(cls, code: str) -> str:
+        if not code.isprintable() or code != code.strip():
+            raise ValueError("a code has printable characters only, and no space at its start or end.")
+        return code
+
+
+class SlotQuery(SessionQuery):
+    """Query of `GET /api/lab/slot`: a session that is about to begin."""
+
+    group: int | None = Field(
+        default=None, description="The wanted counterbalance group; null for the one with the fewest participants."
+    )
+
+
+class UploadedSession(_Request):
+    """A session that was run elsewhere, as the server that takes it stores it."""
+
+    session: str = Field(pattern=r"^[0-9a-f]{16}$", description="Its name.")
+    participant: str = Field(pattern=r"^p-[0-9a-f]{12}$", description="The participant's pseudonym there.")
+    group: int = Field(description="Its counterbalance group.")
+    seed: int = Field(ge=0, le=LARGEST_SEED, description="Seed of its plan.")
+    started_at: Moment = Field(description="When it began.")
+    withdrawal_code: str | None = Field(
+        default=None,
+        pattern=r"^[0-9A-F]{10}$",
+        description="The code with which the participant can delete the responses; null if there is none.",
+    )
+    is_withdrawn: bool = Field(
+        default=False, description="Whether it was withdrawn there, and is uploaded to be withdrawn here too."
+    )
+
+
+class LabStart(SlotQuery):
+    """Body of `POST /api/lab/session`: begin a session, resume one, or upload one."""
+
+    start_id: str = Field(
+        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
+    )
+    study_digest: str = Field(
+        description="Digest of the study in the laboratory: that of the served study, or for an upload that of the "
+        "revision with which the session began."
+    )
+    consent_digest: str | None = Field(description="Digest of the consent that was shown; null where there is none.")
+    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
+        default=Kind.HUMAN, description="human, or simulated for a rehearsal."
+    )
+    device: LabDevice | None = Field(default=None, description="The machine on which the session runs.")
+    uploaded: UploadedSession | None = Field(default=None, description="The session, if it was run elsewhere.")
+
+    @model_validator(mode="after")
+    def _has_one_group(self) -> Self:
+        if self.uploaded is not None and self.group not in {None, self.uploaded.group}:
+            raise ValueError("`group` and `uploaded.group` differ; send the same, or leave `group` out.")
+        return self
+
+
+class Ended(_Reply):
+    """Why a session has ended before all responses were in."""
+
+    message: str
+    withdrawal_code: str | None
+
+
+class PracticeResult(_Reply):
+    """The result of a finished round of practice."""
+
+    correct: int
+    needed: int
+    next_trial_index: int
+    ended: Ended | None
+
+
+class TrialFeedback(_Reply):
+    """The feedback after a practice trial."""
+
+    correct: bool
+    message: str
+    solution: JsonValue
+    practice: PracticeResult | None = None
+
+
+class Completion(_Reply):
+    """What a participant gets who has responded to everything."""
+
+    completion_code: str
+    withdrawal_code: str | None
+
+
+class PlannedTrial(_Reply):
+    """A trial of a stored plan."""
+
+    phase: Phase
+    content: dict[str, JsonValue]
+    """Content of the item."""
+
+
+class LabFields(BaseModel):
+    """What a laboratory needs of a session beyond what a browser gets: to make its plan, and to upload it."""
+
+    group: int
+    seed: int
+    participant: str
+    """The pseudonym."""
+    started_at: datetime
+    withdrawal_code: str | None
+
+
+class OpenSession(LabFields, _Reply):
+    """A session with its plan and its progress."""
+
+    session: str
+    status: Literal["active", "completed", "withdrawn", "ended"]
+    visit: int
+    demographics: tuple[DemographicQuestion, ...]
+    next_trial_index: int
+    trials: tuple[PlannedTrial, ...]
+    message: str | None = None
+    """Why it has ended, if it has."""

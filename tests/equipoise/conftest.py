@@ -1,0 +1,5 @@
+"""The fixture of laboratory visits, for commands that write a laboratory's files."""
+
+from tests.experiment.lab.visits.conftest import lab
+
+__all__ = ["lab"]
