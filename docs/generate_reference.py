@@ -19,7 +19,7 @@ from batteries.tasks import TASKS
 from batteries.vignettes.spec import BuildSpec
 from equipoise.cli.main import main as command_line
 from experiment.study.definition import StudyDefinition
-from experiment.study.demographics import Question, Questionnaire
+from experiment.study.demographics import DemographicQuestion, Questionnaire
 from experiment.study.planned_analyses import Level
 from experiment.texts import catalogue, languages
 from server.settings import PREFIX, Settings
@@ -153,7 +153,7 @@ def study_page() -> str:
     sections = [GENERATED + STUDY_INTRO, _section("The whole file", StudyDefinition)]
     sections += [_section(_heading(path, model), model) for path, model in _inner_models(StudyDefinition)]
     sections.append(_section("The demographics file", Questionnaire, intro=DEMOGRAPHICS_INTRO.rstrip()))
-    sections.append(_section("`questions` of the demographics file", Question))
+    sections.append(_section("`questions` of the demographics file", DemographicQuestion))
     return "\n".join(sections)
 
 

@@ -267,7 +267,7 @@ def test_how_people_come_in_on_the_web_does_not_matter(lab_of: LabOf, way_in: st
 def test_a_completed_occasion_is_refused_with_what_to_do(lab: Experimenter) -> None:
     lab.start()
     lab.take()
-    assert "`--session 2`" in refused(lab.start(), 409)
+    assert "`--occasion 2`" in refused(lab.start(), 409)
     assert lab.start(occasion=2).status_code == 201
 
 

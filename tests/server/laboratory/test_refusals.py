@@ -100,7 +100,7 @@ def test_a_start_that_began_another_participants_session_is_refused_by_the_code(
     [
         (
             NotYourSession("opened_at_once"),
-            "another program opened the session of participant P12 at the same moment. Fix: close one",
+            "another program opened the session of participant P12 at the same moment",
         ),
         (Refusal("session_over"), "Participant P12: This session is over"),
     ],

@@ -80,7 +80,7 @@ def test_a_later_occasion_may_be_begun_while_an_earlier_one_is_under_way(lab: La
 def test_a_completed_occasion_is_refused_and_the_next_one_is_named(lab: Laboratory) -> None:
     lab.complete(lab.start(occasion=2))
     before = verified(lab.store)
-    told = r"^Participant P01 has completed session 2 .* somebody else, give another code; .* `--session 3`\.$"
+    told = r"^Participant P01 has completed session 2 .* somebody else, give another code; .* `--occasion 3`\.$"
     with pytest.raises(Conflict, match=told):
         lab.start(occasion=2)
     assert verified(lab.store) == before

@@ -40,7 +40,7 @@ def test_who_stops_for_now_goes_on_with_the_same_trial_and_nothing_comes_twice(l
     trials = rows(study, second.session)
     assert [t["attempt"] for t in trials] == [2 if t["trial_index"] == 2 else 1 for t in trials]
     assert [t["visit"] for t in trials] == [1 if t["trial_index"] < 2 else 2 for t in trials]
-    with pytest.raises(InputError, match=r"P01.*completed.*--session 2"):
+    with pytest.raises(InputError, match=r"P01.*completed.*--occasion 2"):
         lab(study)
 
 
