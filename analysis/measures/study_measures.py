@@ -7,7 +7,7 @@ from analysis.measures.difficulty import calibration, trends
 from analysis.measures.error_consistency import error_agreement
 from analysis.measures.item_agreement import item_agreement, item_table
 from analysis.measures.signal_detection import signal_measures
-from analysis.measures.text_noise import DEGREES, perturbation_effects
+from analysis.measures.perturbations import DEGREES, perturbation_effects
 from batteries.errors import collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 

@@ -4,11 +4,11 @@ import pytest
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
-from analysis.measures.text_noise import PERTURBATION_TABLE_COLUMNS, perturbation_effects
+from analysis.measures.perturbations import PERTURBATION_TABLE_COLUMNS, perturbation_effects
 from analysis.statistics.intervals import mover_difference, wilson
 from batteries.errors import InputError
 from batteries.vignettes.build import perturbation_factors, perturbation_suffix
-from batteries.vignettes.text_noise import Perturbation
+from batteries.vignettes.perturbation import Perturbation
 from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=4_000)

@@ -36,7 +36,7 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`, as `apply_exclusions` gives it, of a battery with perturbed and unperturbed
-        items (`batteries.vignettes.text_noise`).
+        items (`batteries.vignettes.perturbation`).
     plan : AnalysisPlan
         Confidence and bootstrap settings.
 

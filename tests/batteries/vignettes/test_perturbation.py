@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from batteries.vignettes.text_noise import Perturbation, perturb
+from batteries.vignettes.perturbation import Perturbation, perturb
 
 letters = st.sampled_from("aaabbbcdexyz")
 others = st.sampled_from("AEé \n\t\u00a0.1\x00ß")
