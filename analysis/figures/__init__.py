@@ -8,7 +8,7 @@
     accuracy.py              `accuracy_figure`: a panel a level, a row a subject
     accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of another
     condition_by_subject.py  `condition_by_subject`: accuracy in cells, coloured by its distance from chance
-    calibration.py           `calibration_figure`: accuracy over levels of inference
+    difficulty.py            `difficulty_figure`: accuracy over levels of inference
     interaction.py           `interaction_plot`: estimates of two factors
     forest.py                `forest_plot`: estimates with intervals against a reference
     item_scatter.py          `item_scatter`: people against a model, item by item
@@ -24,7 +24,7 @@ from analysis.figures.accuracy import MOST_LEVELS, accuracy_figure
 from analysis.figures.accuracy_panels import accuracy_panels
 from analysis.figures.condition_by_subject import condition_by_subject
 from analysis.figures.counterbalance import counterbalance_matrix
-from analysis.figures.difficulty import calibration_figure
+from analysis.figures.difficulty import difficulty_figure
 from analysis.figures.drawing.sheet import Drawing, inline, missing_characters
 from analysis.figures.exclusion_flow import exclusion_flow
 from analysis.figures.forest import forest_plot
@@ -37,9 +37,9 @@ __all__ = [
     "Drawing",
     "accuracy_figure",
     "accuracy_panels",
-    "calibration_figure",
     "condition_by_subject",
     "counterbalance_matrix",
+    "difficulty_figure",
     "exclusion_flow",
     "forest_plot",
     "inline",

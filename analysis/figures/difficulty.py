@@ -17,7 +17,7 @@ from analysis.sentences import level_words, percent
 from analysis.statistics.level_order import level_order
 
 
-def calibration_figure(
+def difficulty_figure(
     table: pd.DataFrame, name: str, *, confidence: float = 0.95, chance: float | None = None
 ) -> Drawing | None:
     """Draw accuracy over the levels of inference, a line a subject, with intervals.

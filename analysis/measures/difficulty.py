@@ -1,4 +1,4 @@
-"""Calibration by level: whether accuracy falls as a factor's levels get harder, and for models as for people."""
+"""Difficulty: accuracy over the ordered levels of a factor, for people and for models."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class _Levels:
         return self.contrast(ends, self.changes, confidence)
 
 
-def calibration(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
+def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
     """Return accuracy by the levels of a factor, of people and of each model's run over the items that people answered.
 
     Parameters
@@ -120,12 +120,12 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
     Parameters
     ----------
     trials, factor, plan
-        As for `calibration`.
+        As for `accuracy_by_level`.
 
     Returns
     -------
     DataFrame
-        `TREND_COLUMNS`, a row for each subject of `calibration` with two levels or more. `slope` is the change of
+        `TREND_COLUMNS`, a row for each subject of `accuracy_by_level` with two levels or more. `slope` is the change of
         accuracy with one step of the factor, under 0 where accuracy falls; `change` is accuracy at the last level less
         that at the first. A run's `slope_difference` is the slope of people over the items that both have less that of
         the run: 0 says that accuracy changes alike.

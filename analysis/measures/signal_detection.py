@@ -62,9 +62,9 @@ def signal_measures(
     -------
     DataFrame
         `SIGNAL_COLUMNS`, a row for people and for each run over the items that people answered; see
-        `calibration.calibration` for who is compared with whom. `difference` is hits less false alarms. Items that do
-        not offer the response are left out of all (`n_items_without_response`). An invalid or missing answer of a
-        model is not the response; `n_invalid` counts them. What cannot be computed is missing, and `reason` says why.
+        `difficulty.accuracy_by_level` for who is compared with whom. `difference` is hits less false alarms. Items
+        that do not offer the response are left out of all (`n_items_without_response`). An invalid or missing answer of
+        a model is not the response; `n_invalid` counts them. What cannot be computed is missing, and `reason` says why.
 
     Raises
     ------

@@ -3,19 +3,19 @@
 import pandas as pd
 
 from analysis.data.columns import PEOPLE, factor_columns
-from analysis.measures.difficulty import calibration, trends
+from analysis.measures.difficulty import accuracy_by_level, trends
 from analysis.measures.error_consistency import error_agreement
 from analysis.measures.item_agreement import item_agreement, item_table
-from analysis.measures.signal_detection import signal_measures
 from analysis.measures.perturbations import DEGREES, perturbation_effects
+from analysis.measures.signal_detection import signal_measures
 from batteries.errors import collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 
 TITLES = {
     "item_agreement": "Agreement item by item",
     "error_agreement": "Errors in common",
-    "calibration": "Accuracy by the levels of difficulty",
-    "calibration_trends": "How accuracy changes with difficulty",
+    "difficulty": "Accuracy by the levels of difficulty",
+    "difficulty_trends": "How accuracy changes with difficulty",
     "perturbations": "Accuracy with noise in the text",
 }
 """Headings of the report, in its order; signals have their own names."""
@@ -29,7 +29,7 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
     trials : DataFrame
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
-        Its `calibration` and `signals` say what to measure; items, errors and noise are measured where they can be.
+        Its `difficulty` and `signals` say what to measure; items, errors and noise are measured where they can be.
     not_computed : list of str
         Where the sentences go of what cannot be computed.
     """
@@ -40,10 +40,10 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
         tables["items"] = item_table(trials)
         tables["item_agreement"] = item_agreement(trials, plan)
         tables["error_agreement"] = error_agreement(trials, plan)
-    if plan.calibration is not None:
+    if plan.difficulty is not None:
         with collect_input_error(not_computed):
-            tables["calibration"] = calibration(trials, plan.calibration, plan)
-            tables["calibration_trends"] = trends(trials, plan.calibration, plan)
+            tables["difficulty"] = accuracy_by_level(trials, plan.difficulty, plan)
+            tables["difficulty_trends"] = trends(trials, plan.difficulty, plan)
     if all(factor in factor_columns(trials) for degrees in DEGREES.values() for factor in degrees):
         with collect_input_error(not_computed):
             tables["perturbations"] = perturbation_effects(trials, plan)

@@ -18,7 +18,7 @@ NAMED = ("tables", "models", "tests", "comparisons", "signals")
 
 def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
     """Return in sentences where a plan, or what it is the plan of, is not what was locked; none if it is the same."""
-    locked, run = lock.plan, plan_content(plan)
+    locked, run = lock.content, plan_content(plan)
     sentences = [
         f"The {what.replace('_', ' ')} is not the one that the plan was locked for."
         for what in sorted({*lock.of, *of})

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from batteries.canonical_json import canonical_json, digest, same_json
 from batteries.errors import InputError
 from batteries.files.private_files import whole_or_not_at_all
+from experiment.study.analysis_plan import with_present_names
 from experiment.study.planned_analyses import PlannedAnalyses
 
 
@@ -33,6 +34,11 @@ class Lock(BaseModel):
     software: str
     previous: str
     """Digest of the lock before, or ""."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The plan with the present names of its keys."""
+        return with_present_names(self.plan)
 
     @property
     def digest(self) -> str:
@@ -95,7 +101,7 @@ def add_lock(
         canonical_json(content)
     except InputError as error:
         raise InputError(f"the plan cannot be locked: {error}") from None
-    if locks and same_json([locks[-1].plan, locks[-1].of], [content, of]):
+    if locks and same_json([locks[-1].content, locks[-1].of], [content, of]):
         raise InputError(
             f"{path}: this plan is locked already, since {locks[-1].locked_at} (digest {locks[-1].digest}); "
             "change the plan before you lock it again."

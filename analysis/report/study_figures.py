@@ -9,9 +9,9 @@ from analysis.figures import (
     Drawing,
     accuracy_figure,
     accuracy_panels,
-    calibration_figure,
     condition_by_subject,
     counterbalance_matrix,
+    difficulty_figure,
     exclusion_flow,
     forest_plot,
     item_scatter,
@@ -66,9 +66,9 @@ def study_figures(
     found.append(rt_distributions(exclusions.trials, None, "rt_distributions"))
     found.append(_differences(tables["differences_overall"], plan))
     found += _items(tables["items"], plan) if "items" in tables else []
-    if "calibration" in tables:
-        levels = tables["calibration"].rename(columns={plan.calibration: "level"}).dropna(subset="accuracy")
-        found.append(calibration_figure(levels, "calibration", confidence=plan.confidence, chance=chance))
+    if "difficulty" in tables:
+        levels = tables["difficulty"].rename(columns={plan.difficulty: "level"}).dropna(subset="accuracy")
+        found.append(difficulty_figure(levels, "difficulty", confidence=plan.confidence, chance=chance))
     found.append(
         counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(exclusions.trials, plan), *plan.by])
     )

@@ -78,7 +78,7 @@ def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
     if not isinstance(document, CommentedMap):
         raise InputError(f"{path}, line 1: the file must hold `name: value` lines; see `equipoise new` for an example.")
     try:
-        return model.model_validate(_plain(document))
+        return model.model_validate(_plain(document), context={"path": path})
     except ValidationError as error:
         said = []
         found = _mistakes(error)

@@ -7,10 +7,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from batteries.files.file_reading import read_text, read_yaml
+from batteries.vignettes.perturbation import Perturbation
 from batteries.vignettes.templates.models import CapabilityType, condition_letter, is_condition
 from batteries.vignettes.templates.tables import DEMANDS, Tables
 from batteries.vignettes.templates.template_set import Question, TemplateSet
-from batteries.vignettes.perturbation import Perturbation
 
 PointOfView = Literal["first", "third"]
 

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import click
@@ -38,6 +39,17 @@ class _Commands(click.Group):
             ) from None
 
 
+def _print_warning(message: Warning | str, category: type[Warning], *where: object, **options: object) -> None:
+    """Print a warning for people as a sentence; those for programmers keep their form."""
+    if issubclass(category, FutureWarning):
+        click.echo(f"Warning: {message}", err=True)
+    else:
+        _show_warning(message, category, *where, **options)  # type: ignore[arg-type]
+
+
+_show_warning = warnings.showwarning
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="equipoise")
 def main() -> None:
@@ -45,6 +57,7 @@ def main() -> None:
 
     Begin with `equipoise demo`, which runs a whole study on simulated participants.
     """
+    warnings.showwarning = _print_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a title in another script must not end a command on an old console

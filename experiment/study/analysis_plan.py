@@ -3,12 +3,22 @@
 This is the part of a study that the analysis reads.
 """
 
+import warnings
 from collections import Counter
+from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from experiment.study.exclusion_rules import ExclusionRule
 from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
+
+FORMER_NAMES = {"calibration": "difficulty"}
+"""Keys of a plan that have another name now."""
+
+
+def with_present_names(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan's content with the present names of its keys."""
+    return {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
 
 
 class AnalysisPlan(PlannedAnalyses):
@@ -16,7 +26,7 @@ class AnalysisPlan(PlannedAnalyses):
 
     exclusions: tuple[ExclusionRule, ...] = Field(default=(), description="Exclusion rules, applied in this order.")
     by: tuple[str, ...] = Field(default=(), description="Factors whose levels the tables and figures set apart.")
-    calibration: str | None = Field(
+    difficulty: str | None = Field(
         default=None,
         description="Factor with ordered levels, such as `inference_level`: does accuracy fall alike?",
     )
@@ -26,6 +36,23 @@ class AnalysisPlan(PlannedAnalyses):
     comparisons: dict[Name, PlannedComparison] = Field(
         default_factory=dict, description="Comparisons of people with models beside those by `by`, by name."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_former_names(cls, plan: Any, info: ValidationInfo) -> Any:
+        """Accept the former names of keys; for a file that a person writes, warn of them."""
+        if not isinstance(plan, dict):
+            return plan
+        for former, present in FORMER_NAMES.items():
+            if former in plan and present in plan:
+                raise ValueError(f"`{former}` is the former name of `{present}`, and both are given. Fix: delete it.")
+            if former in plan and info.context is not None:
+                warnings.warn(
+                    f"{info.context['path']}: `{former}` is now called `{present}`. Fix: rename it in the file.",
+                    FutureWarning,
+                    stacklevel=2,
+                )
+        return with_present_names(plan)
 
     @field_validator("exclusions")
     @classmethod

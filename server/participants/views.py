@@ -42,7 +42,7 @@ participants = Blueprint("participants", __name__)
 MAX_RESPONSES_AT_ONCE = 100
 
 
-class Start(BaseModel):
+class StartBody(BaseModel):
     """Body of `POST /api/session`."""
 
     model_config = ConfigDict(extra="forbid")
@@ -57,7 +57,7 @@ class Start(BaseModel):
     device: records.FoundDevice | None = Field(default=None, description="What the session is taken on.")
 
 
-class Opening(BaseModel):
+class VisitBody(BaseModel):
     """Body of `POST /api/visit`."""
 
     model_config = ConfigDict(extra="forbid")
@@ -68,7 +68,7 @@ class Opening(BaseModel):
     device: records.FoundDevice | None = Field(default=None, description="What the session is opened on.")
 
 
-class AboutPerson(BaseModel):
+class DemographicsBody(BaseModel):
     """Body of `POST /api/demographics`."""
 
     model_config = ConfigDict(extra="forbid")
@@ -79,7 +79,7 @@ class AboutPerson(BaseModel):
     )
 
 
-class ResponseBatch(BaseModel):
+class ResponsesBody(BaseModel):
     """Body of `POST /api/responses`."""
 
     model_config = ConfigDict(extra="forbid")
@@ -92,7 +92,7 @@ class ResponseBatch(BaseModel):
     )
 
 
-class Completion(BaseModel):
+class CompletionBody(BaseModel):
     """Body of `POST /api/complete`."""
 
     model_config = ConfigDict(extra="forbid")
@@ -102,7 +102,7 @@ class Completion(BaseModel):
     )
 
 
-class Nothing(BaseModel):
+class EmptyBody(BaseModel):
     """Body of a request that needs to say no more."""
 
     model_config = ConfigDict(extra="forbid")
@@ -119,7 +119,7 @@ def study_texts() -> Response:
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
     """Begin a session, after consent; somebody who has one gets that one."""
-    body = read_body(Start)
+    body = read_body(StartBody)
     study, store = context().study, context().store
     if body.kind is Kind.SIMULATED:
         require_token()
@@ -158,7 +158,7 @@ def session() -> Response:
 def visit() -> Response:
     """Note that the session was opened again, and say how it goes on by the study's rules."""
     before = _session()
-    body = read_body(Opening)
+    body = read_body(VisitBody)
     return jsonify(participant_json.session_json(_open(before, Visit(body.visit_id, body.device))))
 
 
@@ -166,7 +166,7 @@ def visit() -> Response:
 def demographics() -> Response:
     """Store what somebody says about themselves, once."""
     plan = _session().plan
-    body = read_body(AboutPerson)
+    body = read_body(DemographicsBody)
     if body.session != plan.session:
         raise Refusal("other_session")
     questions = {question.name: question for question in context().study.demographics}
@@ -189,7 +189,7 @@ def respond() -> tuple[Response, int]:
     if plan is None:
         raise participant_auth.NoSession()
     parts.limits.count_request(plan.session)
-    body = read_body(ResponseBatch)
+    body = read_body(ResponsesBody)
     if body.session != plan.session:
         plan = _session().plan  # whoever is known no longer hears that first; somebody may have begun again
     if body.session != plan.session:
@@ -213,7 +213,7 @@ def respond() -> tuple[Response, int]:
 @participants.post("/api/complete")
 def complete() -> Response:
     """Close a session whose answers are all there, and give the completion code."""
-    body = read_body(Completion)
+    body = read_body(CompletionBody)
     stored = _session()
     plan, store = stored.plan, context().store
     n_missing = len(plan.trials) - stored.n_answered
@@ -231,7 +231,7 @@ def complete() -> Response:
 @participants.post("/api/withdraw")
 def withdraw() -> Response:
     """Delete the session's answers, as the participant asks."""
-    read_body(Nothing)
+    read_body(EmptyBody)
     plan = _session().plan
     context().store.withdraw_session(plan.session)
     logger.info("session withdrawn", extra={"session": plan.session})

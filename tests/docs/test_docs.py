@@ -29,7 +29,7 @@ from server.app import create_app
 from server.health import operations
 from server.laboratory import laboratory
 from server.participants.study_page import web_client
-from server.participants.views import Answers, Start, participants
+from server.participants.views import ResponsesBody, StartBody, participants
 from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
@@ -308,10 +308,11 @@ def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     }
     listed = set(re.findall(r"^\| `((?:GET|POST) [^`]+)` \|", text_of(page), re.MULTILINE))
     assert listed == served
-    assert documented_in(page, "POST /api/session") == set(Start.model_fields)
+    assert documented_in(page, "POST /api/session") == set(StartBody.model_fields)
     answered = {"feedback"}
     assert (
-        documented_in(page, "POST /api/responses") == set(Answers.model_fields) | set(Response.model_fields) | answered
+        documented_in(page, "POST /api/responses")
+        == set(ResponsesBody.model_fields) | set(Response.model_fields) | answered
     )
 
 

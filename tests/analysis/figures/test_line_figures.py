@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.figures import calibration_figure, interaction_plot
+from analysis.figures import difficulty_figure, interaction_plot
 from analysis.figures.drawing.axes import nice_ticks, number_labels
 from tests.analysis.figures.layout import height_of, points, segments, texts
 from tests.analysis.figures.tables import LONG_LEVELS, LONG_NAMES, accuracy_table, hard_table
@@ -61,20 +61,20 @@ def test_lines_that_cannot_be_told_apart_are_not_drawn():
 
 
 def test_accuracy_falls_over_levels_with_chance_dashed(readable):
-    drawing = readable(calibration_figure(accuracy_table(level=(0, 2, 3)), "a", chance=0.25))
+    drawing = readable(difficulty_figure(accuracy_table(level=(0, 2, 3)), "a", chance=0.25))
     assert {"0", "2", "3", "inference level", "people", "chance 25.0\u00a0%"} <= set(texts(drawing))
     assert "percent correct, 95\u00a0% interval" in " ".join(texts(drawing))
     assert drawing.description.startswith("Chance is 25.0\u00a0%. In parentheses 95\u00a0% intervals.")
 
 
 def test_twelve_hard_subjects_can_be_read(readable):
-    readable(calibration_figure(hard_table(level=(0, 1, 2, 3)), "a", chance=0.25))
-    readable(calibration_figure(accuracy_table((), level=(2,)), "a", confidence=0.9))
+    readable(difficulty_figure(hard_table(level=(0, 1, 2, 3)), "a", chance=0.25))
+    readable(difficulty_figure(accuracy_table((), level=(2,)), "a", confidence=0.9))
 
 
 def test_accuracy_over_too_many_subjects_or_of_none_is_not_drawn():
-    assert calibration_figure(accuracy_table(range(12), level=(0, 1)), "a") is None
-    assert calibration_figure(accuracy_table(level=(0, 1)).assign(accuracy=np.nan), "a") is None
+    assert difficulty_figure(accuracy_table(range(12), level=(0, 1)), "a") is None
+    assert difficulty_figure(accuracy_table(level=(0, 1)).assign(accuracy=np.nan), "a") is None
 
 
 def test_ticks_are_round_and_within_the_axis():

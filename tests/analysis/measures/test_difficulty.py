@@ -6,7 +6,7 @@ from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.accuracy import accuracy
 from analysis.measures.differences import differences
-from analysis.measures.difficulty import TREND_COLUMNS, calibration, trends
+from analysis.measures.difficulty import TREND_COLUMNS, accuracy_by_level, trends
 from analysis.statistics.intervals import wilson
 from analysis.statistics.trends import mover_contrast, trend_weights
 from batteries.errors import InputError
@@ -37,7 +37,7 @@ def study(view, row):
 
 def test_the_table_has_the_accuracies_and_intervals_of_the_accuracy_table_and_of_the_differences(study):
     trials = marked(study)
-    table = calibration(trials, "level", PLAN)
+    table = accuracy_by_level(trials, "level", PLAN)
     assert table.columns.tolist() == [
         "people", "kind", "subject", "level", "n_items", "n_items_only_model", "n_items_only_people", "n_trials",
         "accuracy", "ci_low", "ci_high",
@@ -52,7 +52,7 @@ def test_the_table_has_the_accuracies_and_intervals_of_the_accuracy_table_and_of
 
 
 def test_levels_that_people_did_not_see_are_left_out_and_counted(study):
-    model = calibration(marked(study), "level", PLAN).query("kind == 'model'").set_index("level")
+    model = accuracy_by_level(marked(study), "level", PLAN).query("kind == 'model'").set_index("level")
     assert model.loc[1, ["n_items", "n_items_only_model", "n_trials"]].tolist() == [0, 10, 0]
     assert pd.isna(model.loc[1, "accuracy"])
     assert model["n_items_only_model"].sum() == 10
@@ -104,7 +104,7 @@ def test_items_weigh_on_the_models_side_as_people_answered_them(view, row):
         row(kind="model", trial_index=2, item_id="right", factors={"level": "b hard"}),
     ]
     trials = marked(view(easy, hard, model))
-    table = calibration(trials, "level", PLAN).query("kind == 'model'")
+    table = accuracy_by_level(trials, "level", PLAN).query("kind == 'model'")
     assert table["accuracy"].tolist() == pytest.approx([1, 0.1])
     line = trends(trials, "level", PLAN).query("kind == 'model'").iloc[0]
     assert line["slope"] == pytest.approx(-0.9), "levels that are texts are a step apart"
@@ -119,7 +119,7 @@ def test_people_who_are_all_alike_have_an_interval_with_a_width(view, row):
 
 def test_without_people_runs_have_all_their_items_and_simulated_ones_are_a_block_of_their_own(view, row):
     models = [answers(row, {0: 9, 1: 7}, kind="model", run=name) for name in ("B", "A")]
-    table = calibration(marked(view(models)), "level", PLAN)
+    table = accuracy_by_level(marked(view(models)), "level", PLAN)
     assert table["people"].isna().all()
     assert table["subject"].tolist() == ["A", "A", "B", "B"]
     both = view(models, answers(row, {0: 9, 1: 9}), answers(row, {0: 5, 1: 5}, participant="S", kind="simulated"))
@@ -133,10 +133,10 @@ def test_one_level_has_no_trend_and_an_unknown_factor_is_named(view, row):
     assert trends(trials, "level", PLAN).empty
     assert trends(trials, "level", PLAN).columns.tolist() == TREND_COLUMNS
     with pytest.raises(InputError, match="no factor `colour`"):
-        calibration(trials, "colour", PLAN)
+        accuracy_by_level(trials, "colour", PLAN)
 
 
 def test_items_without_the_factor_are_left_out(view, row):
     extra = row(trial_index=99, item_id="without", response=2)
     trials = marked(view(answers(row, {0: 9, 1: 7}), extra))
-    assert calibration(trials, "level", PLAN)["n_items"].tolist() == [10, 10]
+    assert accuracy_by_level(trials, "level", PLAN)["n_items"].tolist() == [10, 10]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
+from analysis.preregistration.deviations import deviations
 from analysis.preregistration.lock import Lock, add_lock, plan_content, read_locks
 from batteries.canonical_json import digest
 from batteries.errors import InputError
@@ -311,3 +312,16 @@ def test_the_digest_of_a_lock_depends_on_all_that_it_says(path):
     assert set(changes) == set(Lock.model_fields)
     digests = {Lock.model_validate(content | {name: value}).digest for name, value in changes.items()}
     assert len({first.digest, *digests}) == len(changes) + 1
+
+
+def test_a_plan_that_was_locked_under_a_former_key_is_the_same_plan(tmp_path: Path) -> None:
+    path = tmp_path / "analysis.lock.json"
+    lock = Lock(
+        plan={"calibration": "level"}, of={}, n_sessions=0, locked_at="2026-01-01T00:00:00+00:00", software="old",
+        previous="",
+    )  # fmt: skip
+    path.write_text(json.dumps({"locks": [lock.model_dump()], "digest": lock.digest}), encoding="utf-8")
+    plan = AnalysisPlan(difficulty="level")
+    assert deviations(read_locks(path)[0], plan, {}) == []
+    with pytest.raises(InputError, match="locked already"):
+        add_lock(path, plan, of={}, n_sessions=0, software="new")

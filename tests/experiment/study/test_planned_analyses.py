@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from batteries.errors import InputError
-from batteries.files.file_reading import parse_yaml
+from batteries.files.file_reading import parse_yaml, read_yaml
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.exclusion_rules import FocusLostRule, MissingRule, TrialRtRule
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedComparison, PlannedTable, PlannedTest
@@ -208,3 +208,19 @@ def test_a_level_that_is_none_is_refused_in_one_sentence_without_the_parser_s_ow
     message = said("tests: {a: {test: chi_square, of: x, between: y, where: {z: null}}}")
     assert len(message.splitlines()) == 1
     assert "union" not in message
+
+
+def test_a_former_key_is_read_under_its_present_name_with_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text("calibration: inference_level\n", encoding="utf-8")
+    with pytest.warns(FutureWarning, match=r"plan\.yaml: `calibration` is now called `difficulty`\. Fix: rename it"):
+        plan = read_yaml(path, AnalysisPlan)
+    assert plan == AnalysisPlan(difficulty="inference_level")
+    assert AnalysisPlan.model_validate({"calibration": "inference_level"}) == plan, "as a store holds it, in silence"
+
+
+def test_a_key_under_both_names_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text("calibration: level\ndifficulty: level\n", encoding="utf-8")
+    with pytest.raises(InputError, match="`calibration` is the former name of `difficulty`, and both are given"):
+        read_yaml(path, AnalysisPlan)
