@@ -118,3 +118,8 @@ def number(value: float, digits: int = 3) -> str:
     else:
         text = f"{abs(value):,.{digits}f}"
     return f"−{text}" if value < 0 else text
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a table as one dictionary per row, for the templates."""
+    return table.to_dict("records")  # type: ignore[return-value]

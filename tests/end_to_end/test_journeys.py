@@ -87,7 +87,7 @@ def test_the_whole_way(visit: Any, folder: Path, rows: Any, query: Any, hand: An
             "age": 34, "gender": None, "country": None, "remarks": None,
         }  # fmt: skip
         assert session["consent_digest"] is not None
-        assert session["completion_code"] == code
+        assert session["withdrawal_code"] == code
         (opened,) = query(folder, "SELECT device FROM visits")
         device = json.loads(opened["device"])
         assert device["automation"] is True
@@ -217,7 +217,7 @@ def test_who_does_not_pass_the_practice_is_thanked_and_sent_back(
         expect(visitor.page.locator("#ended")).to_be_visible()
         assert [row["phase"] for row in answered(rows(folder))] == ["practice"] * 4
         (session,) = query(folder, "SELECT status, slot, release_reason FROM sessions")
-        assert session == {"status": "active", "place": "released", "release_reason": "practice not passed"}
+        assert session == {"status": "active", "slot": "released", "release_reason": "practice not passed"}
 
 
 def test_who_fails_the_check_gets_the_code_for_that_and_is_replaced(
@@ -232,7 +232,7 @@ def test_who_fails_the_check_gets_the_code_for_that_and_is_replaced(
         )
         assert {row["status"] for row in rows(folder)} == {"completed"}
         assert query(folder, "SELECT slot, release_reason FROM sessions") == [
-            {"place": "released", "release_reason": "attention check"}
+            {"slot": "released", "release_reason": "attention check"}
         ]
 
 

@@ -1,0 +1,93 @@
+"""The report's sections on participants and exclusions."""
+
+from typing import Any
+
+import pandas as pd
+
+from analysis.data.columns import KINDS, PEOPLE, sessions_of
+from analysis.exclusions.by_group import told_several_groups
+from analysis.exclusions.flow import Exclusions
+from analysis.report.formatting import records, shown
+from analysis.sentences import source_words
+from analysis.statistics.level_order import level_order
+
+KIND_NAMES = {"human": "People", "simulated": "Simulated participants", "model": "Models"}
+NOT_SHOWN = ["first_started_at", "last_started_at", "battery"]
+"""Columns of the table of study versions that only the file has."""
+
+
+def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
+    """Return the participants of each subject, the flow of exclusions, and both by study version and group.
+
+    Parameters
+    ----------
+    exclusions : Exclusions
+        The marked trials, the participants, and the flow.
+    tables : dict of DataFrame
+        The tables of the analysis.
+    """
+    versions = tables.get("study_versions")
+    return {
+        "who": _subjects(exclusions),
+        "flows": _flows(exclusions.flow),
+        "versions": None if versions is None else shown(versions.drop(columns=NOT_SHOWN)),
+        "by_group": shown(tables["exclusions_by_group"]),
+        "several_groups": told_several_groups(exclusions),
+    }
+
+
+def exclusion_rules(flow: pd.DataFrame) -> list[str]:
+    """Return the steps of the flow in words, those of people if there are any."""
+    kind = next((kind for kind in PEOPLE if (flow["kind"] == kind).any()), "model")
+    rows = flow[(flow["kind"] == kind) & (flow["step"] != "included")]
+    return [f"{step}: {words}" for step, words in rows[["step", "criterion"]].itertuples(index=False)]
+
+
+def _subjects(exclusions: Exclusions) -> list[dict[str, Any]]:
+    """Return for each subject its numbers of participants and trials, its sources, and the days of its sessions."""
+    rows = []
+    people, sessions = exclusions.participants, sessions_of(exclusions.trials)
+    for kind in KINDS:
+        of_kind = people[people["kind"] == kind]
+        groups = (
+            [(PEOPLE[kind], of_kind)]
+            if kind != "model"
+            else sorted(of_kind.groupby("run"), key=lambda run: level_order(run[0]))
+        )
+        for subject, members in groups:
+            if members.empty:
+                continue
+            own = sessions[(sessions["kind"] == kind) & ((kind != "model") | (sessions["unit"] == subject))]
+            days = _days(own["started_at"])
+            rows.append(
+                {
+                    "kind": kind,
+                    "subject": subject,
+                    "version": ", ".join(sorted(members["model_version"].dropna().unique())),
+                    "source": ", ".join(source_words(kind, source) for source in sorted(own["source"].unique())),
+                    "recruited": len(members),
+                    "completed": int((members["status"] == "completed").sum()),
+                    "included": int((members["disposition"] == "included").sum()),
+                    "n_trials": int(members["n_included"].sum()),
+                    "days": " to ".join(dict.fromkeys([days[0], days[-1]])) if days else "",
+                }
+            )
+    return rows
+
+
+def _days(times: pd.Series) -> list[str]:
+    """Return the days of the times in UTC, in order, whatever the offset they are written with (none: UTC)."""
+    moments = pd.to_datetime(times.dropna(), utc=True, format="ISO8601", errors="coerce").dropna()
+    return [moment.strftime("%Y-%m-%d") for moment in moments.sort_values()]
+
+
+def _flows(flow: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the flow of each kind with its totals; the rules that do not apply to models are left to the table."""
+    flows = []
+    for kind in [kind for kind in KINDS if (flow["kind"] == kind).any()]:
+        rows = flow[flow["kind"] == kind]
+        applicable = rows[~((kind == "model") & (rows["criterion"] == "does not apply to models"))]
+        totals = {"n_participants": int(rows["n_participants"].sum()), "n_trials": int(rows["n_trials"].sum())}
+        unit = "run" if kind == "model" else "participant"
+        flows.append({"name": KIND_NAMES[kind], "unit": unit, "rows": records(applicable), **totals})
+    return flows
