@@ -83,7 +83,7 @@ def test_a_whole_session_of_each_task(laboratory, name):
     process = laboratory.begin()
     laboratory.press_while(process)
     assert process.returncode == 0, laboratory.told
-    assert "P01 has completed the session." in laboratory.told
+    assert "P01 completed the session." in laboratory.told
     study = load_study(laboratory.folder)
     with closing(sqlite3.connect(study.store_path)) as store:
         group, seed, status = store.execute('SELECT "group", seed, status FROM sessions').fetchone()

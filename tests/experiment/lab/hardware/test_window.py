@@ -102,7 +102,7 @@ def test_a_presentation_tells_what_was_achieved(screen):
 
 @contextmanager
 def pressing_again_and_again(screen, key):
-    is_over = threading.TriggerEvent()
+    is_over = threading.Event()
 
     def press():
         with closing(Fingers(screen.display)) as fingers:
