@@ -37,7 +37,7 @@ class DataAnalysis:
     """What a reader should know, in sentences; they stand in the report too."""
 
 
-def analyze_data(
+def analyze_table(
     path: Path,
     plan: PlannedAnalyses,
     out: Path,

@@ -35,7 +35,7 @@ from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
 
-def analyze(
+def analyze_trials(
     trials: pd.DataFrame,
     plan: AnalysisPlan,
     out: Path,

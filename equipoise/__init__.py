@@ -1,7 +1,9 @@
 """Equipoise: one battery of questions for people and language models, and one analysis that compares them fairly.
 
-The public Python API; the command line (`equipoise --help`) does the same. Names are loaded when first used, so that
-a command starts fast and a server does not carry the statistics in its memory.
+The public Python API. Each command of the command line is a function of the same name, which does the same:
+`equipoise store verify my-study` is `eq.store_verify("my-study")`. Below them are the parts that commands are made of,
+such as `load_study` and `plan_session`. Names are loaded when they are first used, so that a command starts fast and a
+server does not load the statistics.
 """
 
 from importlib import import_module
@@ -9,21 +11,52 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from analysis.any_table import analyze_data as analyze_data
-    from analysis.audit import audit as audit
+    from analysis.any_table import analyze_table as analyze_table
+    from analysis.audit import audit_table as audit_table
     from analysis.data.tidy_table import read_trials as read_trials
     from analysis.statistics.mixed_models.fit import fit_mixed_model as fit_mixed_model
-    from analysis.study import analyze as analyze
+    from analysis.study import analyze_trials as analyze_trials
     from batteries.errors import InputError as InputError
     from batteries.items import Battery as Battery
     from batteries.items import Item as Item
     from batteries.items import load_battery as load_battery
     from batteries.items import save_battery as save_battery
-    from equipoise.commands.battery import export_battery as export_battery
-    from equipoise.commands.battery import import_battery as import_battery
-    from equipoise.commands.battery import preview_battery as preview_battery
-    from equipoise.commands.vignettes import build_battery as build_battery
-    from equipoise.commands.vignettes import check_templates as check_templates
+    from equipoise.commands.analyze import analyze as analyze
+    from equipoise.commands.assignment import assignment_close as assignment_close
+    from equipoise.commands.assignment import assignment_log as assignment_log
+    from equipoise.commands.assignment import assignment_open as assignment_open
+    from equipoise.commands.assignment import assignment_release as assignment_release
+    from equipoise.commands.assignment import assignment_show as assignment_show
+    from equipoise.commands.audit import audit as audit
+    from equipoise.commands.battery import battery_build as battery_build
+    from equipoise.commands.battery import battery_check as battery_check
+    from equipoise.commands.battery import battery_export as battery_export
+    from equipoise.commands.battery import battery_import as battery_import
+    from equipoise.commands.battery import battery_preview as battery_preview
+    from equipoise.commands.demo import demo as demo
+    from equipoise.commands.identities import identities_delete as identities_delete
+    from equipoise.commands.identities import identities_export as identities_export
+    from equipoise.commands.identities import links as links
+    from equipoise.commands.jspsych_plugins import jspsych_plugins as jspsych_plugins
+    from equipoise.commands.lab import lab_check as lab_check
+    from equipoise.commands.lab import lab_run as lab_run
+    from equipoise.commands.lab import lab_upload as lab_upload
+    from equipoise.commands.models import models_import as models_import
+    from equipoise.commands.models import models_run as models_run
+    from equipoise.commands.new import new as new
+    from equipoise.commands.new import schema as schema
+    from equipoise.commands.power import power as power
+    from equipoise.commands.server_process import serve as serve
+    from equipoise.commands.server_process import simulate as simulate
+    from equipoise.commands.store import store_backup as store_backup
+    from equipoise.commands.store import store_copy as store_copy
+    from equipoise.commands.store import store_sessions as store_sessions
+    from equipoise.commands.store import store_verify as store_verify
+    from equipoise.commands.store_access import SessionSelector as SessionSelector
+    from equipoise.commands.study_changes import exclude as exclude
+    from equipoise.commands.study_changes import revise as revise
+    from equipoise.commands.withdraw import withdraw as withdraw
+    from experiment.lab.session import Visitor as Visitor
     from experiment.load_study import load_study as load_study
     from experiment.models.baselines import run_baseline as run_baseline
     from experiment.models.stored_blackbox import read_stored_runs as read_stored_runs
@@ -34,38 +67,75 @@ if TYPE_CHECKING:
     from server.app import create_app as create_app
     from server.store import SqliteStore as SqliteStore
 
-_HOMES = {
+_COMMANDS = {
+    "analyze": "equipoise.commands.analyze",
+    "assignment_close": "equipoise.commands.assignment",
+    "assignment_log": "equipoise.commands.assignment",
+    "assignment_open": "equipoise.commands.assignment",
+    "assignment_release": "equipoise.commands.assignment",
+    "assignment_show": "equipoise.commands.assignment",
+    "audit": "equipoise.commands.audit",
+    "battery_build": "equipoise.commands.battery",
+    "battery_check": "equipoise.commands.battery",
+    "battery_export": "equipoise.commands.battery",
+    "battery_import": "equipoise.commands.battery",
+    "battery_preview": "equipoise.commands.battery",
+    "demo": "equipoise.commands.demo",
+    "exclude": "equipoise.commands.study_changes",
+    "identities_delete": "equipoise.commands.identities",
+    "identities_export": "equipoise.commands.identities",
+    "jspsych_plugins": "equipoise.commands.jspsych_plugins",
+    "lab_check": "equipoise.commands.lab",
+    "lab_run": "equipoise.commands.lab",
+    "lab_upload": "equipoise.commands.lab",
+    "links": "equipoise.commands.identities",
+    "models_import": "equipoise.commands.models",
+    "models_run": "equipoise.commands.models",
+    "new": "equipoise.commands.new",
+    "power": "equipoise.commands.power",
+    "revise": "equipoise.commands.study_changes",
+    "schema": "equipoise.commands.new",
+    "serve": "equipoise.commands.server_process",
+    "simulate": "equipoise.commands.server_process",
+    "store_backup": "equipoise.commands.store",
+    "store_copy": "equipoise.commands.store",
+    "store_sessions": "equipoise.commands.store",
+    "store_verify": "equipoise.commands.store",
+    "withdraw": "equipoise.commands.withdraw",
+}
+"""The module of each command's function."""
+
+_PARTS = {
     "Battery": "batteries.items",
     "InputError": "batteries.errors",
     "Item": "batteries.items",
     "Plan": "experiment.plan",
+    "SessionSelector": "equipoise.commands.store_access",
     "SqliteStore": "server.store",
     "Study": "experiment.study.definition",
     "Trial": "experiment.plan",
-    "analyze": "analysis.study",
-    "analyze_data": "analysis.any_table",
-    "audit": "analysis.audit",
-    "build_battery": "equipoise.commands.vignettes",
-    "check_templates": "equipoise.commands.vignettes",
+    "Visitor": "experiment.lab.session",
+    "analyze_table": "analysis.any_table",
+    "analyze_trials": "analysis.study",
+    "audit_table": "analysis.audit",
     "create_app": "server.app",
-    "export_battery": "equipoise.commands.battery",
     "fit_mixed_model": "analysis.statistics.mixed_models.fit",
-    "import_battery": "equipoise.commands.battery",
     "load_battery": "batteries.items",
     "load_study": "experiment.load_study",
     "plan_session": "experiment.plan",
-    "preview_battery": "equipoise.commands.battery",
     "read_stored_runs": "experiment.models.stored_blackbox",
     "read_trials": "analysis.data.tidy_table",
     "run_baseline": "experiment.models.baselines",
     "save_battery": "batteries.items",
 }
+"""The module of each other public name."""
 
 __version__ = version("equipoise")
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (the names are texts, only not literal ones)
+__all__ = ["__version__", *_COMMANDS, *_PARTS]  # noqa: PLE0604 (the names are texts, only not literal ones)
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    home = _COMMANDS.get(name) or _PARTS.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(home), name)

@@ -44,7 +44,7 @@ CHECKS: tuple[Callable[[PublishedTable, Design], Iterator[Finding]], ...] = (
 )
 
 
-def audit(
+def audit_table(
     table: pd.DataFrame,
     *,
     participants: int | None = None,
@@ -90,7 +90,7 @@ def audit(
     --------
     Of 28 whole numbers no mean rounds to 5.19 (Brown & Heathers, 2017).
 
-    >>> found = audit(pd.DataFrame({"group": ["a", "b"], "n": ["28", "28"], "M": ["5.19", "5.21"]}), scale=(1, 7))
+    >>> found = audit_table(pd.DataFrame({"group": ["a", "b"], "n": ["28", "28"], "M": ["5.19", "5.21"]}), scale=(1, 7))
     >>> [tuple(finding) for finding in found[["row", "verdict"]].to_numpy()]
     [('a', 'impossible'), ('b', 'consistent')]
     """

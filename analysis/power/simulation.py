@@ -175,7 +175,7 @@ def _reference_level(trials: PlannedTrials, factor: str, effects: Sequence[Effec
     raise InputError(f"every level of `{factor}` has an effect; leave one without, to compare the others with.")
 
 
-def power(
+def simulated_power(
     trials: PlannedTrials,
     accuracy: Floats,
     analysis: PowerAnalysis,
@@ -249,7 +249,7 @@ def power(
     >>> accuracy = accuracies(trials.table, 0.9, effects)
     >>> everyone = Population(participant_sd=0.0, item_sd=0.0)
     >>> test = contrast_t(trials, effects)
-    >>> found = power(trials, accuracy, test, everyone, ns=[20], simulations=100)
+    >>> found = simulated_power(trials, accuracy, test, everyone, ns=[20], simulations=100)
     >>> found[["n_participants", "n_significant"]].to_numpy().tolist(), float(found["mean_estimate"][0].round(1))
     ([[20, 100]], -0.4)
     """

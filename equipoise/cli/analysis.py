@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from batteries.errors import InputError
 from equipoise.cli.stores import STORE, STUDY, warn_of_open_folder
 
 if TYPE_CHECKING:
@@ -38,34 +37,20 @@ def analyze(
     STUDY is a study's folder, whose plan is `analysis:` in its study.yaml. Any other table is analyzed with --data and
     --plan in its place.
     """
-    from equipoise.commands.analyze import analyze_file, analyze_study, lock_file, lock_study
-    from experiment.load_study import load_study
+    from equipoise.commands.analyze import analyze as run_analysis
 
-    if (study is None) == (plan is None) or (study is not None and data is not None):
-        raise InputError("name either a study's folder, or a table and its plan with --data and --plan.")
-    if study is None and (store or study_version or without_simulated):
-        raise InputError("--store, --study-version and --without-simulated go with a study; leave them out.")
-    if output is None and not lock:
-        raise InputError("name a folder for the results with -o.")
-    if study is not None:
-        loaded = load_study(study)
-        if lock:
-            _tell_of_lock(lock_study(loaded, store))
-        elif output is not None:
-            analyze_study(loaded, output, study_version, without_simulated, store)
-    elif plan is not None:
-        if lock:
-            _tell_of_lock(lock_file(plan))
-        elif data is None:
-            raise InputError("name the table with --data.")
-        elif output is not None:
-            analyze_file(data, plan, output)
-    if not lock and output is not None:
+    stamp = run_analysis(
+        study, output, data=data, plan=plan, lock=lock, study_version=study_version,
+        without_simulated=without_simulated, store=store,
+    )  # fmt: skip
+    if stamp is not None:
+        _print_lock(stamp)
+    elif output is not None:
         click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
         warn_of_open_folder(output)
 
 
-def _tell_of_lock(stamp: "Lock") -> None:
+def _print_lock(stamp: "Lock") -> None:
     click.echo(f"The plan is locked since {stamp.locked_at}; its digest is {stamp.digest}.")
     if stamp.n_sessions:
         click.echo(f"{stamp.n_sessions:,} sessions had begun by then, and the report will say so.")
@@ -92,9 +77,10 @@ def audit(
     TABLE is a CSV file of the table as printed, a row a group, condition or test. Ends with exit code 1 if anything is
     impossible, inconsistent or suspicious.
     """
-    from equipoise.commands.audit import all_consistent, audit_file, finding_lines
+    from equipoise.commands.audit import all_consistent, finding_lines
+    from equipoise.commands.audit import audit as run_audit
 
-    found = audit_file(
+    found = run_audit(
         source, participants=participants, trials=trials, items=items, scale=scale, whole_numbers=whole_numbers,
         totals=totals, columns=columns, output=output,
     )  # fmt: skip
@@ -157,12 +143,12 @@ def power(
     With an effect of 0 the shares are false-positive rates. Nothing is stored.
     """
     from analysis.power.simulated_responses import Population
-    from equipoise.commands.power import Request, parse_effect, study_power
-    from experiment.load_study import load_study
+    from equipoise.commands.power import Request, parse_effect
+    from equipoise.commands.power import power as find_power
 
     population = Population(participant_sd, item_sd, item_columns or ("item_id",), excluded)
     request = Request(
         tuple(map(parse_effect, effects)), accuracy, population, tuple(sorted(set(ns or (30, 60, 90)))), simulations,
         alpha, seed, test, model, term,
     )  # fmt: skip
-    click.echo(study_power(load_study(study), request, output))
+    click.echo(find_power(study, request, output))

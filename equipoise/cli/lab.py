@@ -103,13 +103,13 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
     Responses go to the study's store. With --server they are uploaded too; the session never waits for the network.
     """
     from batteries.errors import InputError
-    from equipoise.commands.lab import run_visit
-    from experiment.load_study import load_study
+    from equipoise.commands.lab import lab_run
+
+    def warn(sentence: str) -> None:
+        click.echo(sentence, err=True)
 
     try:
-        visit = run_visit(
-            load_study(study), visitor, setup, store, server, lambda warning: click.echo(warning, err=True)
-        )
+        visit = lab_run(study, visitor, setup, server, store, warn)
     except KeyboardInterrupt:
         raise InputError(
             f"interrupted; the responses of {visitor.participant} are stored. Fix: run the same command to resume."
@@ -161,10 +161,9 @@ def check(study: Path | None, setup: "Setup") -> None:
 
     With STUDY, also check whether a font has all its characters.
     """
-    from equipoise.commands.lab import check_laboratory
-    from experiment.load_study import load_study
+    from equipoise.commands.lab import lab_check
 
-    report, is_usable = check_laboratory(load_study(study) if study else None, setup)
+    report, is_usable = lab_check(study, setup)
     click.echo(report)
     sys.exit(not is_usable)
 
@@ -180,13 +179,9 @@ def upload(study: Path, store: str | None, server: str | None, into: str | None,
 
     Responses of participants who withdrew there are deleted here too.
     """
-    from batteries.errors import InputError
-    from equipoise.commands.lab import upload_sessions
-    from experiment.load_study import load_study
+    from equipoise.commands.lab import lab_upload
 
-    if (server is None) == (into is None):
-        raise InputError("no target, or two. Fix: name one, with --server or with --into.")
-    result = upload_sessions(load_study(study), store, server, into, prefix)
+    result = lab_upload(study, server, into, prefix, store)
     _print_result(result)
     sys.exit(bool(result.refused or result.problem))
 

@@ -7,17 +7,13 @@ import warnings
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 
 from batteries.errors import InputError
-from batteries.items import Item
 from equipoise.cli.analysis import analyze, audit, power
 from equipoise.cli.lab import lab
 from equipoise.cli.stores import PANEL_ID, PARTICIPANT, SESSION, STORE, STUDY, assignment, identities, links, store
 from equipoise.cli.study_changes import exclude, revise
-from equipoise.studies import copy_sample_study, sample_studies
-from experiment.study.analysis_plan import AnalysisPlan
-from experiment.study.definition import StudyDefinition
+from equipoise.studies import sample_studies
 
 
 class _BadInput(click.ClickException):
@@ -70,7 +66,7 @@ def main() -> None:
 @click.option("--no-serve", is_flag=True, help="End after the report instead of serving the study.")
 def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) -> None:
     """Run a sample study end to end: serve, simulate, compare with baselines, analyze, report."""
-    from equipoise.commands.demo import run_demo
+    from equipoise.commands.demo import demo as run_demo
 
     run_demo(folder, n_participants, seed, keep_serving=not no_serve)
 
@@ -80,7 +76,9 @@ def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) ->
 @click.option("--from", "sample", default="blackbox-predict", show_default=True, help="Sample study to copy.")
 def new(folder: Path, sample: str) -> None:
     """Make a new study folder to edit, as a copy of a sample study."""
-    copy_sample_study(sample, folder)
+    from equipoise.commands.new import new as make_study
+
+    make_study(folder, sample)
     click.echo(f"Made {folder}. Edit {folder / 'study.yaml'} and the texts, then: equipoise serve {folder}")
 
 
@@ -106,9 +104,9 @@ def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> No
 
     TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
     """
-    from equipoise.commands.vignettes import check_templates
+    from equipoise.commands.battery import battery_check
 
-    found, remarks = check_templates(templates, tables, spec)
+    found, remarks = battery_check(templates, tables, spec)
     click.echo(f"{len(found.scenarios)} scenarios with {len(found.questions)} questions: no mistakes found.")
     if remarks:
         click.echo("\n".join(["Worth a look:", *remarks]))
@@ -129,9 +127,9 @@ def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, ou
 
     TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
     """
-    from equipoise.commands.vignettes import build_battery
+    from equipoise.commands.battery import battery_build
 
-    n_items = build_battery(templates, tables, spec, seed, output)
+    n_items = battery_build(templates, tables, spec, seed, output)
     click.echo(f"Made {output} with {n_items:,} items.")
 
 
@@ -140,9 +138,9 @@ def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, ou
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl.")
 def import_battery(source: Path, output: Path) -> None:
     """Read a battery from a CSV file with the columns of the published vignette batteries."""
-    from equipoise.commands.battery import import_battery as read_and_write
+    from equipoise.commands.battery import battery_import
 
-    click.echo(f"Made {output} with {len(read_and_write(source, output).items):,} items.")
+    click.echo(f"Made {output} with {len(battery_import(source, output).items):,} items.")
 
 
 SOURCE = click.argument("source", metavar="STUDY_OR_BATTERY", type=click.Path(path_type=Path))
@@ -156,9 +154,9 @@ def preview(source: Path, output: Path) -> None:
 
     Of a study's folder the page shows who sees what; of a battery's file, the items alone.
     """
-    from equipoise.commands.battery import preview_battery
+    from equipoise.commands.battery import battery_preview
 
-    preview_battery(source, output)
+    battery_preview(source, output)
     click.echo(f"The page is {output}.")
 
 
@@ -175,9 +173,9 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
     csv has the columns of the published vignette batteries; gorilla is a spreadsheet for each group; jspsych is a page
     that runs by itself.
     """
-    from equipoise.commands.battery import export_battery
+    from equipoise.commands.battery import battery_export
 
-    n_groups = export_battery(source, form, output, answers)
+    n_groups = battery_export(source, form, output, answers)
     alone = " A battery's file has no groups, so everybody would see all of it; a study's folder has groups."
     click.echo(f"Made {output}.{'' if n_groups or form == 'csv' else alone}")
 
@@ -198,12 +196,9 @@ def serve(
 
     Every option, and more, can be set by environment variables: see docs/reference/settings.md.
     """
-    from equipoise.commands.server_process import announce
-    from server.serve import serve as serve_until_stopped
-    from server.settings import read_settings
+    from equipoise.commands.server_process import serve as serve_until_stopped
 
-    settings = read_settings(store=store, host=host, port=port, processes=processes, proxies=proxies)
-    serve_until_stopped(study, settings, on_ready=lambda: None if quiet else announce(study, settings))
+    serve_until_stopped(study, store=store, host=host, port=port, processes=processes, proxies=proxies, quiet=quiet)
 
 
 @main.command(epilog="Example: equipoise simulate my-study -n 54 --seed 7")
@@ -213,19 +208,10 @@ def serve(
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
 def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> None:
     """Let simulated participants take a study over HTTP; stored as simulated, beside those there are already."""
-    from equipoise.commands.server_process import number_of_simulated, researcher_token, running_server
-    from equipoise.commands.stores import shown_location
-    from equipoise.progress_bar import progress_bar
-    from experiment.load_study import load_study
-    from experiment.simulated_participants import simulate as simulate_participants
+    from equipoise.commands.server_process import simulate as simulate_participants
 
-    loaded = load_study(study)
-    with running_server(study, store) as url, progress_bar("Simulating participants", n_participants) as on_done:
-        token, first_number = researcher_token(loaded), number_of_simulated(loaded, store)
-        simulate_participants(url, token, loaded, n_participants, seed, on_done, first_number)
-    click.echo(
-        f"{n_participants} simulated participants answered; their answers are in {shown_location(loaded, store)}."
-    )
+    place = simulate_participants(study, n_participants, seed, store)
+    click.echo(f"{n_participants} simulated participants took the study; their responses are in {place}.")
 
 
 @main.command(epilog="Example: equipoise withdraw my-study --code 3F0A91BC42")
@@ -247,11 +233,10 @@ def withdraw(
 
     The participant is named by their own code, the session's name, the panel's id or the laboratory's code.
     """
-    from equipoise.commands.stores import SessionSelector
-    from equipoise.commands.withdraw import withdraw as withdraw_answers
-    from experiment.load_study import load_study
+    from equipoise.commands.store_access import SessionSelector
+    from equipoise.commands.withdraw import withdraw as delete_responses
 
-    kept = withdraw_answers(load_study(study), code, SessionSelector(session, panel_id, participant), store)
+    kept = delete_responses(study, code, SessionSelector(session, panel_id, participant), store)
     click.echo("The answers of this participant are deleted; what they began counts as withdrawn.")
     for trace in kept:
         click.echo(trace, err=True)
@@ -268,12 +253,9 @@ def models() -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def import_runs(study: Path, store: str | None, files: tuple[Path, ...]) -> None:
     """Read stored Black Box runs (JSON), match each prediction to its item, and score it with our grader."""
-    from equipoise.commands.models import add_runs
-    from experiment.load_study import load_study
-    from experiment.models.stored_blackbox import read_stored_runs
+    from equipoise.commands.models import models_import
 
-    loaded = load_study(study)
-    for sentence in add_runs(loaded, read_stored_runs(loaded, files), store):
+    for sentence in models_import(study, files, store):
         click.echo(sentence)
 
 
@@ -283,12 +265,9 @@ def import_runs(study: Path, store: str | None, files: tuple[Path, ...]) -> None
 @click.option("--model", required=True, help="baseline/straight-line, baseline/nearest-atom or baseline/tracer.")
 def run_model(study: Path, store: str | None, model: str) -> None:
     """Let a computational baseline answer all test items of a study."""
-    from equipoise.commands.models import add_runs
-    from experiment.load_study import load_study
-    from experiment.models.baselines import run_baseline
+    from equipoise.commands.models import models_run
 
-    loaded = load_study(study)
-    for sentence in add_runs(loaded, [run_baseline(loaded, model)], store):
+    for sentence in models_run(study, model, store):
         click.echo(sentence)
 
 
@@ -296,7 +275,8 @@ def run_model(study: Path, store: str | None, model: str) -> None:
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to copy them to.")
 def jspsych_plugins(output: Path) -> None:
     """Copy our trial plugins and their stylesheet, to use them in a jsPsych experiment of your own."""
-    from equipoise.commands.jspsych_plugins import FILES, copy_plugins
+    from equipoise.commands.jspsych_plugins import FILES
+    from equipoise.commands.jspsych_plugins import jspsych_plugins as copy_plugins
 
     copy_plugins(output)
     click.echo(f"Copied {' and '.join(FILES)} to {output}.")
@@ -306,15 +286,9 @@ def jspsych_plugins(output: Path) -> None:
 @click.argument("what", type=click.Choice(["study", "plan", "item", "spec"]))
 def schema(what: str) -> None:
     """Print the JSON Schema of study.yaml, of a plan, of a battery's item or of a vignette battery's SPEC.yaml."""
-    from batteries.vignettes.spec import BuildSpec
+    from equipoise.commands.new import schema as schema_of
 
-    described: dict[str, type[BaseModel]] = {
-        "study": StudyDefinition,
-        "plan": AnalysisPlan,
-        "item": Item,
-        "spec": BuildSpec,
-    }
-    click.echo(json.dumps(described[what].model_json_schema(), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(schema_of(what), indent=2, ensure_ascii=False))
 
 
 for command_elsewhere in (store, assignment, identities, links, revise, exclude, lab, analyze, audit, power):

@@ -43,10 +43,9 @@ def back_up(study: Path, store: str | None, output: Path) -> None:
 
     The backup is a store by itself: put it in the place of a damaged one, or name it with --store.
     """
-    from equipoise.commands.stores import back_up_store
-    from experiment.load_study import load_study
+    from equipoise.commands.store import store_backup
 
-    found = back_up_store(load_study(study), output, store)
+    found = store_backup(study, output, store)
     click.echo(f"Made {output}: {found.n_responses:,} answers in {found.n_sessions:,} sessions.")
     _tell_problems(found, "the backup holds them too: keep your older ones")
 
@@ -59,10 +58,9 @@ def verify(study: Path, store: str | None) -> None:
 
     Note the digest down, or publish it: any later change of the answers changes it.
     """
-    from equipoise.commands.stores import verify_store
-    from experiment.load_study import load_study
+    from equipoise.commands.store import store_verify
 
-    found = verify_store(load_study(study), store)
+    found = store_verify(study, store)
     _tell_problems(found, "keep the store as it is, and compare it with a backup")
     click.echo(f"{found.n_responses:,} answers in {found.n_sessions:,} sessions: all there, and unchanged.")
     click.echo(f"Digest: {found.digest}")
@@ -82,10 +80,9 @@ def _tell_problems(found: "Verified", advice: str) -> None:
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def list_sessions(study: Path, store: str | None, output: Path) -> None:
     """Write a row for each session: how far it came, consent, device, and what people said about themselves."""
-    from equipoise.commands.stores import write_sessions
-    from experiment.load_study import load_study
+    from equipoise.commands.store import store_sessions
 
-    click.echo(f"Made {output} with {write_sessions(load_study(study), output, store):,} sessions.")
+    click.echo(f"Made {output} with {store_sessions(study, output, store):,} sessions.")
 
 
 @store.command("copy", epilog="Example: equipoise store copy my-study/data/equipoise.db postgresql://me@db/my-study")
@@ -93,9 +90,9 @@ def list_sessions(study: Path, store: str | None, output: Path) -> None:
 @click.argument("target")
 def copy(source: str, target: str) -> None:
     """Copy all that a store holds, a file or a database, into an empty one. Stop the server first."""
-    from equipoise.commands.stores import move_store
+    from equipoise.commands.store import store_copy
 
-    found = move_store(source, target)
+    found = store_copy(source, target)
     click.echo(f"Copied {found.n_responses:,} answers in {found.n_sessions:,} sessions. Digest: {found.digest}")
 
 
@@ -109,19 +106,10 @@ def assignment() -> None:
 @STORE
 def show(study: Path, store: str | None) -> None:
     """Show what has become of the places in each group."""
-    from equipoise.commands.stores import slots_table
-    from experiment.load_study import load_study
+    from equipoise.commands.assignment import assignment_show
 
-    for row in slots_table(load_study(study), store):
+    for row in assignment_show(study, store):
         click.echo("".join(f"{cell:>11}" for cell in row).rstrip())
-
-
-def _open_or_close(study: Path, store: str | None, group: int, is_open: bool) -> None:
-    from equipoise.commands.stores import open_group
-    from experiment.load_study import load_study
-
-    open_group(load_study(study), group, is_open, store)
-    click.echo(f"Group {group} is {'open' if is_open else 'closed'} for new participants.")
 
 
 GROUP = click.option("--group", required=True, type=click.IntRange(1), help="Number of the group.")
@@ -133,7 +121,10 @@ GROUP = click.option("--group", required=True, type=click.IntRange(1), help="Num
 @GROUP
 def close(study: Path, store: str | None, group: int) -> None:
     """Put no new participants into a group; those under way go on."""
-    _open_or_close(study, store, group, is_open=False)
+    from equipoise.commands.assignment import assignment_close
+
+    assignment_close(study, group, store)
+    click.echo(f"Group {group} is closed for new participants.")
 
 
 @assignment.command("open", epilog="Example: equipoise assignment open my-study --group 3")
@@ -142,7 +133,10 @@ def close(study: Path, store: str | None, group: int) -> None:
 @GROUP
 def reopen(study: Path, store: str | None, group: int) -> None:
     """Put new participants into a closed group again."""
-    _open_or_close(study, store, group, is_open=True)
+    from equipoise.commands.assignment import assignment_open
+
+    assignment_open(study, group, store)
+    click.echo(f"Group {group} is open for new participants.")
 
 
 @assignment.command("release", epilog="Example: equipoise assignment release my-study --panel-id 5f3a --reason return")
@@ -161,11 +155,11 @@ def release(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
 ) -> None:
     """Release somebody's place, completed or not, so that another person is recruited for it. Answers stay."""
-    from equipoise.commands.stores import SessionSelector, release_slot
-    from experiment.load_study import load_study
+    from equipoise.commands.assignment import assignment_release
+    from equipoise.commands.store_access import SessionSelector
     from server.store import Release
 
-    found = release_slot(load_study(study), Release(reason), SessionSelector(session, panel_id, participant), store)
+    found = assignment_release(study, Release(reason), SessionSelector(session, panel_id, participant), store)
     click.echo(f"The place of session {found.session} is released; somebody else will be recruited for it.")
 
 
@@ -175,10 +169,9 @@ def release(
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def log(study: Path, store: str | None, output: Path) -> None:
     """Write the log: every decision about places with its numbers, and what a researcher looked at or changed."""
-    from equipoise.commands.stores import write_log
-    from experiment.load_study import load_study
+    from equipoise.commands.assignment import assignment_log
 
-    click.echo(f"Made {output} with {write_log(load_study(study), output, store):,} entries.")
+    click.echo(f"Made {output} with {assignment_log(study, output, store):,} entries.")
 
 
 @click.group()
@@ -192,10 +185,9 @@ def identities() -> None:
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def export(study: Path, store: str | None, output: Path) -> None:
     """Write panel ids and codes with sessions, pseudonyms and completion codes, as needed to pay people."""
-    from equipoise.commands.stores import write_identities
-    from experiment.load_study import load_study
+    from equipoise.commands.identities import identities_export
 
-    click.echo(f"Made {output} with {write_identities(load_study(study), output, store):,} people. Keep it safe.")
+    click.echo(f"Made {output} with {identities_export(study, output, store):,} people. Keep it safe.")
 
 
 @identities.command("delete", epilog="Example: equipoise identities delete my-study --everybody")
@@ -217,10 +209,10 @@ def delete(
 
     Somebody whose id is deleted could take part once more. Files in `data/lab` keep the laboratory's codes.
     """
-    from equipoise.commands.stores import SessionSelector, delete_identities
-    from experiment.load_study import load_study
+    from equipoise.commands.identities import identities_delete
+    from equipoise.commands.store_access import SessionSelector
 
-    n, kept = delete_identities(load_study(study), SessionSelector(session, panel_id, participant), everybody, store)
+    n, kept = identities_delete(study, SessionSelector(session, panel_id, participant), everybody, store)
     click.echo(f"Deleted ids and codes: {n:,}.")
     for trace in kept:
         click.echo(trace, err=True)
@@ -233,8 +225,7 @@ def delete(
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def links(study: Path, n_links: int, address: str, output: Path) -> None:
     """Make personal links, each for one person to take part once (`recruitment: {entry: link}`)."""
-    from equipoise.commands.stores import write_links
-    from experiment.load_study import load_study
+    from equipoise.commands.identities import links as make_links
 
-    write_links(load_study(study), n_links, address, output)
+    make_links(study, n_links, address, output)
     click.echo(f"Made {output} with {n_links:,} links.")

@@ -23,11 +23,10 @@ def revise(study: Path, store: str | None, reason: str) -> None:
     changed options that are printed. Sessions under way go on with what they began with; restart the server for those
     that begin afterwards.
     """
-    from equipoise.commands.study_changes import revise_study
-    from experiment.load_study import load_study
+    from equipoise.commands.study_changes import revise as accept_revision
     from experiment.study.revision import listed
 
-    revision = revise_study(load_study(study), reason, store)
+    revision = accept_revision(study, reason, store)
     click.echo(f"Accepted revision {revision.revision} of version {revision.version}: {listed(revision.changed)}.")
     for option in revision.options:
         click.echo(f"  {option}")
@@ -55,17 +54,17 @@ def exclude(
     --session names one session; --panel-id and --participant mean all sessions of the person. The report has a row
     for these exclusions and states every reason.
     """
-    from equipoise.commands.stores import SessionSelector
-    from equipoise.commands.study_changes import exclude as exclude_by_name
-    from equipoise.commands.study_changes import include
-    from experiment.load_study import load_study
+    from equipoise.commands.store_access import SessionSelector
+    from equipoise.commands.study_changes import exclude as exclude_sessions
 
     named = SessionSelector(session, panel_id, participant)
+    decided = exclude_sessions(study, named, reason, undo=undo, store=store)
     if not undo:
-        for name in exclude_by_name(load_study(study), named, reason, store).sessions:
-            click.echo(f"Session {name} is excluded; its answers stay, and its place is free for another person.")
+        for name in decided.sessions:
+            click.echo(f"Session {name} is excluded. Its responses stay; its slot is free for another participant.")
         return
-    decided = include(load_study(study), named, reason, store)
     for name, has_slot in zip(decided.sessions, decided.has_slot, strict=True):
-        slot = "it has a place again" if has_slot else "it has no place, as that was given to another or lost before"
+        slot = (
+            "it has a slot again" if has_slot else "it has no slot, as another participant has it or it was lost before"
+        )
         click.echo(f"Session {name} is in the analysis again; {slot}.")

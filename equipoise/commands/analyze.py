@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.any_table import analyze_data
+from analysis.any_table import analyze_table
 from analysis.data.tidy_csv import is_export
 from analysis.data.tidy_table import read_trials, tidy_trials
 from analysis.data.trials_reader import give_back_freed_arrays
 from analysis.exclusions.by_researcher import deviations_by_hand
 from analysis.preregistration.deviations import registration_of, with_exploratory_marked
 from analysis.preregistration.lock import Lock, add_lock, read_locks
-from analysis.study import analyze
+from analysis.study import analyze_trials
 from batteries.errors import InputError
 from batteries.files.file_reading import read_yaml
-from equipoise.commands.stores import tell_of_changes
+from equipoise.commands.store_access import StudyFolder, loaded, warn_of_changes
 from equipoise.progress_bar import spinner
 from experiment.records import Kind
 from experiment.study.analysis_plan import AnalysisPlan
@@ -30,7 +30,64 @@ from server.store.open import is_address, opened_store
 from server.store.sqlite.file import refuse_missing
 
 
-def analyze_study(
+def analyze(
+    study: StudyFolder | None = None,
+    output: Path | str | None = None,
+    *,
+    data: Path | str | None = None,
+    plan: Path | str | None = None,
+    lock: bool = False,
+    study_version: str | None = None,
+    without_simulated: bool = False,
+    store: str | None = None,
+) -> Lock | None:
+    """Apply the preregistered exclusions and write tables, models, figures and `report.html` to a folder.
+
+    Parameters
+    ----------
+    study
+        The study or its folder; its plan is `analysis:` in study.yaml.
+    output
+        Folder for the results.
+    data, plan
+        In place of a study: a CSV file with one row per observation, and its plan (YAML).
+    lock
+        Lock the plan before data are seen, and analyze nothing.
+    study_version
+        Take only sessions of this version of the study; all if None.
+    without_simulated
+        Leave simulated participants out.
+    store
+        The store of the study; by default what the settings say.
+
+    Returns
+    -------
+    Lock or None
+        The lock, if `lock` is set.
+
+    Raises
+    ------
+    InputError
+        If the arguments do not fit each other, there are no responses yet, or a file cannot be read.
+    """
+    if (study is None) == (plan is None) or (study is not None and data is not None):
+        raise InputError("name either a study's folder, or a table and its plan with --data and --plan.")
+    if study is None and (store or study_version or without_simulated):
+        raise InputError("--store, --study-version and --without-simulated go with a study; leave them out.")
+    if lock:
+        return _lock_study(loaded(study), store) if study is not None else _lock_file(Path(str(plan)))
+    if output is None:
+        raise InputError("name a folder for the results with -o.")
+    if study is not None:
+        _analyze_study(loaded(study), Path(output), study_version, without_simulated, store)
+    elif data is None:
+        raise InputError("name the table with --data.")
+    else:
+        _analyze_file(Path(data), Path(str(plan)), Path(output))
+    return None
+
+
+def _analyze_study(
     study: Study,
     output: Path,
     study_version: str | None = None,
@@ -81,7 +138,7 @@ def analyze_study(
                 raise InputError(f"no session is of version {study_version}; the versions are {', '.join(versions)}.")
             trials = trials[trials["study_version"] == study_version].reset_index(drop=True)
         locks, plan = read_locks(lock_path(study.folder)), study.definition.analysis
-        analyze(
+        analyze_trials(
             trials,
             with_exploratory_marked(plan, locks),
             output,
@@ -109,7 +166,7 @@ def lock_path(folder: Path) -> Path:
     return folder / "analysis.lock.json"
 
 
-def lock_study(study: Study, location: str | None = None) -> Lock:
+def _lock_study(study: Study, location: str | None = None) -> Lock:
     """Stamp the analysis plan of a study with a digest and the time, before data are seen.
 
     Raises
@@ -147,7 +204,7 @@ def _first_at(trials: pd.DataFrame) -> str | None:
     return None
 
 
-def analyze_file(data: Path, plan_path: Path, output: Path) -> None:
+def _analyze_file(data: Path, plan_path: Path, output: Path) -> None:
     """Analyze a CSV file by a plan in a YAML file: any tidy table, or an export of a store's view `trials`.
 
     Raises
@@ -160,7 +217,7 @@ def analyze_file(data: Path, plan_path: Path, output: Path) -> None:
     with spinner("Analyzing"):
         if is_export(data):
             plan, trials = read_yaml(plan_path, AnalysisPlan), read_trials(data)
-            analyze(
+            analyze_trials(
                 trials,
                 with_exploratory_marked(plan, locks),
                 output,
@@ -170,7 +227,7 @@ def analyze_file(data: Path, plan_path: Path, output: Path) -> None:
             )
         else:
             planned = read_yaml(plan_path, PlannedAnalyses)
-            analyze_data(
+            analyze_table(
                 data,
                 with_exploratory_marked(planned, locks),
                 output,
@@ -179,7 +236,7 @@ def analyze_file(data: Path, plan_path: Path, output: Path) -> None:
             )
 
 
-def lock_file(plan_path: Path) -> Lock:
+def _lock_file(plan_path: Path) -> Lock:
     """Stamp the plan in a YAML file with a digest and the time, before data are seen."""
     return add_lock(
         _lock_beside(plan_path),
@@ -224,7 +281,7 @@ def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> li
     """Return a sentence for each registered definition, of these versions, whose analysis was planned otherwise."""
     try:
         with opened_store(location, must_exist=True) as store:
-            tell_of_changes(study, store)
+            warn_of_changes(study, store)
             registered, revisions = store.registered_definitions(study), store.revisions(study)
     except (InputError, StoreUnavailable):  # such as a read-only copy, which can still be analyzed
         return ["The plan that stood when the sessions began could not be read, so it was not compared with this one."]

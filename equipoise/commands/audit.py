@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.audit import audit
+from analysis.audit import audit_table
 from analysis.audit.table import CONSISTENT, NOT_CHECKABLE, VERDICTS
 from analysis.output_files import csv_bytes
 from batteries.errors import InputError
@@ -21,7 +21,7 @@ NARROWEST = 30
 """Characters that a sentence has at least, also on a narrow terminal."""
 
 
-def audit_file(
+def audit(
     source: Path,
     *,
     participants: int | None = None,
@@ -40,7 +40,7 @@ def audit_file(
     source
         The table as printed: CSV in UTF-8, with commas, semicolons or tabs.
     participants, trials, items, scale, whole_numbers, totals
-        As `analysis.audit.audit` takes them.
+        As `analysis.audit.audit_table` takes them.
     columns
         Headers by what they are, each as `trials=Responses`.
     output
@@ -49,7 +49,7 @@ def audit_file(
     Raises
     ------
     InputError
-        If the file is no such table, or the findings cannot be written; and as of `analysis.audit.audit`.
+        If the file is no such table, or the findings cannot be written; and as of `analysis.audit.audit_table`.
     """
     if output is not None:
         check_output(output, [".csv"])
@@ -57,7 +57,7 @@ def audit_file(
             raise InputError(f"{output}: this is the table itself; name another file for the findings.")
     table = read_printed(source)
     try:
-        found = audit(
+        found = audit_table(
             table,
             participants=participants,
             trials=trials,

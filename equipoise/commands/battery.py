@@ -1,22 +1,74 @@
-"""The commands on batteries of any origin: import, export and preview."""
+"""`equipoise battery`: check story templates, build, import, preview and export batteries."""
 
 from pathlib import Path
 
+from batteries import intuition
 from batteries.errors import InputError
 from batteries.exports import write_files
 from batteries.exports.gorilla import gorilla_spreadsheets
 from batteries.exports.jspsych import jspsych_files
 from batteries.items import Battery, load_battery
 from batteries.vignettes.battery_writer import check_output, write_battery
+from batteries.vignettes.build import BatteryBuilder
+from batteries.vignettes.checks.readability import remarks
+from batteries.vignettes.checks.template_checks import EVERYTHING, check_template_set
 from batteries.vignettes.preview import write_preview
 from batteries.vignettes.published_csv import battery_dimensions, read_published_csv
-from equipoise.progress_bar import spinner
+from batteries.vignettes.spec import BuildSpec, read_spec
+from batteries.vignettes.templates.problems import Problems
+from batteries.vignettes.templates.template_set import TemplateSet, read_template_set
+from equipoise.progress_bar import progress_bar, spinner
 from experiment.load_study import load_study
 from experiment.study.definition import Study
 from experiment.study.timeline import Timing
 
+OURS = "intuition"
+"""Name by which our own battery's templates can be given instead of a folder."""
 
-def import_battery(source: Path, output: Path) -> Battery:
+
+def templates_folder(given: Path) -> Path:
+    """Return the folder of the templates: the one given, or that of our own battery when its name is given."""
+    return intuition.FOLDER if str(given) == OURS and not given.exists() else given
+
+
+def battery_check(templates: Path, tables: Path | None, spec: Path | None) -> tuple[TemplateSet, list[str]]:
+    """Check templates and tables, for everything or for what a spec asks.
+
+    Returns
+    -------
+    tuple
+        The templates, and sentences on what is no mistake but worth a look.
+
+    Raises
+    ------
+    InputError
+        A sentence for every mistake.
+    """
+    problems = Problems()
+    asked = read_spec(spec) if spec else EVERYTHING
+    template_set = read_template_set(templates_folder(templates), tables, problems)
+    check_template_set(template_set, asked, problems, spec)
+    problems.raise_any()
+    return template_set, [str(remark) for remark in sorted(remarks(template_set, asked))]
+
+
+def battery_build(templates: Path, tables: Path | None, spec: Path | None, seed: int, output: Path) -> int:
+    """Build a battery from templates into a file, and return its number of items.
+
+    Raises
+    ------
+    InputError
+        A sentence for every mistake in templates, tables or spec; then nothing is written.
+    """
+    check_output(output)
+    asked = read_spec(spec) if spec else BuildSpec()
+    builder = BatteryBuilder(templates_folder(templates), tables, asked, seed, spec)
+    with progress_bar("Building", builder.n_items) as on_item:
+        write_battery(builder.header, builder.items(), builder.dimensions, output, on_item)
+    return builder.n_items
+
+
+def battery_import(source: Path, output: Path) -> Battery:
     """Read a battery from CSV with the published columns into a battery file, and return it."""
     check_output(output, [".jsonl"])
     battery = read_published_csv(source)
@@ -24,7 +76,7 @@ def import_battery(source: Path, output: Path) -> Battery:
     return battery
 
 
-def preview_battery(source: Path, output: Path) -> None:
+def battery_preview(source: Path, output: Path) -> None:
     """Write an HTML page of a study's battery with its counterbalancing, or of a battery alone.
 
     Raises
@@ -38,7 +90,7 @@ def preview_battery(source: Path, output: Path) -> None:
         write_preview(battery, study.groups if study else None, output)
 
 
-def export_battery(source: Path, form: str, output: Path, answers: bool) -> int | None:
+def battery_export(source: Path, form: str, output: Path, answers: bool = False) -> int | None:
     """Export a study's battery, or a battery alone, for other programs; return its number of groups, if it has any.
 
     Parameters

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from equipoise.commands.analyze import analyze_study
+from equipoise.commands.analyze import analyze
 from equipoise.commands.models import add_runs
 from equipoise.commands.server_process import announce, researcher_token, running_server
 from equipoise.progress_bar import progress_bar
@@ -19,7 +19,7 @@ from server.settings import read_settings
 SAMPLE = "blackbox-predict"
 
 
-def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: bool) -> None:
+def demo(folder: Path | None = None, n_participants: int = 40, seed: int = 1, keep_serving: bool = True) -> None:
     """Run the demo in a new folder; with `keep_serving`, serve the study afterwards until stopped."""
     folder = folder or _fresh_folder()
     copy_sample_study(SAMPLE, folder)
@@ -31,7 +31,7 @@ def run_demo(folder: Path | None, n_participants: int, seed: int, keep_serving: 
     click.echo("3. Computational baselines answered the very same items:")
     for sentence in add_runs(study, [run_baseline(study, name) for name in BASELINES]):
         click.echo(f"   {sentence}")
-    analyze_study(study, folder / "results")
+    analyze(study, folder / "results")
     click.echo(f"4. Exclusions, tables, figures and report: {(folder / 'results' / 'report.html').resolve()}")
     if keep_serving:
         # As it was called: in a fresh clone the command is in .venv/bin, which is not on the path.

@@ -9,7 +9,7 @@ from batteries.errors import InputError
 FILES = ("equipoise-plugins.js", "equipoise.css")
 
 
-def copy_plugins(folder: Path) -> None:
+def jspsych_plugins(folder: Path | str) -> None:
     """Copy the plugins and their stylesheet to a folder, in place of older copies of them.
 
     Raises
@@ -17,6 +17,7 @@ def copy_plugins(folder: Path) -> None:
     InputError
         If the folder cannot be written to.
     """
+    folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in FILES:

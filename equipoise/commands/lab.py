@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import httpx
 from batteries.errors import InputError
 from equipoise.commands.lab_files import LabFiles, delete_withdrawn
 from equipoise.commands.lab_sync import SyncingClient, UploadResult, upload_all, upload_withdrawals
-from equipoise.commands.stores import store_of
+from equipoise.commands.store_access import StudyFolder, loaded, store_of
 from experiment.lab.hardware.machine_check import LEAST_SIZE_PX, check_machine, report, verdict_of
 from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.requirements import check_device, check_tasks
@@ -37,13 +38,13 @@ TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a vari
 class Setup:
     """The machine's part: what the session is shown on, and where event codes go."""
 
-    monitor: str | None
+    monitor: str | None = None
     """A monitor of PsychoPy's Monitor Center."""
-    screen: int
+    screen: int = 0
     """Number of the screen, from 0."""
-    size_px: tuple[int, int] | None
+    size_px: tuple[int, int] | None = None
     """Size of a window; None for the full screen."""
-    trigger: str | None
+    trigger: str | None = None
     """Where event codes go, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
 
 
@@ -62,13 +63,13 @@ class LabVisit:
     """Why answers of others who have withdrawn are not deleted at the server yet; None if they are."""
 
 
-def run_visit(
-    study: Study,
+def lab_run(
+    study: StudyFolder,
     visitor: Visitor,
-    setup: Setup,
-    location: str | None,
-    server: str | None,
-    tell: Callable[[str], None],
+    setup: Setup | None = None,
+    server: str | None = None,
+    store: str | None = None,
+    warn: Callable[[str], None] = warnings.warn,
 ) -> LabVisit:
     """Run one visit of a participant in a window of PsychoPy.
 
@@ -80,18 +81,19 @@ def run_visit(
         Who comes.
     setup
         The machine's part.
-    location
-        The store on this machine; by default the study's own.
     server
         Address of a server to which all is handed on as it comes; None to keep it here.
-    tell
-        Says to the experimenter, before the window opens, what may be a slip in a code.
+    store
+        The store on this machine; by default the study's own.
+    warn
+        Receives warnings for the experimenter, before the window opens, such as of a code that looks mistyped.
 
     Raises
     ------
     InputError
         If PsychoPy is not installed, or the session cannot be begun.
     """
+    study, setup = loaded(study), setup or Setup()
     check_tasks(study)
     n_groups = study.definition.design.groups
     if visitor.group is not None and visitor.group > n_groups:
@@ -104,19 +106,19 @@ def run_visit(
     opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
     with ExitStack() as stack:
         there = stack.enter_context(remote_client(server)) if server else None
-        here, store = stack.enter_context(local_client(study, location))
-        syncing = SyncingClient(study, store, here, there) if there else None
+        here, opened = stack.enter_context(local_client(study, store))
+        syncing = SyncingClient(study, opened, here, there) if there else None
         lab_client = syncing or here
         if syncing is not None:
             stack.callback(syncing.close)
         if visitor.kind is Kind.HUMAN:
             _refuse_early(lab_client, visitor)
-            _warn_of_typing_errors(study, store, [here, *([there] if there else [])], visitor, tell)
-        withdrawals_waiting_for = upload_withdrawals(study, store, there) if there else None
-        problem = delete_withdrawn(study, store)
+            _warn_of_typing_errors(study, opened, [here, *([there] if there else [])], visitor, warn)
+        withdrawals_waiting_for = upload_withdrawals(study, opened, there) if there else None
+        problem = delete_withdrawn(study, opened)
         display, sheet = stack.enter_context(opening)
         check_device(study, display.device)
-        files = LabFiles(study, store, visitor)
+        files = LabFiles(study, opened, visitor)
         session = LabSession(
             study, lab_client, display, sheet, visitor, files.open_attempt_log, files.write_table, files.delete
         )
@@ -156,7 +158,7 @@ def _bare(code: str) -> str:
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))
 
 
-def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:
+def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> tuple[str, bool]:
     """Look whether this machine is fit for a laboratory.
 
     Parameters
@@ -171,6 +173,8 @@ def check_laboratory(study: Study | None, setup: Setup) -> tuple[str, bool]:
     tuple of str and bool
         What was found, for a technician, and whether the machine can be used.
     """
+    setup = setup or Setup()
+    study = loaded(study) if study is not None else None
     require_psychopy()
     from experiment.lab.hardware.keys_and_clicks import InputDevices  # noqa: PLC0415 - PsychoPy takes seconds to load
     from experiment.lab.hardware.window import LabWindow  # noqa: PLC0415
@@ -197,8 +201,8 @@ def _missing_glyphs(study: Study) -> tuple[str, ...]:
     return ()
 
 
-def upload_sessions(
-    study: Study, location: str | None, server: str | None, into: str | None, prefix: str = ""
+def lab_upload(
+    study: StudyFolder, server: str | None = None, into: str | None = None, prefix: str = "", store: str | None = None
 ) -> UploadResult:
     """Hand the laboratory sessions of a store on, to a server or to another store.
 
@@ -206,28 +210,31 @@ def upload_sessions(
     ----------
     study
         The study.
-    location
-        The store where they are; by default the study's own.
     server, into
         Where they go: a server's address, or another store.
     prefix
         What is put before the participants' codes there.
+    store
+        The store where they are; by default the study's own.
 
     Raises
     ------
     InputError
         If the server or the store cannot be reached, or it is the store where they are.
     """
-    here = store_location(study, read_settings(store=location))
+    if (server is None) == (into is None):
+        raise InputError("no target, or two. Fix: name one, with --server or with --into.")
+    study = loaded(study)
+    here = store_location(study, read_settings(store=store))
     if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):
         raise InputError(f"--into {into}: this is the store where the sessions are; name another.")
-    with store_of(study, location, must_exist=True) as store, ExitStack() as stack:
+    with store_of(study, store, must_exist=True) as opened, ExitStack() as stack:
         there = (
             stack.enter_context(remote_client(server)) if server else stack.enter_context(local_client(study, into))[0]
         )
         try:
-            uploaded = upload_all(study, store, there, prefix)
-            return replace(uploaded, problem=delete_withdrawn(study, store))
+            uploaded = upload_all(study, opened, there, prefix)
+            return replace(uploaded, problem=delete_withdrawn(study, opened))
         except httpx.HTTPError as error:
             raise InputError(
                 f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "

@@ -1,13 +1,40 @@
 """Storing model runs, and saying in words what became of them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from equipoise.commands.stores import store_of
+from equipoise.commands.store_access import StudyFolder, loaded, store_of
+from experiment.models.baselines import run_baseline
+from experiment.models.stored_blackbox import read_stored_runs
 from experiment.records import Run
 from experiment.study.definition import Study
 from server.store import Conflict
+
+
+def models_import(study: StudyFolder, files: Sequence[Path], store: str | None = None) -> list[str]:
+    """Import stored Black Box runs (JSON), all or none, and return a sentence on each.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or responses of a run are stored already as part of another.
+    """
+    study = loaded(study)
+    return add_runs(study, read_stored_runs(study, files), store)
+
+
+def models_run(study: StudyFolder, model: str, store: str | None = None) -> list[str]:
+    """Run a computational baseline on all test items, store it, and return a sentence on it.
+
+    Raises
+    ------
+    InputError
+        If there is no such baseline, or it cannot answer the study's task.
+    """
+    study = loaded(study)
+    return add_runs(study, [run_baseline(study, model)], store)
 
 
 def add_runs(study: Study, runs: Sequence[Run], location: str | None = None) -> list[str]:

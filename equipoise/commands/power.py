@@ -21,9 +21,17 @@ from analysis.power.simulated_responses import (
     accuracies,
     planned_trials,
 )
-from analysis.power.simulation import NOT_COMPUTABLE, NOT_CONVERGED, SINGULAR, PowerAnalysis, contrast_t, power
+from analysis.power.simulation import (
+    NOT_COMPUTABLE,
+    NOT_CONVERGED,
+    SINGULAR,
+    PowerAnalysis,
+    contrast_t,
+    simulated_power,
+)
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
+from equipoise.commands.store_access import StudyFolder, loaded
 from equipoise.progress_bar import progress_bar
 from experiment.plan import Phase
 from experiment.study.definition import Study
@@ -107,7 +115,7 @@ def _json(value: Any) -> str:
     return canonical_json(value).decode()
 
 
-def study_power(study: Study, request: Request, output: Path | None = None) -> str:
+def power(study: StudyFolder, request: Request, output: Path | None = None) -> str:
     """Simulate studies and say what they tell of the number of participants; write table and figure to `output`.
 
     Raises
@@ -115,6 +123,7 @@ def study_power(study: Study, request: Request, output: Path | None = None) -> s
     InputError
         The design, the plan or the request do not allow it; the message says what to change.
     """
+    study = loaded(study)
     if output is not None:
         _refuse_results_of_analysis(output)
     trials = planned_trials(design_of(study), max(request.ns))
@@ -123,7 +132,7 @@ def study_power(study: Study, request: Request, output: Path | None = None) -> s
     there_is_an_effect = any(effect.difference for effect in request.effects)
     n_steps = request.simulations * (1 + there_is_an_effect)
     with progress_bar("Simulating studies", n_steps) as on_done:
-        table = power(
+        table = simulated_power(
             trials, accuracy, analysis, request.population,
             ns=request.ns, simulations=request.simulations, alpha=request.alpha, seed=request.seed,
             null_accuracy=accuracies(trials.table, request.accuracy, []) if there_is_an_effect else None,

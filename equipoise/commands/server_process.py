@@ -1,4 +1,4 @@
-"""A study's server: as a process of its own, as long as it is needed, and in words for whoever started it."""
+"""`equipoise serve` and `equipoise simulate`: a study's server, and simulated participants who use it."""
 
 import os
 import subprocess
@@ -12,12 +12,15 @@ import click
 import httpx
 
 from batteries.errors import InputError
-from equipoise.commands.stores import store_of
+from equipoise.commands.store_access import StudyFolder, loaded, shown_location, store_of
+from equipoise.progress_bar import progress_bar
 from experiment.load_study import load_study
 from experiment.records import Kind
+from experiment.simulated_participants import simulate as simulate_participants
 from experiment.study.definition import Study
 from server.security.secret_files import read_secrets
 from server.serve import free_port, link, secrets_folder
+from server.serve import serve as serve_until_stopped
 from server.settings import Settings, read_settings
 
 START_TIMEOUT_S = 60
@@ -112,3 +115,50 @@ def announce(folder: Path, settings: Settings) -> None:
     click.echo(f"  participants: {address}/")
     click.echo(f"  progress:     {address}/researcher/#{token}")
     click.echo("Press Ctrl-C to stop; nothing that was answered is lost.")
+
+
+def serve(
+    folder: Path | str,
+    *,
+    store: str | None = None,
+    host: str | None = None,
+    port: int | None = None,
+    processes: int | None = None,
+    proxies: int | None = None,
+    quiet: bool = False,
+) -> None:
+    """Serve a study until Ctrl-C.
+
+    Parameters
+    ----------
+    folder
+        The study's folder.
+    store, host, port, processes, proxies
+        As the settings of these names; by default what the environment says.
+    quiet
+        Print nothing but the log.
+    """
+    folder = Path(folder)
+    settings = read_settings(store=store, host=host, port=port, processes=processes, proxies=proxies)
+    serve_until_stopped(folder, settings, on_ready=lambda: None if quiet else announce(folder, settings))
+
+
+def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: str | None = None) -> str:
+    """Let simulated participants take a study over HTTP; return where their responses are.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    n_participants
+        Number of simulated participants; they are added to those in the store.
+    seed
+        Seed of the participants and their responses.
+    store
+        The store; by default what the settings say.
+    """
+    study = loaded(study)
+    with running_server(study.folder, store) as url, progress_bar("Simulating participants", n_participants) as on_done:
+        first_number = number_of_simulated(study, store)
+        simulate_participants(url, researcher_token(study), study, n_participants, seed, on_done, first_number)
+    return shown_location(study, store)

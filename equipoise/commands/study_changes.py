@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from batteries.errors import InputError
-from equipoise.commands.stores import SessionSelector, sessions_named, store_of
+from equipoise.commands.store_access import SessionSelector, StudyFolder, loaded, sessions_named, store_of
 from experiment.study.definition import Study
 from server.store import Conflict, SlotState, Store
 from server.store.models import Revision, SessionFound
@@ -22,7 +22,7 @@ class Decided:
     """Of sessions that were taken back, whether each has its place again."""
 
 
-def revise_study(study: Study, reason: str, location: str | None = None) -> Revision:
+def revise(study: StudyFolder, reason: str, store: str | None = None) -> Revision:
     """Accept a change of wording in a version of a study that people have begun.
 
     Parameters
@@ -31,7 +31,7 @@ def revise_study(study: Study, reason: str, location: str | None = None) -> Revi
         The study as it is now.
     reason
         Why, in a sentence for the log and the report.
-    location
+    store
         Its store; by default what the settings say.
 
     Raises
@@ -39,43 +39,34 @@ def revise_study(study: Study, reason: str, location: str | None = None) -> Revi
     InputError
         If nobody has begun this version, nothing changed, or more than the wording changed.
     """
-    reason = checked_reason(reason)
-    with store_of(study, location, must_exist=True) as store:
-        return store.revise_study(study, reason)
+    study, reason = loaded(study), checked_reason(reason)
+    with store_of(study, store, must_exist=True) as opened:
+        return opened.revise_study(study, reason)
 
 
-def exclude(study: Study, named: SessionSelector, reason: str, location: str | None = None) -> Decided:
-    """Exclude a session, or all sessions of a person, from the analysis; answers stay, and places are released.
+def exclude(
+    study: StudyFolder, named: SessionSelector, reason: str, *, undo: bool = False, store: str | None = None
+) -> Decided:
+    """Exclude a session, or all sessions of a participant, from the analysis; responses stay, slots are released.
+
+    With `undo`, take excluded sessions back into the analysis.
 
     Raises
     ------
     InputError
-        If there is no such session of a person, or it is excluded or withdrawn.
+        If there is no such session of a person, or it is excluded or withdrawn; with `undo`, if it is not excluded.
     """
-    reason = checked_reason(reason)
+    study, reason = loaded(study), checked_reason(reason)
 
-    def job(store: Store, sessions: list[str]) -> Decided:
-        store.exclude_sessions(sessions, reason)
+    def leave_out(opened: Store, sessions: list[str]) -> Decided:
+        opened.exclude_sessions(sessions, reason)
         return Decided(tuple(sessions))
 
-    return _decide(study, named, location, is_excluded=False, job=job)
-
-
-def include(study: Study, named: SessionSelector, reason: str, location: str | None = None) -> Decided:
-    """Undo `exclude`: take a session, or all excluded sessions of a person, back into the analysis.
-
-    Raises
-    ------
-    InputError
-        If there is no such session, or it is not excluded.
-    """
-    reason = checked_reason(reason)
-
-    def job(store: Store, sessions: list[str]) -> Decided:
-        slots = store.include_sessions(study, sessions, reason)
+    def take_back(opened: Store, sessions: list[str]) -> Decided:
+        slots = opened.include_sessions(study, sessions, reason)
         return Decided(tuple(sessions), tuple(slot is not SlotState.RELEASED for slot in slots))
 
-    return _decide(study, named, location, is_excluded=True, job=job)
+    return _decide(study, named, store, is_excluded=undo, job=take_back if undo else leave_out)
 
 
 def _decide(

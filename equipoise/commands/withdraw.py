@@ -2,11 +2,10 @@
 
 from batteries.errors import InputError
 from equipoise.commands.lab_files import delete_withdrawn
-from equipoise.commands.stores import SessionSelector, find_session, store_of
-from experiment.study.definition import Study
+from equipoise.commands.store_access import SessionSelector, StudyFolder, find_session, loaded, store_of
 
 
-def withdraw(study: Study, code: str | None, named: SessionSelector, location: str | None = None) -> list[str]:
+def withdraw(study: StudyFolder, code: str | None, named: SessionSelector, store: str | None = None) -> list[str]:
     """Delete the answers of one participant, in all their sessions, and the laboratory's files of them.
 
     Parameters
@@ -17,7 +16,7 @@ def withdraw(study: Study, code: str | None, named: SessionSelector, location: s
         The participant's own code.
     named
         What else names one of their sessions, in place of the code.
-    location
+    store
         The store; by default what the settings say.
 
     Returns
@@ -32,19 +31,20 @@ def withdraw(study: Study, code: str | None, named: SessionSelector, location: s
     """
     if [code, named.session, named.panel_id, named.participant].count(None) != 3:
         raise InputError("name the participant by one of --code, --session, --panel-id and --participant.")
-    with store_of(study, location, must_exist=True) as store:
+    study = loaded(study)
+    with store_of(study, store, must_exist=True) as opened:
         if code is None:
-            sessions = [find_session(store, study, named).session]
+            sessions = [find_session(opened, study, named).session]
         else:
-            sessions = store.sessions_with_code(study, "".join(code.split()).upper())
+            sessions = opened.sessions_with_code(study, "".join(code.split()).upper())
         if not sessions:
             raise InputError(
                 f"no session of this study has {code} as its own code, so nothing was deleted; check the "
                 "code with the participant. (A code that study.yaml fixes for everyone names nobody.)"
             )
         for one in sessions:
-            store.withdraw_session(one, by_researcher=True)
-        problem, kept = delete_withdrawn(study, store), store.kept_traces()
+            opened.withdraw_session(one, by_researcher=True)
+        problem, kept = delete_withdrawn(study, opened), opened.kept_traces()
     if problem is not None:
         raise InputError(f"the answers are deleted, but not all files: {problem}")
     return kept

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.tidy_table import tidy_trials
-from analysis.study import analyze
+from analysis.study import analyze_trials
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -31,7 +31,7 @@ FIGURES = {"accuracy", "accuracy_by_condition", "accuracy_by_condition_cells", "
 
 def run(rows, out, plan=PLAN, **changes):
     settings = {"title": "A <study>", "software_version": "0.1.0", "made_at": MADE, **changes}
-    return analyze(tidy_trials(rows), plan, out, **settings)
+    return analyze_trials(tidy_trials(rows), plan, out, **settings)
 
 
 def files_in(folder):

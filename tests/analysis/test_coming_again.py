@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.tidy_table import tidy_trials
-from analysis.study import analyze
+from analysis.study import analyze_trials
 from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan.model_validate(
@@ -26,7 +26,7 @@ def results(view, session, tmp_path):
                 completed_at="2026-01-12T10:20:00Z"),
         [session(participant=f"Q0{n}", occasion=1, group=3, **in_lab) for n in (2, 3)],
     )  # fmt: skip
-    analyze(tidy_trials(rows), PLAN, tmp_path / "out", title="A study", software_version="0.1.0",
+    analyze_trials(tidy_trials(rows), PLAN, tmp_path / "out", title="A study", software_version="0.1.0",
             made_at=datetime(2026, 3, 1, tzinfo=UTC))  # fmt: skip
     return tmp_path / "out"
 

@@ -19,7 +19,7 @@ from analysis.data.columns import AFTER_FACTORS, BEFORE_FACTORS
 from analysis.exclusions.flow import NOT_A_TEST_TRIAL
 from batteries.items import load_battery
 from equipoise.cli.main import main as command_line
-from equipoise.commands.analyze import analyze_study
+from equipoise.commands.analyze import analyze
 from equipoise.commands.models import add_runs
 from experiment.load_study import load_study
 from experiment.models.baselines import BASELINES, run_baseline
@@ -273,7 +273,7 @@ def store_with_runs(study_folder: Path) -> Study:
 
 
 def test_every_file_and_column_of_an_analysis_is_documented(store_with_runs: Study, tmp_path: Path) -> None:
-    analyze_study(store_with_runs, tmp_path / "out")
+    analyze(store_with_runs, tmp_path / "out")
     page = DOCS / "how-to" / "analyze.md"
     for path in sorted((tmp_path / "out" / "tables").glob("*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
@@ -321,7 +321,7 @@ def test_the_tutorial_shows_the_numbers_that_its_commands_give(study_folder: Pat
     assert "equipoise simulate my-study -n 40 --seed 7" in page
     simulated = CliRunner().invoke(command_line, ["simulate", str(study_folder), "-n", "40", "--seed", "7"])
     assert simulated.exit_code == 0, simulated.output
-    analyze_study(load_study(study_folder), study_folder / "results")
+    analyze(load_study(study_folder), study_folder / "results")
     assert (study_folder / "results" / "tables" / "exclusions.csv").read_text(encoding="utf-8") in page
     report = (study_folder / "results" / "report.html").read_text(encoding="utf-8")
     text = " ".join(re.sub("<[^>]+>", " ", report).split())

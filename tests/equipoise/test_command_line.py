@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click import Command, Group
 
+import equipoise as eq
 from equipoise.cli.main import main
 
 Edit = Callable[[Path, str, str], None]
@@ -50,9 +51,28 @@ def test_every_command_has_help_with_an_example(path: tuple[str, ...], command: 
     assert command.epilog.startswith("Example: equipoise " + " ".join(path))
 
 
-def test_import_shows_the_public_names() -> None:
-    import equipoise as eq
+def test_each_command_is_a_function_of_the_same_name() -> None:
+    named = {"_".join(path).replace("-", "_") for path, command in commands(main) if not command.hidden}
+    assert named == set(eq._COMMANDS)
+    for name in eq._COMMANDS:
+        assert getattr(eq, name).__name__ == name
+        assert getattr(eq, name).__doc__, name
 
+
+def test_a_command_and_its_function_do_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    by_command, by_function = tmp_path / "command", tmp_path / "function"
+    assert equipoise("new", by_command).returncode == 0
+    eq.new(by_function)
+    assert {path.name for path in by_command.iterdir()} == {path.name for path in by_function.iterdir()}
+    assert equipoise("models", "run", by_command, "--model", "baseline/tracer").stdout.splitlines() == eq.models_run(
+        str(by_function), "baseline/tracer"
+    )
+    said = equipoise("store", "verify", by_command).stdout
+    verified = eq.store_verify(by_function)
+    assert f"{verified.n_responses:,} answers in {verified.n_sessions:,} sessions" in said
+
+
+def test_import_shows_the_public_names() -> None:
     assert eq.InputError.__name__ == "InputError"
     for name in eq.__all__:
         assert getattr(eq, name) is not None

@@ -186,7 +186,7 @@ def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) ->
     before = report(kept)
     session = kept.sessions["anna"]
     printed = done("exclude", kept.folder, "--panel-id", "anna", "--reason", "=fire alarm")
-    assert printed == f"Session {session} is excluded; its answers stay, and its place is free for another person.\n"
+    assert printed == f"Session {session} is excluded. Its responses stay; its slot is free for another participant.\n"
 
     told = report(kept)
     assert "excluded_by_researcher" not in before
@@ -206,7 +206,7 @@ def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) ->
     assert "all there, and unchanged" in done("store", "verify", kept.folder)
 
     undone = done("exclude", kept.folder, "--session", session, "--undo", "--reason", "another session was meant")
-    assert undone == f"Session {session} is in the analysis again; it has a place again.\n"
+    assert undone == f"Session {session} is in the analysis again; it has a slot again.\n"
     report(kept)
     assert "excluded_by_researcher" not in {row["step"] for row in table(kept, "exclusions")}
     done("assignment", "log", kept.folder, "-o", kept.folder / "log.csv")

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.audit import audit
+from analysis.audit import audit_table
 from analysis.audit.words import ROLES, read_number, role_of
 from batteries.errors import InputError
 from tests.analysis.audit.audit_tables import found, published, sentences, table, wrong
@@ -13,7 +13,7 @@ from tests.analysis.audit.audit_tables import found, published, sentences, table
 
 @pytest.fixture(scope="module", name="audited")
 def audited_exclusions():
-    return audit(published("exclusions"), participants=169, trials=24)
+    return audit_table(published("exclusions"), participants=169, trials=24)
 
 
 def test_all_totals_are_the_sums_of_their_rows(audited):
@@ -52,7 +52,7 @@ def test_that_the_halves_were_counted_in_two_ways_is_found(audited):
 
 
 def test_a_wrong_number_of_participants_is_found():
-    audited = audit(published("exclusions"), participants=152, trials=24)
+    audited = audit_table(published("exclusions"), participants=152, trials=24)
     assert found(audited, "the whole table", "participants") == ["inconsistent"]
 
 
@@ -66,7 +66,7 @@ def test_the_gravest_findings_come_first(audited):
 
 
 def test_the_p_that_repeats_its_chi_square_is_found_without_degrees_of_freedom():
-    audited = wrong(audit(published("iip_tests")))
+    audited = wrong(audit_table(published("iip_tests")))
     assert set(audited["row"]) == {"T2I on OS"}
     assert found(audited, check="p value") == ["inconsistent"]
     assert found(audited, check="p like its statistic") == ["suspicious"]
@@ -75,7 +75,7 @@ def test_the_p_that_repeats_its_chi_square_is_found_without_degrees_of_freedom()
 
 def test_with_three_degrees_of_freedom_the_real_p_is_named():
     printed = published("iip_tests").iloc[:4].assign(df="3")
-    audited = audit(printed)
+    audited = audit_table(printed)
     (said,) = audited[(audited["row"] == "T2I on OS") & (audited["check"] == "p value")].to_dict("records")
     assert (said["verdict"], said["expected"]) == ("inconsistent", "= 0.8544")
     assert said["explanation"] == "chi2(3) = 0.7795 has p = 0.8544, but p = 0.7795 is printed."
@@ -83,7 +83,7 @@ def test_with_three_degrees_of_freedom_the_real_p_is_named():
 
 
 def test_every_other_printed_p_and_conclusion_is_consistent():
-    audited = audit(published("ir_tests"), participants=74)
+    audited = audit_table(published("ir_tests"), participants=74)
     assert wrong(audited).empty
     assert (audited[audited["verdict"] == "not checkable"]["explanation"].str.startswith("p of F")).all()
     (said,) = audited[(audited["row"] == "T2I on ZS") & (audited["check"] == "p value")]["explanation"]
@@ -92,7 +92,7 @@ def test_every_other_printed_p_and_conclusion_is_consistent():
 
 def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
     printed = published("ir_tests").set_index("Test").loc[["T2I on ZS", "Z2O on Text"]].reset_index()
-    audited = audit(printed.assign(Participants=["74", "38"]))
+    audited = audit_table(printed.assign(Participants=["74", "38"]))
     assert found(audited, "T2I on ZS", "p value") == ["consistent"]
     assert found(audited, "Z2O on Text", "p value") == ["inconsistent"]
     assert "2 x 38 - 2 = 74, as if the same 38 were two groups" in sentences(wrong(audited))
@@ -102,25 +102,25 @@ def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
 
 
 def test_every_n_is_twice_what_the_design_gives():
-    audited = wrong(audit(published("predictions"), trials=235))
+    audited = wrong(audit_table(published("predictions"), trials=235))
     assert set(audited["check"]) == {"counted twice"}
     assert "every one of the 24 numbers in `N` is exactly 2 x 235, twice what" in sentences(audited)
     assert set(audited["verdict"]) == {"suspicious"}  # nothing says that a row is one run
 
 
 def test_with_one_run_a_row_every_n_is_impossible():
-    audited = audit(published("predictions"), trials=235, participants=1)
+    audited = audit_table(published("predictions"), trials=235, participants=1)
     assert (audited["verdict"] == "impossible").sum() == 24 + 1
 
 
 def test_that_every_count_is_even_shows_without_knowing_the_design():
-    audited = wrong(audit(published("predictions")))
+    audited = wrong(audit_table(published("predictions")))
     assert sentences(audited).startswith("all 19 different numbers in `Correct` can be divided by 2")
     assert set(audited["verdict"]) == {"suspicious"}
 
 
 def test_the_accuracies_themselves_are_right():
-    audited = audit(published("predictions"))
+    audited = audit_table(published("predictions"))
     assert set(audited[audited["check"] == "percentage"]["verdict"]) == {"consistent"}
 
 
@@ -128,7 +128,7 @@ def test_the_right_numbers_pass():
     right = published("predictions").assign(
         N="235", Correct=lambda printed: (printed["Correct"].astype(int) // 2).astype(str)
     )
-    assert wrong(audit(right, trials=235, participants=1)).empty
+    assert wrong(audit_table(right, trials=235, participants=1)).empty
 
 
 def test_no_header_stands_for_two_roles():
@@ -158,33 +158,33 @@ def test_numbers_are_read_as_printed(cell, said):
 
 def test_columns_can_be_named():
     printed = table("who|people|answers\na|9|217")
-    audited = audit(printed, trials=24, columns={"participants": "people", "trials": "answers"})
+    audited = audit_table(printed, trials=24, columns={"participants": "people", "trials": "answers"})
     assert found(audited, "a") == ["impossible"]
 
 
 def test_a_named_column_wins_over_a_known_header():
     printed = table("who|Participants|Left over|Trials\na|9|8|216")
-    audited = audit(printed, trials=24, columns={"participants": "Left over"})
+    audited = audit_table(printed, trials=24, columns={"participants": "Left over"})
     assert found(audited, "a") == ["impossible"]
 
 
 def test_a_cell_that_cannot_be_read_is_said_and_not_passed_over():
-    audited = audit(table("group|N|M\na|20|5,15\nb|20|5.15"), scale=(1, 7))
+    audited = audit_table(table("group|N|M\na|20|5,15\nb|20|5.15"), scale=(1, 7))
     assert found(audited, "a", "cell") == ["not checkable"]
     assert "`5,15` in `M` cannot be read as mean; decimals need a point." in sentences(audited)
 
 
 def test_rows_of_one_label_are_told_apart():
-    assert audit(published("predictions"))["row"].str.contains(r"Haiku 4\.5 \(row 2\)").any()
+    assert audit_table(published("predictions"))["row"].str.contains(r"Haiku 4\.5 \(row 2\)").any()
 
 
 def test_a_table_without_labels_has_numbered_rows():
-    assert found(audit(table("n|mean\n28|5.19"), scale=(1, 7)), "row 1") == ["impossible"]
+    assert found(audit_table(table("n|mean\n28|5.19"), scale=(1, 7)), "row 1") == ["impossible"]
 
 
 def test_missing_cells_and_numbers_in_a_frame_are_taken_as_printed():
     printed = pd.DataFrame({"group": ["a", "b"], "n": [28, 28], "M": ["5.19", None]})
-    assert found(audit(printed, whole_numbers=True)) == ["impossible"]
+    assert found(audit_table(printed, whole_numbers=True)) == ["impossible"]
 
 
 @pytest.mark.parametrize(
@@ -204,4 +204,4 @@ def test_missing_cells_and_numbers_in_a_frame_are_taken_as_printed():
 )
 def test_what_cannot_be_audited_is_said_in_a_sentence(text, options, message):
     with pytest.raises(InputError, match=message):
-        audit(table(text), **options)
+        audit_table(table(text), **options)

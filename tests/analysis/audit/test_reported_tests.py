@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.audit import audit
+from analysis.audit import audit_table
 from tests.analysis.audit.audit_tables import found, sentences, table, wrong
 
 
@@ -41,18 +41,18 @@ from tests.analysis.audit.audit_tables import found, sentences, table, wrong
     ],
 )
 def test_they_follow_from_the_participants(words, cells, verdict):
-    audited = audit(table(f"row|{words}\na|{cells}"))
+    audited = audit_table(table(f"row|{words}\na|{cells}"))
     (check,) = audited[audited["check"].str.startswith("df of")]["verdict"]
     assert check == verdict
 
 
 def test_the_same_people_as_two_groups_are_named():
-    audited = audit(table("row|n|test|t|df\na|38|paired t-test|2.1|74"))
+    audited = audit_table(table("row|n|test|t|df\na|38|paired t-test|2.1|74"))
     assert "2 x 38 - 2 = 74, as if the same 38 were two groups" in sentences(audited)
 
 
 def test_a_t_test_with_more_degrees_of_freedom_than_participants():
-    audited = audit(table("row|test|t|df\na|t-test|2.1|74"), participants=38)
+    audited = audit_table(table("row|test|t|df\na|t-test|2.1|74"), participants=38)
     assert found(audited, "a") == ["inconsistent"]
 
 
@@ -87,23 +87,23 @@ def test_a_t_test_with_more_degrees_of_freedom_than_participants():
     ],
 )
 def test_they_follow_from_the_statistic(result, p, verdict):
-    audited = audit(table(f"effect;Statistic;p\na;{result};{p}", ";"))
+    audited = audit_table(table(f"effect;Statistic;p\na;{result};{p}", ";"))
     assert found(audited, "a") == [verdict], sentences(audited)
 
 
 def test_a_result_in_one_cell_is_read_whole():
-    assert found(audit(table("effect;Test statistic\na;t(28) = 2.20, p = .032", ";")), "a") == ["inconsistent"]
+    assert found(audit_table(table("effect;Test statistic\na;t(28) = 2.20, p = .032", ";")), "a") == ["inconsistent"]
 
 
 def test_a_change_of_the_decision_is_said():
-    audited = audit(table("effect|t|df|p\na|1.80|28|.03\nb|2.90|28|.03"))
+    audited = audit_table(table("effect|t|df|p\na|1.80|28|.03\nb|2.90|28|.03"))
     said = audited.set_index("row")["explanation"]
     assert "which changes the decision at the level 0.05" in said["a"]
     assert "decision" not in said["b"]
 
 
 def test_a_p_at_the_level_itself_decides_nothing():
-    audited = audit(table("effect|t|df|p\na|3.20|28|.05"))
+    audited = audit_table(table("effect|t|df|p\na|3.20|28|.05"))
     assert found(audited, "a") == ["inconsistent"]
     assert "decision" not in sentences(audited)
 
@@ -111,41 +111,41 @@ def test_a_p_at_the_level_itself_decides_nothing():
 def test_welchs_degrees_of_freedom_may_have_been_rounded():
     # p is .0545 with 5 degrees of freedom, and less with 5.4 that are printed as 5
     printed = table("effect|Method|t|df|p\na|Welch's t-test|2.50|5|.052\nb|t-test|2.50|5|.052\nc|t-test|2.50|5.3|.052")
-    assert [found(audit(printed), row) for row in "abc"] == [["consistent"], ["inconsistent"], ["consistent"]]
+    assert [found(audit_table(printed), row) for row in "abc"] == [["consistent"], ["inconsistent"], ["consistent"]]
 
 
 def test_what_was_rounded_counts():
     # t may be from 2.045 to 2.055, which gives p from .0493 to .0503
-    assert found(audit(table("effect|t|df|p\na|2.05|28|.0493")), "a") == ["consistent"]
-    assert found(audit(table("effect|t|df|p\na|2.050|28|.0493")), "a") == ["inconsistent"]
+    assert found(audit_table(table("effect|t|df|p\na|2.05|28|.0493")), "a") == ["consistent"]
+    assert found(audit_table(table("effect|t|df|p\na|2.050|28|.0493")), "a") == ["inconsistent"]
 
 
 def test_the_test_is_known_from_its_own_column():
-    audited = audit(table("effect|Method|Statistic|df|p\na|T-test|2.20|28|.036\nb|something|2.20|28|.036"))
+    audited = audit_table(table("effect|Method|Statistic|df|p\na|T-test|2.20|28|.036\nb|something|2.20|28|.036"))
     assert [found(audited, row) for row in "ab"] == [["consistent"], ["not checkable"]]
 
 
 def test_degrees_of_freedom_come_from_participants_where_they_are_not_printed():
-    audited = audit(table("effect|n1|n2|t|p\na|15|15|2.20|.036"))
+    audited = audit_table(table("effect|n1|n2|t|p\na|15|15|2.20|.036"))
     assert found(audited, "a") == ["consistent"]
     assert "t(28) = 2.20 (groups of 15 and 15) has p" in sentences(audited)
 
 
 def test_a_p_that_takes_more_degrees_of_freedom_than_there_were_participants():
     printed = table("effect|Method|t|p\na|T-test|-1.8633|.0664")
-    assert found(audit(printed, participants=38), "a") == ["inconsistent"]
-    assert found(audit(printed, participants=74), "a") == ["consistent"]
+    assert found(audit_table(printed, participants=38), "a") == ["inconsistent"]
+    assert found(audit_table(printed, participants=74), "a") == ["consistent"]
 
 
 def test_an_honest_p_near_its_statistic_is_not_suspected():
     p = 2 * stats.t.sf(0.577, 28)
-    audited = audit(table(f"effect|t|df|p\na|{p:.2f}|28|{2 * stats.t.sf(round(p, 2), 28):.2f}"))
+    audited = audit_table(table(f"effect|t|df|p\na|{p:.2f}|28|{2 * stats.t.sf(round(p, 2), 28):.2f}"))
     assert wrong(audited).empty
 
 
 def test_a_conclusion_against_its_p():
     rows = ["a|.03|Reject H0", "b|.03|Fail to reject H0", "c|.07|significant", "d|.07|not significant", "e|> .05|yes"]
-    audited = audit(table("\n".join(["effect|p|Conclusion", *rows])))
+    audited = audit_table(table("\n".join(["effect|p|Conclusion", *rows])))
     assert [found(audited, row) for row in "ad"] == [["consistent"]] * 2
     assert [found(audited, row) for row in "bce"] == [["inconsistent"]] * 3
 
@@ -160,5 +160,5 @@ def test_no_p_that_was_computed_and_rounded_is_accused(statistic, df, decimals, 
         "t alone": (f"t = {statistic:.{decimals}f}", 2 * stats.t.sf(abs(statistic), df)),
     }
     lines = "\n".join(f"{name};{result};{p:.{p_decimals}f}" for name, (result, p) in rows.items())
-    audited = audit(table(f"test of;Statistic;p\n{lines}", ";"))
+    audited = audit_table(table(f"test of;Statistic;p\n{lines}", ";"))
     assert wrong(audited).empty, sentences(wrong(audited))

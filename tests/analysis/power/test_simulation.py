@@ -19,7 +19,15 @@ from analysis.power.simulated_responses import (
     planned_trials,
     simulated_answers,
 )
-from analysis.power.simulation import NOT_COMPUTABLE, NOT_CONVERGED, SINGULAR, Outcome, PowerAnalysis, contrast_t, power
+from analysis.power.simulation import (
+    NOT_COMPUTABLE,
+    NOT_CONVERGED,
+    SINGULAR,
+    Outcome,
+    PowerAnalysis,
+    contrast_t,
+    simulated_power,
+)
 from analysis.statistics.mixed_models.fit import fit_mixed_model
 from analysis.statistics.t_tests import paired_t
 from batteries.errors import InputError
@@ -58,7 +66,9 @@ def simulated(
     trials = planned_trials(design, n)
     accuracy = accuracies(trials.table, baseline, effects)
     analysis = analysis or contrast_t(trials, effects)
-    return power(trials, accuracy, analysis, population, ns=ns or [n], simulations=simulations, seed=seed, **options)
+    return simulated_power(
+        trials, accuracy, analysis, population, ns=ns or [n], simulations=simulations, seed=seed, **options
+    )
 
 
 def significant_of(table):
@@ -231,7 +241,7 @@ def test_participants_are_spread_equally_over_the_groups():
 def test_a_run_without_effect_stands_beside_those_with_it():
     trials = planned_trials(one_group(), 20)
     steps = []
-    found = power(
+    found = simulated_power(
         trials, accuracies(trials.table, 0.8, [EFFECT]), contrast_t(trials, [EFFECT]), Population(1.0, 0.0),
         ns=[10, 20], simulations=300, null_accuracy=accuracies(trials.table, 0.8, []), on_done=lambda: steps.append(1),
     )  # fmt: skip

@@ -51,7 +51,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> list[Kept]:
         url = postgres.new_database() if name == "database" else ""
         kept = Kept(folder, url or str(folder / "data" / "equipoise.db"), ["--store", url] if url else [])
         printed = done("simulate", folder, "-n", 20, "--seed", 5, *kept.option)
-        assert "20 simulated participants answered" in printed
+        assert "20 simulated participants took the study" in printed
         assert "://" not in printed
         for model in ("tracer", "nearest-atom"):
             done("models", "run", folder, "--model", f"baseline/{model}", *kept.option)

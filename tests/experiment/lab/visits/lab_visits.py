@@ -13,7 +13,7 @@ import httpx
 
 from batteries.blackbox import all_ports
 from batteries.tasks.multiple_choice import MultipleChoice
-from equipoise.commands.lab import local_client, upload_sessions
+from equipoise.commands.lab import lab_upload, local_client
 from equipoise.commands.lab_sync import SyncingClient
 from experiment.lab.presentation import Onset
 from experiment.lab.screens.layout.screen_image import ESCAPE
@@ -236,7 +236,7 @@ def leaving_at(n_trials, menu):
 
 def sent(study, into):
     """Hand everything on that is in the study's store; return how many sessions and new answers there are."""
-    uploaded = upload_sessions(study, None, None, into)
+    uploaded = lab_upload(study, into=into)
     assert uploaded.refused == ()
     return uploaded.n_sessions, uploaded.n_new
 

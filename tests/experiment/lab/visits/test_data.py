@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from analysis.data.tidy_table import read_trials
 from equipoise.cli.main import main
-from equipoise.commands.analyze import analyze_study
+from equipoise.commands.analyze import analyze
 from equipoise.commands.lab import local_client
 from equipoise.commands.lab_files import LabFiles, delete_withdrawn
 from experiment.lab.session import Visitor, VisitOutcome
@@ -173,7 +173,7 @@ def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, 
     for participant in ("P01", "P02", "P03"):
         for occasion in (1, 2):
             lab(study, participant=participant, occasion=occasion)
-    analyze_study(study, tmp_path / "results")
+    analyze(study, tmp_path / "results")
     results = tmp_path / "results"
     assert "3 participants completed the study on several occasions" in (results / "report.html").read_text()
     retest = pd.read_csv(results / "tables" / "retest.csv")
@@ -216,6 +216,6 @@ def test_people_in_the_laboratory_and_on_the_web_stand_in_one_analysis(lab, smal
     assert set(trials["source"]) == {"lab", "web"}
     in_lab, on_web = (trials[trials["source"] == source].sort_values("trial_index") for source in ("lab", "web"))
     assert set(in_lab["group"]) == {1} and set(on_web["group"]) == {2}, "they share the places of the groups"
-    analyze_study(study, tmp_path / "results")
+    analyze(study, tmp_path / "results")
     people = pd.read_csv(tmp_path / "results" / "tables" / "participants.csv")
     assert sorted(people["source"]) == ["lab", "web"]

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
 from equipoise.cli.main import main
-from equipoise.commands.lab import local_client, remote_client, upload_sessions
+from equipoise.commands.lab import lab_upload, local_client, remote_client
 from experiment.lab.server_client import LabClient
 from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study
@@ -66,7 +66,7 @@ def test_a_store_is_not_handed_on_to_itself(lab, small):
     study = load_study(small)
     lab(study)
     with pytest.raises(InputError, match="this is the store where the sessions are"):
-        upload_sessions(study, None, None, str(study.store_path))
+        lab_upload(study, into=str(study.store_path))
 
 
 def test_answers_that_were_given_elsewhere_in_place_of_ours_are_told_of(lab, small, tmp_path):
@@ -76,7 +76,7 @@ def test_answers_that_were_given_elsewhere_in_place_of_ours_are_told_of(lab, sma
     assert sent(study, into) == (1, 2)
     lab(study, store=into)
     lab(study)
-    told = upload_sessions(study, None, None, into)
+    told = lab_upload(study, into=into)
     assert told.n_new == 0 and len(told.refused) == 1
 
 
@@ -128,7 +128,7 @@ def test_who_began_again_without_the_server_goes_on_with_it_and_both_sessions_ar
         assert first.session.session != second.session.session
         lab(study, wrap=wrap)
         assert relays[-1].finish(), relays[-1].problem
-    told = upload_sessions(study, None, None, into)
+    told = lab_upload(study, into=into)
     assert told.refused == ()
     with local_client(study, None) as (_, here), local_client(study, into) as (_, elsewhere):
         for store in (here, elsewhere):
@@ -181,7 +181,7 @@ def test_two_laboratories_without_a_connection_come_together_in_one_store(lab, s
     for store, participant in zip(stores, ("A01", "B01"), strict=True):
         lab(study, participant=participant, store=store)
     for store in stores:
-        upload_sessions(study, store, None, None)
+        lab_upload(study, into=str(study.store_path), store=store)
     trials = read_trials(study.store_path)
     assert trials["participant"].nunique() == trials["session"].nunique() == 2
     assert (trials["status"] == "completed").all()
@@ -235,10 +235,10 @@ def test_a_session_that_is_refused_does_not_keep_the_others_back(lab, small, tmp
     lab(study, leaving_at(3, ["3", "2"]), participant="P01", store=into)
     for participant in ("P01", "P02"):
         lab(study, participant=participant)
-    uploaded = upload_sessions(study, None, None, into)
+    uploaded = lab_upload(study, into=into)
     assert uploaded.n_sessions == 1 and len(uploaded.refused) == 1
     assert uploaded.refused[0].startswith("P01, session 1: ")
-    assert upload_sessions(study, None, None, into).n_new == 0
+    assert lab_upload(study, into=into).n_new == 0
 
 
 def test_sessions_whose_codes_were_deleted_are_told_of_and_not_passed_over_in_silence(lab, small, tmp_path):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from batteries.errors import InputError
-from equipoise.commands.stores import verify_store
+from equipoise.commands.store import store_verify
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind
 from experiment.study.definition import Study
@@ -52,7 +52,7 @@ def read(path: Path, study: Study) -> Any:
 def verify(study: Study, path: Path) -> Any:
     """Return the digest and whether anything is wrong, None if it cannot be opened; no other error may come out."""
     try:
-        found = verify_store(study, str(path))
+        found = store_verify(study, str(path))
     except InputError:
         return None
     return found.digest if not found.problems else None

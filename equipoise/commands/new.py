@@ -1,0 +1,35 @@
+"""`equipoise new` and `equipoise schema`: a new study folder, and the JSON Schemas that editors check it by."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from batteries.items import Item
+from batteries.vignettes.spec import BuildSpec
+from equipoise.studies import copy_sample_study
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.definition import StudyDefinition
+
+SCHEMAS: dict[str, type[BaseModel]] = {
+    "study": StudyDefinition,
+    "plan": AnalysisPlan,
+    "item": Item,
+    "spec": BuildSpec,
+}
+
+
+def new(folder: Path | str, sample: str = "blackbox-predict") -> None:
+    """Make a new study folder as a copy of a sample study.
+
+    Raises
+    ------
+    InputError
+        If there is no such sample study, or the folder is not empty.
+    """
+    copy_sample_study(sample, Path(folder))
+
+
+def schema(what: str) -> dict[str, Any]:
+    """Return the JSON Schema of `study` (study.yaml), `plan`, `item` or `spec` (SPEC.yaml of a vignette battery)."""
+    return SCHEMAS[what].model_json_schema()
