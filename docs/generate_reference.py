@@ -1,4 +1,4 @@
-"""Writes the reference pages that say what the code says: study.yaml, texts, batteries, SPEC.yaml, settings, commands.
+"""Writes the reference pages from the code: study.yaml, texts, batteries, SPEC.yaml, settings, commands, Python API.
 
 Run `.venv/bin/python docs/generate_reference.py` after changing a model or a command; a test fails until it is done.
 """
@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+import equipoise
 from batteries.items import BatteryHeader, Item
 from batteries.tasks import TASKS
 from batteries.vignettes.spec import BuildSpec
@@ -47,6 +48,30 @@ ARGUMENTS = {
     "templates": "The templates' folder, or `intuition` for the templates that come with Equipoise.",
     "what": "What to describe.",
 }
+
+API_INTRO = """# Python API
+
+`import equipoise as eq` gives every command as a function of the same name, with `_` for spaces and hyphens:
+`equipoise store verify my-study` is `eq.store_verify("my-study")`. A function takes a study's folder, or a study that
+`eq.load_study` has loaded. Where the command prints, the function returns. Bad input raises `eq.InputError`, whose
+message is the sentence that the command prints.
+
+```python
+from pathlib import Path
+
+import equipoise as eq
+
+eq.new("my-study")
+print(eq.models_run("my-study", "baseline/tracer"))
+eq.simulate("my-study", n_participants=10, seed=7)
+eq.analyze("my-study", "my-study/results")
+
+trials = eq.read_trials(Path("my-study/data/equipoise.db"))
+print(trials.groupby("kind")["correct"].mean())
+```
+
+`help(eq.analyze)` shows all parameters of a function.
+"""
 
 STUDY_INTRO = """# study.yaml
 
@@ -145,6 +170,7 @@ def pages() -> dict[str, str]:
         "battery-spec.md": spec_page(),
         "settings.md": settings_page(),
         "command-line.md": command_page(),
+        "python-api.md": api_page(),
     }
 
 
@@ -202,6 +228,32 @@ def command_page() -> str:
     sections = [GENERATED + COMMANDS_INTRO]
     sections += [_command_section(path, command) for path, command in commands(command_line)]
     return "\n".join(sections)
+
+
+def api_page() -> str:
+    """Return the page on the Python API."""
+    groups = (("Commands", equipoise._COMMANDS), ("Parts", equipoise._PARTS))
+    lines = [GENERATED + API_INTRO]
+    for heading, names in groups:
+        lines += [f"## {heading}\n", *(_api_section(name) for name in sorted(names))]
+    return "\n".join(lines)
+
+
+def _api_section(name: str) -> str:
+    """Return a public name with its signature and the first paragraph of its docstring."""
+    thing = getattr(equipoise, name)
+    about = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+    if inspect.isclass(thing):
+        return f"### eq.{name}\n\n{about}\n"
+    parameters = ", ".join(_parameter_words(each) for each in inspect.signature(thing).parameters.values())
+    return f"### eq.{name}\n\n```text\neq.{name}({parameters})\n```\n\n{about}\n"
+
+
+def _parameter_words(parameter: inspect.Parameter) -> str:
+    if parameter.default is inspect.Parameter.empty:
+        return parameter.name
+    default = parameter.default
+    return f"{parameter.name}={default.__name__ if callable(default) else repr(default)}"
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

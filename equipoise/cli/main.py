@@ -129,7 +129,7 @@ def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, ou
     """
     from equipoise.commands.battery import battery_build
 
-    n_items = battery_build(templates, tables, spec, seed, output)
+    n_items = battery_build(templates, output, tables, spec, seed)
     click.echo(f"Made {output} with {n_items:,} items.")
 
 

@@ -31,7 +31,9 @@ def templates_folder(given: Path) -> Path:
     return intuition.FOLDER if str(given) == OURS and not given.exists() else given
 
 
-def battery_check(templates: Path, tables: Path | None, spec: Path | None) -> tuple[TemplateSet, list[str]]:
+def battery_check(
+    templates: Path, tables: Path | None = None, spec: Path | None = None
+) -> tuple[TemplateSet, list[str]]:
     """Check templates and tables, for everything or for what a spec asks.
 
     Returns
@@ -52,7 +54,9 @@ def battery_check(templates: Path, tables: Path | None, spec: Path | None) -> tu
     return template_set, [str(remark) for remark in sorted(remarks(template_set, asked))]
 
 
-def battery_build(templates: Path, tables: Path | None, spec: Path | None, seed: int, output: Path) -> int:
+def battery_build(
+    templates: Path, output: Path, tables: Path | None = None, spec: Path | None = None, seed: int = 1
+) -> int:
     """Build a battery from templates into a file, and return its number of items.
 
     Raises

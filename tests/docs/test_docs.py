@@ -4,6 +4,8 @@ import csv
 import importlib.util
 import re
 import shlex
+import subprocess
+import sys
 import types
 import uuid
 from collections.abc import Iterator
@@ -235,6 +237,15 @@ def test_every_python_example_compiles_and_uses_names_that_exist() -> None:
         compile(source, "example", "exec")
     names = set(re.findall(r"\beq\.(\w+)", "".join(text_of(page) for page in PAGES)))
     assert names <= set(equipoise.__all__)
+
+
+def test_the_example_of_the_python_api_runs(tmp_path: Path) -> None:
+    (source,) = [text for words, text in fences(DOCS / "reference" / "python-api.md") if words == "python"]
+    run = [sys.executable, "-c", source]
+    ran = subprocess.run(run, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "my-study" / "results" / "report.html").exists()
+    assert "model" in ran.stdout and "simulated" in ran.stdout
 
 
 def test_every_column_of_the_view_trials_is_documented_and_no_other(store_with_runs: Study) -> None:
