@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.data.tidy_csv import columns_in_words, read_data_file
 from analysis.figures.drawing.sheet import Drawing
-from analysis.output_files import csv_bytes, drawing_files, write_together
+from analysis.output_files import csv_bytes, drawing_files
 from analysis.planned.figures import model_figures
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.preregistration.deviations import NOT_LOCKED, Registration
@@ -23,6 +23,7 @@ from analysis.report.planned_section import planned_section
 from analysis.report.planned_sentences import in_short
 from analysis.sentences import count
 from batteries.errors import InputError
+from batteries.files.atomic_folder import write_together
 from experiment.study.planned_analyses import PlannedAnalyses
 
 

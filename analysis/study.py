@@ -18,7 +18,7 @@ from analysis.measures.comparisons import comparison
 from analysis.measures.differences import differences
 from analysis.measures.invalid_responses import invalid_answers, regraded, stored_scoring
 from analysis.measures.study_measures import study_measures
-from analysis.output_files import csv_bytes, drawing_files, write_together
+from analysis.output_files import csv_bytes, drawing_files
 from analysis.planned.figures import model_figures
 from analysis.planned.results import run_planned
 from analysis.planned.sensitivity import sensitivity
@@ -32,6 +32,7 @@ from analysis.report.study_figures import study_figures
 from analysis.report.study_report import render_report
 from analysis.result import Analysis
 from batteries.errors import InputError
+from batteries.files.atomic_folder import write_together
 from experiment.study.analysis_plan import AnalysisPlan
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from batteries.canonical_json import canonical_json, digest, same_json
 from batteries.errors import InputError
-from batteries.files.private_files import whole_or_not_at_all
+from batteries.files.atomic_write import atomic_write
 from experiment.study.analysis_plan import with_present_names
 from experiment.study.planned_analyses import PlannedAnalyses
 
@@ -115,6 +115,6 @@ def add_lock(
         previous=locks[-1].digest if locks else "",
     )
     text = _LockFile(locks=[*locks, lock], digest=lock.digest).model_dump_json(indent=2)
-    with whole_or_not_at_all(path) as file:
+    with atomic_write(path) as file:
         file.write(text + "\n")
     return lock

@@ -1,7 +1,7 @@
 """A human multiple-choice battery for other programs: `gorilla` (its spreadsheets) and `jspsych` (a runnable page).
 
-Both are functions from a battery to files, as texts by their names; `write_files` puts them into a folder. This file
-holds what they share: who sees which trial, the file of keys to score with afterwards, and spreadsheet files.
+Both are functions from a battery to text files by their names. This module holds what they share: the trials of each
+group, the file of answer keys for scoring, and spreadsheet files.
 """
 
 import io
@@ -134,36 +134,6 @@ def provenance(battery: Battery) -> str:
     return f"Battery `{battery.battery}`, version {battery.version}, digest {battery.digest}.{canary}"
 
 
-def write_files(files: Mapping[str, str], folder: Path) -> None:
-    """Write the files into a new or empty folder: all of them, or none.
-
-    Raises
-    ------
-    InputError
-        If there is something in the folder already, or it cannot be written.
-    """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: there is something at this place already; name a new folder.")
-    is_new = not folder.exists()
-    # Written beside their places and moved when whole: a full disk leaves nothing that looks like an export.
-    unfinished = folder / ".unfinished"
-    try:
-        for name, text in files.items():
-            path = unfinished / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode())
-        for path in list(unfinished.iterdir()):
-            path.rename(folder / path.name)
-        unfinished.rmdir()
-    except (OSError, UnicodeEncodeError) as error:
-        if folder.is_dir():
-            for name in {unfinished.name, *(Path(name).parts[0] for name in files)}:
-                _remove(folder / name)
-            if is_new:
-                folder.rmdir()
-        raise InputError(f"{folder}: the export cannot be written there ({error}); name another place.") from None
-
-
 def _roles(
     battery: Battery, groups: Mapping[str, int], practice: Sequence[str], attention_checks: Sequence[str]
 ) -> dict[str, Phase]:
@@ -195,10 +165,3 @@ def _trial(item: Item, phase: Phase) -> ExportedTrial:
 def _is_formula(cell: str) -> bool:
     start = cell.strip()
     return is_formula(start) and not re.fullmatch(r"[-+]\d[\d.,]*", start)  # a number is no formula
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

@@ -1,14 +1,8 @@
-"""Files that are whole or absent, and files and folders that only their owner may read, whatever the umask."""
+"""Files and folders that only their owner may read, whatever the umask."""
 
 import os
-import secrets
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
-
-from batteries.errors import InputError
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -25,46 +19,6 @@ def private_folder(folder: Path) -> None:
 def open_private(path: str | Path, flags: int) -> int:
     """Open a file as `os.open` does, for its owner only if it is new: an `opener` for `open`."""
     return os.open(path, flags, PRIVATE_FILE)
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a new file for its owner only."""
-    with open(path, "xb", opener=open_private) as file:
-        file.write(content)
-
-
-@contextmanager
-def whole_or_not_at_all(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
-    """Open a UTF-8 file to write that is there whole at the end, or not at all.
-
-    Parameters
-    ----------
-    path
-        The file; one of that name is replaced.
-    is_private
-        Whether only its owner may read it.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    if not path.name or path.is_dir():
-        raise InputError(f"{path}: cannot be written, as this is a folder; name a file.")
-    # In plain sight, like a backup's: a program that is killed leaves it, and nobody looks for hidden files.
-    part = path.with_name(f"{path.name}-{secrets.token_hex(4)}.part")
-    opener = open_private if is_private else None
-    try:
-        with open(part, "x", encoding="utf-8", newline="", opener=opener) as file:
-            yield file
-        part.replace(path)
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({error.strerror}). Fix: check the folder's permissions and free space."
-        ) from None
-    finally:
-        with suppress(OSError):  # what could not be made cannot be removed either
-            part.unlink(missing_ok=True)
 
 
 def open_folder_warning(folder: Path) -> str | None:

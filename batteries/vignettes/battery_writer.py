@@ -6,7 +6,7 @@ from pathlib import Path
 
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
-from batteries.files.private_files import whole_or_not_at_all
+from batteries.files.atomic_write import atomic_write
 from batteries.items import BatteryHeader, Item
 from batteries.vignettes.published_csv import write_published_csv
 
@@ -49,7 +49,7 @@ def write_battery(
             yield item
             on_item()
 
-    with whole_or_not_at_all(path) as file:
+    with atomic_write(path) as file:
         if path.suffix == ".csv":
             write_published_csv(counted(), dimensions, file)
         else:

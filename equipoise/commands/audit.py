@@ -12,9 +12,9 @@ from analysis.audit import audit_table
 from analysis.audit.table import CONSISTENT, NOT_CHECKABLE, VERDICTS
 from analysis.output_files import csv_bytes
 from batteries.errors import InputError
+from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import unguarded
 from batteries.files.file_reading import read_text
-from batteries.files.private_files import whole_or_not_at_all
 from batteries.vignettes.battery_writer import check_output
 
 NARROWEST = 30
@@ -70,7 +70,7 @@ def audit(
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
     if output is not None:
-        with whole_or_not_at_all(output) as file:
+        with atomic_write(output) as file:
             file.write(csv_bytes(found).decode())
     return found
 

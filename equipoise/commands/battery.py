@@ -4,9 +4,9 @@ from pathlib import Path
 
 from batteries import intuition
 from batteries.errors import InputError
-from batteries.exports import write_files
 from batteries.exports.gorilla import gorilla_spreadsheets
 from batteries.exports.jspsych import jspsych_files
+from batteries.files.atomic_write import write_new_folder
 from batteries.items import Battery, load_battery
 from batteries.vignettes.battery_writer import check_output, write_battery
 from batteries.vignettes.build import BatteryBuilder
@@ -127,7 +127,7 @@ def battery_export(source: Path, form: str, output: Path, answers: bool = False)
     else:
         title = study.definition.title if study else battery.battery
         files = jspsych_files(battery, groups, practice, checks, fixation_ms, title)
-    write_files(files, output)
+    write_new_folder(files, output)
     return len(set(groups.values())) or None
 
 

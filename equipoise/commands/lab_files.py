@@ -71,9 +71,12 @@ class LabFiles:
             heading = Heading(who.participant, who.kind, who.occasion, session.group, session.seed, began, devices)
             write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
             self._problem = None
-        except (OSError, StoreUnavailable) as error:  # such as a table that is open in Excel
-            why = getattr(error, "strerror", None) or error
-            self._problem = f"{self.table}: it could not be written ({why}); every answer is in the store."
+        except (InputError, StoreUnavailable) as error:  # such as a table that is open in Excel
+            self._problem = (
+                f"{error} Every response is in the store."
+                if isinstance(error, InputError)
+                else (f"{self.table}: cannot be written ({error}). Every response is in the store.")
+            )
 
     def delete(self, _: OpenSession) -> None:
         """Delete the files of the session, whose answers were withdrawn, and of the participant's other ones."""

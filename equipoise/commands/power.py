@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.data.columns import VIEW_COLUMNS, factor_columns
 from analysis.data.tidy_table import tidy_trials
 from analysis.figures import Drawing, interaction_plot
-from analysis.output_files import MANIFEST, csv_bytes, write_together
+from analysis.output_files import csv_bytes
 from analysis.power.planned_analyses import planned_model_analysis, planned_test_analysis
 from analysis.power.simulated_responses import (
     NOT_FACTORS,
@@ -31,6 +31,7 @@ from analysis.power.simulation import (
 )
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
+from batteries.files.atomic_folder import MANIFEST, write_together
 from equipoise.commands.store_access import StudyFolder, loaded
 from equipoise.progress_bar import progress_bar
 from experiment.plan import Phase

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from batteries.errors import InputError
+from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import write_rows
-from batteries.files.private_files import whole_or_not_at_all
 from experiment.load_study import load_study
 from experiment.study.definition import Study
 from server.serve import store_location
@@ -139,5 +139,5 @@ def sessions_named(store: Store, study: Study, named: SessionSelector) -> list[S
 
 def write_private_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Write a CSV file for its owner alone, as what it holds leads to people."""
-    with whole_or_not_at_all(path, is_private=True) as file:
+    with atomic_write(path, is_private=True) as file:
         write_rows(file, [columns, *rows])

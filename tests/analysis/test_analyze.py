@@ -196,7 +196,7 @@ def test_a_failure_while_writing_leaves_the_earlier_result(rows, tmp_path, monke
     def fail(*_args):
         raise OSError("disk full")
 
-    monkeypatch.setattr("analysis.output_files.open_private", fail)
+    monkeypatch.setattr("batteries.files.atomic_folder.open_private", fail)
     with pytest.raises(InputError, match=r"out: cannot be written \(disk full\)"):
         run(rows, tmp_path / "out", AnalysisPlan(by=["condition"], confidence=0.9))
     monkeypatch.undo()

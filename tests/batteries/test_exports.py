@@ -19,9 +19,9 @@ from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
 
 from batteries.errors import InputError
-from batteries.exports import write_files
 from batteries.exports.gorilla import gorilla_spreadsheets, trial_html
 from batteries.exports.jspsych import JSPSYCH_VERSION, jspsych_files
+from batteries.files.atomic_write import write_new_folder
 from batteries.items import Battery, Item
 from equipoise.cli.main import main
 from tests.missing import skip_but_never_in_ci
@@ -270,23 +270,23 @@ def test_files_are_written_to_a_new_or_empty_folder(tmp_path: Path) -> None:
     files = experiment(battery=battery(s1_a=TRICKY))
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "new" / "deep", tmp_path / "empty"):
-        write_files(files, folder)
+        write_new_folder(files, folder)
         written = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
         assert {name: path.read_bytes().decode() for name, path in written.items()} == files
-        with pytest.raises(InputError, match="something at this place already"):
-            write_files(files, folder)
+        with pytest.raises(InputError, match="this folder is not empty, or is a file"):
+            write_new_folder(files, folder)
 
 
 def test_files_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="something at this place already"):
-        write_files({"a.txt": ""}, tmp_path / "file")
+    with pytest.raises(InputError, match="this folder is not empty, or is a file"):
+        write_new_folder({"a.txt": ""}, tmp_path / "file")
     with pytest.raises(InputError, match="cannot be written"):
-        write_files({"a.txt": ""}, tmp_path / "file" / "below")
+        write_new_folder({"a.txt": ""}, tmp_path / "file" / "below")
     for folder in (tmp_path / "new", tmp_path / "empty"):
         with pytest.raises(InputError, match="cannot be written"):
-            write_files({"public/a.txt": "a", "b.txt": "half a character: \ud800"}, folder)
+            write_new_folder({"public/a.txt": "a", "b.txt": "half a character: \ud800"}, folder)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["empty", "file"]
 
 
@@ -297,7 +297,7 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not package.is_dir():
         skip_but_never_in_ci("jsPsych is not in experiment/web/node_modules; `npm ci` in experiment/web puts it there")
     folder = tmp_path_factory.mktemp("export") / "tales"
-    write_files(experiment(battery=battery(s1_a=TRICKY), title="Tales & <more>"), folder)
+    write_new_folder(experiment(battery=battery(s1_a=TRICKY), title="Tales & <more>"), folder)
     (folder / "public" / "jspsych").mkdir()
     for name in ("dist/index.browser.min.js", "css/jspsych.css"):
         shutil.copy(package / name, folder / "public" / "jspsych")

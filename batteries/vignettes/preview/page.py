@@ -7,7 +7,7 @@ from typing import Any
 import jinja2
 
 from batteries.errors import InputError
-from batteries.files.private_files import whole_or_not_at_all
+from batteries.files.atomic_write import atomic_write
 from batteries.items import Battery, Item
 from batteries.tasks import READING_WORDS_PER_MINUTE
 from batteries.vignettes.preview.balance import balance_facts, group_rows
@@ -53,7 +53,7 @@ def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path
         cannot be written.
     """
     page = render_preview(battery, groups)
-    with whole_or_not_at_all(path) as file:
+    with atomic_write(path) as file:
         file.write(page)
 
 

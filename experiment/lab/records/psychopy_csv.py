@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import write_rows
-from batteries.files.private_files import write_private
 from batteries.tasks import task_named
 from experiment.records import Kind, LabDevice
 from experiment.study.definition import Study
@@ -53,7 +53,7 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
     trials
         Rows of the view `trials`; those without an answer are left out.
 
-    AttemptLog
+    Notes
     -----
     `key_resp.rt` and `fixation.duration` are in seconds, `key_resp.started` (the onset) in seconds since the first
     onset of the session: both by the laboratory's clock, while a session may have begun by a server's. `frameRate` is
@@ -70,11 +70,9 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
 
 
 def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> None:
-    """Write the file anew, never half of it."""
-    aside = path.with_name(f"{path.name}.new")
-    aside.unlink(missing_ok=True)  # of a writing that was cut off
-    write_private(aside, psychopy_csv(study, heading, trials))
-    aside.replace(path)
+    """Replace the file; it is complete or absent, and for its owner only."""
+    with atomic_write(path, is_private=True) as file:
+        file.write(psychopy_csv(study, heading, trials).decode())
 
 
 def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_at: str | None) -> dict[str, Any]:

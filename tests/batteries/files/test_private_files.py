@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from batteries.errors import InputError
-from batteries.files.private_files import open_folder_warning, private_folder, whole_or_not_at_all, write_private
+from batteries.files.atomic_write import atomic_write
+from batteries.files.private_files import open_folder_warning, private_folder
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
@@ -46,21 +47,19 @@ def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
 
 
 def test_a_private_file_is_for_its_owner_from_its_first_byte(umask: None, tmp_path: Path) -> None:
-    write_private(tmp_path / "one", b"text")
-    assert mode(tmp_path / "one") == 0o600
-    with whole_or_not_at_all(tmp_path / "two", is_private=True) as file:
+    with atomic_write(tmp_path / "two", is_private=True) as file:
         file.write("text")
         (part,) = tmp_path.glob("two-*.part")
         assert mode(part) == 0o600
     assert mode(tmp_path / "two") == 0o600
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["two"]
 
 
 def test_an_open_file_is_replaced_by_a_private_one(tmp_path: Path) -> None:
     path = tmp_path / "ids.csv"
     path.write_text("earlier")
     path.chmod(0o644)
-    with whole_or_not_at_all(path, is_private=True) as file:
+    with atomic_write(path, is_private=True) as file:
         file.write("now")
     assert (path.read_text(), mode(path)) == ("now", 0o600)
 
@@ -73,11 +72,11 @@ def test_a_file_whose_writing_fails_is_as_it_was(tmp_path: Path, monkeypatch: py
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full_disk)
-    with pytest.raises(InputError, match=r"cannot be written \(No space left"), whole_or_not_at_all(path) as file:
+    with pytest.raises(InputError, match=r"cannot be written \(No space left"), atomic_write(path) as file:
         file.write("now")
     assert path.read_text() == "earlier"
     assert [path.name for path in tmp_path.iterdir()] == ["ids.csv"]
-    with pytest.raises(InputError, match="this is a folder"), whole_or_not_at_all(tmp_path):
+    with pytest.raises(InputError, match="this is a folder"), atomic_write(tmp_path):
         pass
 
 

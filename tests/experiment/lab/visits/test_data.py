@@ -58,7 +58,7 @@ def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
     first.table.mkdir()  # stands for a table that is open in Excel
     second = lab(study)
     assert second.outcome is VisitOutcome.COMPLETED
-    assert "could not be written" in second.problem
+    assert "cannot be written" in second.problem and "Every response is in the store" in second.problem
     assert all(t["received_at"] for t in rows(study, second.session))
     first.table.rmdir()
     with local_client(study, None) as (_, store):

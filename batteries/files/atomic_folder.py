@@ -1,0 +1,141 @@
+"""Replacing the files of an output folder together: all of them or none; files of others are not touched."""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from batteries.errors import InputError
+from batteries.files.private_files import open_private, private_folder
+
+MANIFEST = "provenance.json"
+
+
+Content = bytes | Iterable[bytes]
+"""What a file holds, as a whole or part after part."""
+
+
+def write_together(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any]) -> None:
+    """Write `files` (by their paths within `out`) and a manifest that names them with their SHA-256.
+
+    Everything is written to a temporary folder first: beside `out` if that does not exist, and the folder then becomes
+    it in one step; otherwise within it, and the files are moved into place one by one, the manifest last. Files of an
+    earlier analysis that this one no longer has are removed if they are unchanged; other files stay as they are. If a
+    file cannot be moved or removed, all are put back as they were. New folders and all files are for their owner only:
+    among them are answers.
+
+    Raises
+    ------
+    InputError
+        If `out` or a folder in it is a file, if it holds a file of the same name that no analysis of ours wrote, or
+        if a file cannot be written.
+    """
+    out = out.absolute()
+    try:
+        _write(out, files, manifest)
+    except OSError as error:
+        raise _cannot_be_written(out, error) from error
+
+
+def _write(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any]) -> None:
+    names = (*files, MANIFEST)
+    _refuse_blocked_places(out, names)
+    earlier = _earlier_files(out)
+    for name in files:
+        if (out / name).exists() and name not in earlier:
+            raise InputError(f"{out / name}: this file was not written by an analysis; choose another output folder.")
+    private_folder(out.parent)
+    beside = out if out.exists() else out.parent
+    waiting = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".part", dir=beside))
+    new, old = waiting / "new", waiting / "old"
+    try:
+        digests = {name: _write_file(new / name, content) for name, content in sorted(files.items())}
+        text = json.dumps({**manifest, "files": digests}, indent=2, ensure_ascii=False) + "\n"
+        _write_file(new / MANIFEST, text.encode())
+        if not out.exists():
+            new.rename(out)
+        else:
+            _exchange(out, new, old, names, _outdated(out, earlier, digests))
+    finally:
+        shutil.rmtree(waiting, ignore_errors=True)
+
+
+def _write_file(path: Path, content: Content) -> str:
+    """Write a file, and return the SHA-256 of what it holds."""
+    private_folder(path.parent)
+    digest = hashlib.sha256()
+    with open(path, "xb", opener=open_private) as file:
+        for part in [content] if isinstance(content, bytes) else content:
+            digest.update(part)
+            file.write(part)
+    return digest.hexdigest()
+
+
+def _cannot_be_written(place: Path, error: OSError) -> InputError:
+    return InputError(
+        f"{place}: cannot be written ({error.strerror or error}); close it if another program has it open, or choose "
+        "another output folder."
+    )
+
+
+def _refuse_blocked_places(out: Path, names: Sequence[str]) -> None:
+    """Refuse a file where a folder must be, and a folder where a file must be."""
+    for place in (out / name for name in names):
+        for folder in place.parents:
+            if folder.exists() and not folder.is_dir():
+                raise InputError(f"{folder}: this is a file where a folder is needed; choose another output folder.")
+        if place.is_dir():
+            raise InputError(f"{place}: this is a folder where a file is needed; choose another output folder.")
+
+
+def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], outdated: Sequence[str]) -> None:
+    """Take the outdated files out and move the new ones in; if one cannot be, put back those that were."""
+    done: list[str] = []
+    place = out
+    try:
+        for place in (out / name for name in (*outdated, *names)):
+            if place.exists():
+                kept = old / place.relative_to(out)
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(place, kept)
+        for name in (*outdated, *names):
+            place = out / name
+            if name in outdated:
+                place.unlink()
+            else:
+                private_folder(place.parent)
+                (new / name).replace(place)
+            done.append(name)
+    except OSError as error:
+        for name in done:
+            if (old / name).exists():
+                (old / name).replace(out / name)
+            else:
+                (out / name).unlink()
+        raise _cannot_be_written(place, error) from error
+
+
+def _earlier_files(out: Path) -> dict[str, str]:
+    """Return the files of the analysis that is in `out`, with their digests."""
+    manifest = out / MANIFEST
+    if not manifest.exists():
+        return {}
+    try:
+        files = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+        return {str(name): str(digest) for name, digest in files.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, OSError):
+        raise InputError(f"{manifest}: this is no manifest of an analysis; choose another output folder.") from None
+
+
+def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return the files of the earlier analysis that this one no longer has, and that are as they were written."""
+    names = []
+    for name, digest in earlier.items():
+        path = out / name
+        inside = out.resolve() in path.resolve().parents
+        if name not in now and inside and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest:
+            names.append(name)
+    return names
