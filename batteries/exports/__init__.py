@@ -6,11 +6,9 @@ group, the file of answer keys for scoring, and spreadsheet files.
 
 import io
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
