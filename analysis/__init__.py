@@ -12,7 +12,7 @@ Read the room in the order the data walk through it:
     lock.py, registration.py    plans stamped before data are seen, and how far they were followed
     exclusion_steps.py, exclusions.py, exclusions_by_group.py
                             the preregistered rules, and flow tables that add up
-    sessions.py, study_versions.py      a row a session, and which versions of the study they had
+    sessions.py, study_versions.py      one row per session, and which versions of the study they had
     accuracy.py, differences.py, comparisons.py
                             proportion correct, and people beside models over the same items
     model_answers.py        answers of models that were none, and stored scoring beside ours

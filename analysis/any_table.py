@@ -35,7 +35,7 @@ class DataAnalysis:
     figures: dict[str, list[Drawing]]
     """Of each model, by its name."""
     notes: list[str]
-    """What a reader should know, in sentences; they stand in the report too."""
+    """What a reader should know, in sentences; they are in the report too."""
 
 
 def analyze_table(

@@ -29,7 +29,7 @@ class Analysis:
     figures_of_models: dict[str, list[Drawing]]
     """The figures of each model of the plan."""
     notes: list[str]
-    """What a reader should know, in sentences; they stand in the report too."""
+    """What a reader should know, in sentences; they are in the report too."""
     provenance: Provenance
     """Where the numbers come from."""
     registration: Registration

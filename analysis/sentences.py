@@ -82,7 +82,7 @@ def source_words(kind: str, source: str) -> str:
 
 
 def simulated_words(sources: Collection[str], *, has_people: bool) -> str:
-    """Return what to know of simulated participants: they were programs, or in the laboratory whoever rehearsed."""
+    """Return what to know of simulated participants: they were programs, or in the laboratory anyone who rehearsed."""
     rehearsals = "rehearsals in the laboratory, at which somebody pressed keys to try the study out"
     nobody = "Nobody in it took part in the study."
     if "lab" not in sources:
@@ -154,7 +154,7 @@ def _capital(text: str) -> str:
 
 
 def rule_sentences(plan: AnalysisPlan) -> list[str]:
-    """Return how the numbers were made, a sentence a rule."""
+    """Return how the numbers were made, one sentence per rule."""
     level = percent(plan.confidence, 0)
     return [
         "Answers of people and models are scored by the same grader from the raw answer; a model's answer that is no "

@@ -1,11 +1,11 @@
-"""The one error for input that a person can mend."""
+"""The one error for input that a person can correct."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class InputError(Exception):
-    """Something a person gave us is wrong; the message names the place, what is wrong and how to mend it."""
+    """Something a person gave us is wrong; the message names the place, what is wrong and how to correct it."""
 
 
 @contextmanager

@@ -103,4 +103,4 @@ RESERVED_FACTOR_NAMES = frozenset(
         "is_equivalent",
     ]
 )
-"""Columns of the analysis' tables, where factors stand beside them: a factor of such a name could not be told apart."""
+"""Columns of the analysis' tables, where factors are beside them: a factor of such a name could not be told apart."""

@@ -72,7 +72,7 @@ def window_row(name: str, window: Window) -> Row:
 
 
 def progress(text: str) -> None:
-    """Tell whoever waits what is going on."""
+    """Tell anyone who waits what is going on."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 

@@ -132,7 +132,7 @@ def _is_ours(name: str) -> bool:
 
 
 class Visitor:
-    """Somebody at a page, who is told of each screen that is not blank and presses keys and buttons."""
+    """A participant at a page, who is told of each screen that is not blank and presses keys and buttons."""
 
     def __init__(self, page: Page, devtools: CDPSession) -> None:
         self.page = page

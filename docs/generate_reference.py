@@ -119,7 +119,7 @@ A word in braces stands for a value; it may be left out. Texts are plain text, n
 BATTERY_INTRO = """# The battery file
 
 A battery is one file, JSON Lines (`.jsonl`) or YAML (`.yaml`, `.yml`), in UTF-8. In JSON Lines the first line is the
-header and every further line one item; in YAML the header's fields stand at the top and the items in the list
+header and every further line one item; in YAML the header's fields are at the top and the items in the list
 `items`. [Write a battery](../how-to/write-a-battery.md) has an example of each. `equipoise schema item` prints the
 JSON Schema of an item.
 
@@ -155,7 +155,7 @@ COMMANDS_INTRO = """# The command line
 |---|---|
 | 0 | done |
 | 1 | stopped by an error that is not in the input |
-| 2 | something in the input is wrong: one sentence on standard error says what, where and how to mend it |
+| 2 | something in the input is wrong: one sentence on standard error says what, where and how to correct it |
 
 Progress is shown on standard error, and only on a terminal. No command asks questions.
 """

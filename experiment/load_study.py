@@ -26,7 +26,7 @@ def load_study(folder: Path) -> Study:
     Raises
     ------
     InputError
-        If anything is wrong; each sentence names file, line or item, what is wrong and how to mend it.
+        If anything is wrong; each sentence names file, line or item, what is wrong and how to correct it.
     """
     path = folder / "study.yaml"
     if not path.is_file():
@@ -49,7 +49,7 @@ def load_study(folder: Path) -> Study:
     battery_path = folder / definition.battery
     if not battery_path.is_file():
         raise InputError(
-            f"{path}: the battery `{definition.battery}` is not in the folder; add the file or mend `battery`."
+            f"{path}: the battery `{definition.battery}` is not in the folder; add the file or correct `battery`."
         )
     battery = load_battery(battery_path)
     timeline = definition.timeline
@@ -114,7 +114,7 @@ def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
         if item_id not in battery.by_id:
             raise InputError(
                 f"the item `{item_id}`, named under practice or attention_checks, is not in the battery; "
-                "mend the name or add the item."
+                "correct the name or add the item."
             )
         if apart.count(item_id) > 1:
             raise InputError(f"the item `{item_id}` stands twice under practice and attention_checks; name it once.")
@@ -143,7 +143,7 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
         if item.task == JsPsychPlugin.name and item.content["plugin"] not in definition.plugins:
             raise InputError(
                 f"the item `{item.item_id}` is a trial of the plugin `{item.content['plugin']}`, which is not under "
-                "`plugins`; name it there with its file, or mend the item."
+                "`plugins`; name it there with its file, or correct the item."
             )
 
 

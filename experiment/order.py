@@ -91,7 +91,7 @@ def _build(entries: Sequence[T], levels: Sequence[Hashable], limit: int, rng: ra
 def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random) -> list[int]:
     """Return, for each attention check, the number of test trials before it, ascending.
 
-    At least `spacing` test trials stand before the first check, between two, and after the last; the rest of the
+    At least `spacing` test trials are before the first check, between two, and after the last; the rest of the
     trials is split into as many equal bands as there are checks, and each check is drawn within its own band.
 
     Raises

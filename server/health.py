@@ -1,4 +1,4 @@
-"""For whoever runs the server: is it alive, is it ready, and in figures."""
+"""For anyone who runs the server: is it alive, is it ready, and in figures."""
 
 from flask import Blueprint, Response, jsonify
 
@@ -24,7 +24,7 @@ def ready() -> Response:
 
 @operations.get("/metrics")
 def metrics() -> Response:
-    """Give the figures to whoever shows the researcher's token."""
+    """Give the figures to anyone who shows the researcher's token."""
     require_token()
     text = exposition(context().study, context().store)
     return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -72,7 +72,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
     settings
         Where to listen and the like.
     on_ready
-        Called when nothing that a person could mend stands in the way any more.
+        Called when nothing that a person could correct is in the way any more.
 
     Raises
     ------

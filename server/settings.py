@@ -130,7 +130,7 @@ def read_settings(**options: Any) -> Settings:
         name = str(first["loc"][0])
         source = f"--{name}" if options.get(name) is not None else f"the environment variable {PREFIX}{name.upper()}"
         problem = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{source}: {problem[0].lower()}{problem[1:]}; mend it.") from None
+        raise InputError(f"{source}: {problem[0].lower()}{problem[1:]}. Fix: correct it.") from None
 
 
 def _refuse_misspelt(variable: str) -> None:

@@ -17,7 +17,7 @@ from tests.paths import ROOT
 from tests.pgbouncer import PgBouncer, find_pgbouncer
 from tests.postgres import PostgresCluster, find_binaries
 
-# A busy machine is no failure: hypothesis fails a test whose case takes 200 ms, unless it is told not to.
+# A busy machine is not a failure: hypothesis fails a test whose case takes 200 ms, unless it is told not to.
 settings.register_profile("without deadline", settings.default, deadline=None)
 settings.load_profile("without deadline")
 
@@ -41,7 +41,7 @@ def study_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def edit() -> Callable[[Path, str, str], None]:
-    """Replace a text that stands in a file, so that a test names what it spoils."""
+    """Replace a text that is in a file, so that a test names what it spoils."""
 
     def replace(path: Path, old: str, new: str) -> None:
         text = path.read_text(encoding="utf-8")

@@ -60,7 +60,7 @@ def audit_table(
     Parameters
     ----------
     table : DataFrame of str
-        The table as printed, a row a group, condition or test. Cells are text, because decimals count.
+        The table as printed, one row per group, condition or test. Cells are text, because decimals count.
     participants : int, optional
         Participants who were recruited, in the whole study.
     trials : int, optional
@@ -79,7 +79,7 @@ def audit_table(
     Returns
     -------
     DataFrame
-        A row a finding: `row`, `check`, `printed`, `expected`, `verdict`, `explanation`, the gravest first.
+        One row per finding: `row`, `check`, `printed`, `expected`, `verdict`, `explanation`, the gravest first.
 
     Raises
     ------

@@ -244,7 +244,7 @@ def counted_twice(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _multiples(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare counts with the design's, where participants do not stand beside them."""
+    """Compare counts with the design's, where participants do not are beside them."""
     if "participants" in table.roles or (design.trials is None and design.participants is None):
         return
     role = "trials" if "trials" in table.roles else "n"

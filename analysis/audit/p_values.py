@@ -34,7 +34,7 @@ _REJECTED = re.compile(r"\breject|\bsignif|^yes$|\baccept\w* h1|^\*+$")
 
 
 def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compute each p value again from its statistic, and look for a statistic that stands in the place of p."""
+    """Compute each p value again from its statistic, and look for a statistic that is in the place of p."""
     for test in reported_tests(table):
         impossible = _impossible(test)
         if impossible is not None:
@@ -72,7 +72,7 @@ def _impossible(test: ReportedTest) -> Finding | None:
         words = f"no test has {', '.join(str(df) for df in test.dfs)} degrees of freedom: they must be 1 or more."
         return Finding(test.row.name, "statistic", str(test.statistic), "df of 1 or more", IMPOSSIBLE, words)
     if test.p is not None and not 0 <= test.p.number <= 1:
-        words = f"{test.p} is no probability: it must lie between 0 and 1."
+        words = f"{test.p} is not a probability: it must lie between 0 and 1."
         return Finding(test.row.name, CHECK, str(test.p), "0 to 1", IMPOSSIBLE, words)
     return None
 

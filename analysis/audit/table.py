@@ -37,7 +37,7 @@ WORDS = ("label", "test", "conclusion")
 """Roles of columns that hold words."""
 _TOTAL = re.compile(r"\b(?:sub|grand)?[ -]?totals?\b|\bsums?\b|\boverall\b")
 _OF_EVERYTHING = {"", "all", "n", "sample", "participants", "all participants", "trials"}
-"""What may stand beside the word total, where it is the total of all rows."""
+"""What may be beside the word total, where it is the total of all rows."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class PublishedTable:
 
     @property
     def parts(self) -> list[Row]:
-        """The rows that are no totals."""
+        """The rows that are not totals."""
         return [row for row in self.rows if not row.is_total]
 
 

@@ -139,7 +139,7 @@ def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: De
     """Check by GRIM whether any number of right answers gives a percentage."""
     check = "percentage (GRIM)"
     if not 0 <= share <= 1:
-        words = f"{printed} is no share: it must lie between 0 and {100 if hundred else 1}."
+        words = f"{printed} is not a share: it must lie between 0 and {100 if hundred else 1}."
         return Finding(row.name, check, str(printed), f"0 to {100 if hundred else 1}", IMPOSSIBLE, words)
     n_trials, n, items = row.whole("trials"), _n(row), row.whole("items") or design.items
     if not n_trials and not n:

@@ -171,7 +171,7 @@ def is_empty(cell: str) -> bool:
 def read_number(cell: str) -> Printed | None:
     """Return the number that a cell begins with, or None if it holds none that can be read.
 
-    Stars, and whatever stands in brackets or after a plus-minus sign, may follow.
+    Stars, and whatever is in brackets or after a plus-minus sign, may follow.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def read_result(cell: str) -> PrintedResult | None:
 def read_dfs(cell: str, *, both: bool) -> tuple[Decimal, ...] | None:
     """Return degrees of freedom, without a number of observations; None if they cannot be read.
 
-    With `both`, as of F, a comma stands between two of them; otherwise it groups thousands.
+    With `both`, as of F, a comma is between two of them; otherwise it groups thousands.
 
     Examples
     --------

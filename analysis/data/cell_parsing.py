@@ -98,7 +98,7 @@ def json_objects(texts: Sequence[str]) -> list[dict[str, Any] | None]:
     ValueError, TypeError, OverflowError, RecursionError
         If a text is neither.
     """
-    mark = secrets.token_hex(8)  # what no text can hold stands between them, so that none begins or ends in another
+    mark = secrets.token_hex(8)  # what no text can hold is between them, so that none begins or ends in another
     values: list[Any] = json.loads("[" + f',"{mark}",'.join(texts) + "]")
     if values[1::2] != [mark] * (len(texts) - 1) or not {dict, type(None)}.issuperset(map(type, values[::2])):
         raise ValueError

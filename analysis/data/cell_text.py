@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.data.time_columns import time_texts
 
 ROWS_AT_ONCE = 20_000
-"""Whoever writes a long table does so in portions of this size, so that it is never whole in memory as text."""
+"""Anyone who writes a long table does so in portions of this size, so that it is never whole in memory as text."""
 
 
 def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:

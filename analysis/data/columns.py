@@ -93,7 +93,7 @@ OF_SESSION = ["session", "kind", "study", "study_version", "battery", "source", 
 
 
 def sessions_of(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return `OF_SESSION` and `unit` (the participant, or for models the run), a row a session, by its name.
+    """Return `OF_SESSION` and `unit` (the participant, or for models the run), one row per session, by its name.
 
     Parameters
     ----------

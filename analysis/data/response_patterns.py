@@ -1,6 +1,6 @@
 """What the answers themselves tell of how they came about: answers too fast to be read for, and the same one in a row.
 
-They are recorded for whoever reads the data. Nothing is left out for them unless the study's own plan says so.
+They are recorded for anyone who reads the data. Nothing is left out for them unless the study's own plan says so.
 """
 
 import json

@@ -113,7 +113,7 @@ def chosen_rows(data: pd.DataFrame, where: Where, what: str) -> pd.DataFrame:
         raise InputError(f"{what}: there are no rows to choose from; collect or export the data again.")
     rows = data[matching(data, where, what)]
     if rows.empty:
-        raise InputError(f"{what}: no row has all of {where_words(where)}; mend its `where`.")
+        raise InputError(f"{what}: no row has all of {where_words(where)}. Fix: correct its `where`.")
     return rows
 
 

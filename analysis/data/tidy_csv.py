@@ -35,7 +35,7 @@ def read_data_file(path: Path) -> pd.DataFrame:
     """
     text = read_text(path, newline="")
     if "\0" in text:
-        raise InputError(f"{path}: this is no text file; save the table as CSV in UTF-8.")
+        raise InputError(f"{path}: this is not a text file; save the table as CSV in UTF-8.")
     columns = _columns(path, text)
     return pd.DataFrame({name: _typed(pd.Series(cells, dtype="str")) for name, cells in columns.items()})
 
@@ -64,13 +64,13 @@ def is_export(path: Path) -> bool:
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             heading = next(csv.reader(file), [])
-    except (OSError, csv.Error):  # told by whoever reads it whole
+    except (OSError, csv.Error):  # told by anyone who reads it whole
         return False
     return set(VIEW_COLUMNS) - set(LATER_COLUMNS) <= set(heading)
 
 
 def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
-    """Return the cells of each column by its name; refuse what a reader would have to mend in silence."""
+    """Return the cells of each column by its name; refuse what a reader would have to correct in silence."""
     csv.field_size_limit(sys.maxsize)  # answers of models are long
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows = []
@@ -79,13 +79,15 @@ def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
         for row in reader:
             if row and len(row) != len(names):
                 raise InputError(
-                    f"{path}, line {reader.line_num}: {len(row)} cells where {len(names)} columns are named; mend the "
-                    "row."
+                    f"{path}, line {reader.line_num}: {len(row)} cells where {len(names)} columns are named. "
+                    "Fix: correct the row."
                 )
             if row:
                 rows.append(row)
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}); mend the quotes.") from None
+        raise InputError(
+            f"{path}, line {reader.line_num}: this is not CSV ({error}). Fix: correct the quotes."
+        ) from None
     if not rows:
         raise InputError(f"{path}: there are no rows under the heading; export the data again.")
     cells = zip(*rows, strict=True)
@@ -112,7 +114,7 @@ def _names(path: Path, text: str, heading: list[str]) -> list[str]:
 
 
 def columns_in_words(data: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a column: its kind, its levels or range, and how many values are missing."""
+    """Return one row per column: its kind, its levels or range, and how many values are missing."""
     rows = []
     for name in data.columns:
         values = data[name]

@@ -1,4 +1,4 @@
-"""The one tidy table: a row a trial, its factors as columns, scored by the graders of `batteries`."""
+"""The one tidy table: one row per trial, its factors as columns, scored by the graders of `batteries`."""
 
 import json
 import math
@@ -56,7 +56,7 @@ def read_trials(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file cannot be read as trials; the message names the file, the row and the mend.
+        If the file cannot be read as trials; the message names the file, the row and the correctionion.
     """
     return tidy_trials(read_raw_rows(path), str(path))
 
@@ -193,7 +193,7 @@ def _refuse_unbalanced_books(cells: dict[str, Cells], trial_index: pd.Series, wh
 
 
 def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
-    """Return a column a factor; levels of one type keep it, levels of mixed types become text."""
+    """Return one column per factor; levels of one type keep it, levels of mixed types become text."""
     names: dict[str, None] = {}
     for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
         if not isinstance(levels, dict):
@@ -205,7 +205,7 @@ def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str)
                     "rename the factor in the battery."
                 )
             if isinstance(level, (dict, list)):
-                raise InputError(f"{where}: item `{item}`: a level of `{name}` is no single value; give it as text.")
+                raise InputError(f"{where}: item `{item}`: a level of `{name}` is not a single value; give it as text.")
             names[name] = None
     columns = {}
     for name in sorted(names):
@@ -239,7 +239,7 @@ def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]
 
 
 def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
-    """Return a column a signal: zero where it would have been told of, missing where nothing tells of it."""
+    """Return one column per signal: zero where it would have been told of, missing where nothing tells of it."""
     is_told = table["received_at"].notna() & (table["missing"] != "interrupted")
     from_browser, from_lab = (is_told & (table["source"] == source) for source in ("web", "lab"))
     told = [signals or {} for signals in cells.converted(json_object, "a JSON object", where)]

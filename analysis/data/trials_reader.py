@@ -61,7 +61,7 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
     if path.suffix.lower() == ".csv":
         return _rows_of_csv(path)
     if beginning != SQLITE_HEADER:
-        raise InputError(f"{path}: this is no store (no SQLite file); name a store, or an export ending in .csv.")
+        raise InputError(f"{path}: this is not a store (no SQLite file); name a store, or an export ending in .csv.")
     return _rows_of_store(path)
 
 

@@ -19,7 +19,7 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
     DataFrame
         `kind`, `group` (with a row `total` for each kind) and `COUNTS`. `excluded_trials` are single trials of
         participants who stay; all that excluded participants were to answer is in `trials_of_excluded_participants`.
-        In each row, the planned trials are these two and the final ones; whoever never got a group is in group `none`.
+        In each row, the planned trials are these two and the final ones. Participants without a group are in `none`.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
 
 
 def told_several_groups(exclusions: Exclusions) -> list[str]:
-    """Return a sentence if somebody was in more than one group, for whoever adds the groups up."""
+    """Return a sentence if somebody was in more than one group, for anyone who adds the groups up."""
     sessions = sessions_of(exclusions.trials)
     placed = sessions[sessions["kind"].isin(list(PEOPLE))].assign(group=lambda own: _named(own["group"]))
     n_groups = placed.groupby("unit")["group"].nunique()

@@ -6,8 +6,8 @@ Every recruited participant and every planned test trial is in exactly one row o
 
 - Only test trials are counted. Practice trials and attention checks are marked `not_a_test_trial`, so that in the
   marked table a missing `excluded_by` always means: in the analysis.
-- A participant is in the row of the step that took the last of their test trials. Whoever loses every trial to
-  `trial_rt` is therefore in the row `trial_rt`, and whoever has nothing left but unanswered trials in `unanswered`.
+- A participant is in the row of the step that took the last of their test trials. Anyone who loses every trial to
+  `trial_rt` is therefore in the row `trial_rt`, and anyone who has nothing left but unanswered trials in `unanswered`.
 - A rule sees what the steps before it left: a median after `trial_rt` is a median of the remaining trials.
 - Bounds are inclusive: a response time equal to `min_ms` or `max_ms` stays. What has no record cannot be judged by a
   rule; it stays, and a note says so.
@@ -46,13 +46,13 @@ class Exclusions:
     trials: pd.DataFrame
     """The tidy table with `excluded_by`: the step that took the trial, missing where it is in the analysis."""
     participants: pd.DataFrame
-    """A row a participant (for models, a run), with `disposition`: the step that took them, or `included`.
+    """One row per participant (for models, a run), with `disposition`: the step that took them, or `included`.
 
     Where they have several sessions, `source` and `group` name what all of them have, counts are of all, and `status`,
     `started_at` and `completed_at` are those of the first that was completed, or else of the first.
     """
     flow: pd.DataFrame
-    """A row a kind and step: how many participants and test trials it took, and how many it left."""
+    """One row per kind and step: how many participants and test trials it took, and how many it left."""
     notes: list[str]
     """What a reader should know of the rules' working, in sentences."""
 
@@ -149,7 +149,7 @@ class _Tally:
         self._taken_by[before & ~self._present()] = step
 
     def close(self) -> None:
-        """Include who is left; whoever never had a test trial is in the row of the unanswered."""
+        """Include who is left; anyone who never had a test trial is in the row of the unanswered."""
         self._taken_by[self._present()] = INCLUDED
         self._taken_by[pd.isna(self._taken_by)] = "unanswered"
 

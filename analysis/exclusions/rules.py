@@ -41,7 +41,7 @@ def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Rul
     rule : ExclusionRule
         The rule.
     table : DataFrame
-        A row a trial: `kind`, `unit` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
+        One row per trial: `kind`, `unit` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
         `completed_at`, `by_hand` (whether the researcher excluded the session), `answered`, `correct`, `rt_ms`,
         `focus_lost`, `implausibly_fast`, `same_response_run`.
     left : Series of bool

@@ -5,7 +5,7 @@
     axes.py                  ticks, titles and the names of levels beside axes
     looks.py                 colour, marker and line of each subject
     lines.py                 lines over levels, with intervals and names at their ends
-    accuracy.py              `accuracy_figure`: a panel a level, a row a subject
+    accuracy.py              `accuracy_figure`: one panel per level, one row per subject
     accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of another
     condition_by_subject.py  `condition_by_subject`: accuracy in cells, coloured by its distance from chance
     difficulty.py            `difficulty_figure`: accuracy over levels of inference

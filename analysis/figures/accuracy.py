@@ -1,4 +1,4 @@
-"""Accuracy by subject: a panel a level of a factor, and in it a row a subject.
+"""Accuracy by subject: one panel per level of a factor, and in it one row per subject.
 
 An accuracy or an interval that is missing is not drawn.
 """
@@ -26,7 +26,7 @@ MOST_IN_WORDS = 40
 
 
 def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str) -> Drawing:
-    """Draw the accuracies of a table: a panel a level, a row a subject, the chance line dashed.
+    """Draw the accuracies of a table: one panel per level, one row per subject, the chance line dashed.
 
     Parameters
     ----------

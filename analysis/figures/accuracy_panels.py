@@ -26,16 +26,16 @@ from analysis.statistics.level_order import level_order
 def accuracy_panels(
     table: pd.DataFrame, by: str, panel_by: str, chance: float, confidence: float, name: str
 ) -> Drawing | None:
-    """Draw accuracy by one factor in a panel a level of another, people and models side by side, chance dashed.
+    """Draw accuracy by one factor in one panel per level of another, people and models side by side, chance dashed.
 
     Parameters
     ----------
     table : DataFrame
         As `accuracy` gives it for `by` and `panel_by`.
     by : str
-        Whose levels stand beside each other in each panel.
+        Whose levels are beside each other in each panel.
     panel_by : str
-        A panel a level, such as the kind of inference demanded.
+        One panel per level, such as the kind of inference demanded.
     chance : float
         Mean chance level of the trials.
     confidence : float

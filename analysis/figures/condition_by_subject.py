@@ -22,7 +22,7 @@ AT_CHANCE = "#fcfcfc"
 def condition_by_subject(
     table: pd.DataFrame, condition: str, name: str, chance: float, confidence: float
 ) -> Drawing | None:
-    """Draw a row a subject and a column a condition, with the accuracy and its interval in each cell.
+    """Draw one row per subject and one column per condition, with the accuracy and its interval in each cell.
 
     Blue cells are above chance and orange ones below, the stronger the farther; the colours repeat the numbers, so
     nothing is lost in grey. Columns that do not fit the page go on below.

@@ -31,7 +31,7 @@ _ROW, _TOP, _GAP = 2 * SMALL * LINE + 3, 40.0, 2.0
 
 
 def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str]) -> Drawing | None:
-    """Draw a row a level of the first factor, a column a group, and in each cell the conditions that the group saw.
+    """Draw the conditions that each group saw: one row per level of the first factor, one column per group.
 
     A cell is divided among its conditions: each has a colour, its name, and the number of answers in the analysis; an
     assigned condition of which no answer is left has a 0. Names that do not fit are letters, with a key below.
@@ -80,7 +80,7 @@ class _Matrix:
     """The name of the condition of each row of `counts`."""
     conditions: list[str]
     participants: dict[int, int]
-    """Participants in the analysis, by group; whoever was in several is in each."""
+    """Participants in the analysis, by group; anyone who was in several is in each."""
     n_participants: int
     """Participants in the analysis, each once."""
 
@@ -161,7 +161,7 @@ def _letters(place: int) -> str:
 
 
 def _have_room(seen: pd.DataFrame, codes: Sequence[str], width: float) -> bool:
-    """Return whether the conditions of a cell, whose names are among `codes`, can stand beside each other."""
+    """Return whether the conditions of a cell, whose names are among `codes`, can be beside each other."""
     return max(text_width(text, SMALL) for text in [*codes, *seen["n_trials"].map(str)]) <= width / len(seen) - 1
 
 
@@ -201,7 +201,7 @@ def _words(matrix: _Matrix) -> str:
     each = f"Each combination of {what}" if matrix.conditions_by else f"Each level of {what}"
     none_left = int((matrix.counts["n_trials"] == 0).sum())
     if sum(matrix.participants.values()) > matrix.n_participants:
-        groups += "; whoever was in several groups is counted in each"
+        groups += "; anyone who was in several groups is counted in each"
     return (
         f"{count(matrix.n_participants, 'participant')} in the analysis ({groups}). {each} "
         f"has {totals.min()} to {totals.max()} answers over all groups. "

@@ -20,12 +20,12 @@ from analysis.statistics.level_order import level_order
 def difficulty_figure(
     table: pd.DataFrame, name: str, *, confidence: float = 0.95, chance: float | None = None
 ) -> Drawing | None:
-    """Draw accuracy over the levels of inference, a line a subject, with intervals.
+    """Draw accuracy over the levels of inference, one line per subject, with intervals.
 
     Parameters
     ----------
     table : DataFrame
-        `subject, kind, level, accuracy, ci_low, ci_high`; levels stand at equal distances, in their order.
+        `subject, kind, level, accuracy, ci_low, ci_high`; levels are at equal distances, in their order.
     name : str
         The file's name.
     confidence : float

@@ -40,7 +40,7 @@ def forest_plot(
         The file's name.
     label, estimate, ci_low, ci_high : str
         Columns. A missing interval is not drawn, and said to be missing; so is a missing estimate. An interval that is
-        very much wider than the others is cut off with an arrow; its numbers stand beside it.
+        very much wider than the others is cut off with an arrow; its numbers are beside it.
     reference : float
         Where the dashed line is drawn: no difference.
     x_label : str

@@ -19,9 +19,9 @@ def interaction_plot(
     Parameters
     ----------
     means : DataFrame
-        A row a level of `x` and a level of `lines`, such as estimated marginal means.
+        One row per level of `x` and a level of `lines`, such as estimated marginal means.
     x, lines : str
-        The factors. Levels of `x` stand at equal distances, in their order; lines keep the order of the table. A line
+        The factors. Levels of `x` are at equal distances, in their order; lines keep the order of the table. A line
         whose name is empty gets none. `people` and `simulated participants` look as they do in every figure.
     name : str
         The file's name.

@@ -109,8 +109,8 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
     Returns
     -------
     Drawing or None
-        None if nobody has response times, or the factor has more than `MOST_LEVELS` levels. Its data are a row a row
-        of the figure: `kind, subject, <by>, n_participants, n_trials, q25_ms, median_ms, q75_ms`.
+        None if there are no response times, or the factor has more than `MOST_LEVELS` levels. Its data are one row per
+        row of the figure: `kind, subject, <by>, n_participants, n_trials, q25_ms, median_ms, q75_ms`.
 
     References
     ----------

@@ -82,12 +82,12 @@ def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
 
 
 def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
-    """Raise InputError if a name in `by` is no factor, is named twice, or is the name of a column of the tables."""
+    """Raise InputError if a name in `by` is not a factor, is named twice, or is the name of a column of the tables."""
     there = factor_columns(trials)
     for name in by:
         if name not in there:
             have = f"the factors are {', '.join(there)}" if there else "the items have no factors"
-            raise InputError(f"there is no factor `{name}` in the data; {have}. Mend `by` in the study's analysis.")
+            raise InputError(f"there is no factor `{name}` in the data; {have}. Correct `by` in the study's analysis.")
         if name in TABLE_COLUMNS:
             raise InputError(
                 f"the factor `{name}` has the name of a column of the tables; rename it, or leave it out of `by`."

@@ -16,7 +16,7 @@ def invalid_answers(trials: pd.DataFrame) -> pd.DataFrame:
     """Return for each run in the analysis how many trials were unanswered or answered invalidly.
 
     Both count as not correct in `accuracy`; `accuracy_of_valid_answers` leaves them out, and is missing where there
-    is no valid answer.
+    is not a valid answer.
     """
     kept = kept_trials(trials, ["kind", "run", "model", "response", "valid", "correct"])
     rows = []

@@ -88,7 +88,7 @@ def signal_measures(
     offered = work[work["said"].notna()]
     for what, is_kind in (("signal", offered["is_signal"]), ("noise", ~offered["is_signal"])):
         if not is_kind.any():
-            raise InputError(f"no item of the {what} offers the response {_quoted(response)}; mend the plan.")
+            raise InputError(f"no item of the {what} offers the response {_quoted(response)}. Fix: correct the plan.")
     without = work[work["said"].isna()]
     rows = []
     for subject in subjects_compared(offered):
@@ -110,7 +110,7 @@ def _said(trials: pd.DataFrame, signal: Where, noise: Where | None, response: st
     is_noise = matching(kept, noise, "the noise") if noise else ~is_signal
     if (is_signal & is_noise).any():
         item = kept.loc[is_signal & is_noise, "item_id"].iloc[0]
-        raise InputError(f"the item `{item}` would be both signal and noise; mend their levels.")
+        raise InputError(f"the item `{item}` would be both signal and noise. Fix: correct their levels.")
     work = kept.loc[is_signal | is_noise, _NEEDED[:-1]]
     texts = {_plain(text) for text in ([response] if isinstance(response, str) else response)}
     numbers: dict[int, int | None] = {}

@@ -28,7 +28,7 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.Da
     DataFrame
         The factors, `n` (rows), and for each column of `of`: `<column>_mean`, `<column>_sd` (with n - 1; missing for
         one row) and `<column>_se` (sd over the root of its number of values); where values are missing,
-        `<column>_n` is their number. Rows stand in the natural order of the levels, or as `order_by` says.
+        `<column>_n` is their number. Rows are in the natural order of the levels, or as `order_by` says.
 
     Raises
     ------
@@ -67,10 +67,10 @@ def numeric(rows: pd.DataFrame, column: str, what: str) -> pd.Series:
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
         numbers = values.astype("Float64").astype("float64")
         if np.isinf(numbers).any():
-            raise InputError(f"{what}: the column `{column}` has an infinite value; mend it in the data.")
+            raise InputError(f"{what}: the column `{column}` has an infinite value; correct it in the data.")
         return numbers
     if values.isna().all():
-        raise InputError(f"{what}: the column `{column}` has no values here; name another, or mend `where`.")
+        raise InputError(f"{what}: the column `{column}` has no values here; name another, or correct `where`.")
     text = values.dropna()
     shown = f", such as {text.iloc[0]!r}" if len(text) else ""
     raise InputError(f"{what}: the column `{column}` holds text{shown}; name a column of numbers, or yes and no.")

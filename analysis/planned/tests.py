@@ -30,7 +30,7 @@ class _Values:
     """What a test is made of."""
 
     of_units: pd.DataFrame
-    """A row a unit, a column a level; missing where a unit has no value there."""
+    """One row per unit, one column per level; missing where a unit has no value there."""
     warnings: tuple[str, ...]
 
     @property
@@ -59,11 +59,11 @@ def planned_tests(
     Returns
     -------
     DataFrame
-        `COLUMNS`, a row a test and `form`: `as planned`; `paired form`, where the test asked for takes units apart that
-        are the same at several levels; `equivalence`, where a margin is given. `p_holm` and `p_bh` are corrected over
-        the tests of one family, confirmatory and exploratory ones apart; those of a paired form over the same family
-        with that form in place of the test, those of equivalence among themselves. `levels` are in the order of the
-        difference. `warnings` say why a result may not be what it seems.
+        `COLUMNS`, one row per test and `form`: `as planned`; `paired form`, where the planned test treats the same
+        units at several levels as different ones; `equivalence`, where a margin is given. `p_holm` and `p_bh` are
+        corrected over the tests of one family, confirmatory and exploratory ones apart; those of a paired form over the
+        same family with that form in place of the test, those of equivalence among themselves. `levels` are in the
+        order of the difference. `warnings` say why a result may not be what it seems.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float
     if len(levels) < 2 or (planned.test in {"t", "welch_t"} and len(levels) != 2):
         raise InputError(
             f"{what}: the levels of `{planned.factor}` here are {', '.join(map(level_text, levels)) or 'none'}; "
-            f"{'name two in `levels`.' if len(levels) > 2 else 'there is nothing to compare: mend its `where`.'}"
+            f"{'name two in `levels`.' if len(levels) > 2 else 'there is nothing to compare: correct its `where`.'}"
         )
     n_nowhere = int(chosen[planned.factor].isna().sum())
     nowhere = (f"{n_nowhere:,} rows without a level of `{planned.factor}` left out.",) if n_nowhere else ()
@@ -141,7 +141,7 @@ def _forms(
             )
             try:
                 paired = _paired(values, levels, planned, confidence)
-                warnings.append("The paired form stands beside it.")
+                warnings.append("The paired form is beside it.")
             except InputError as error:
                 warnings.append(f"The paired form cannot be computed: {error}")
         result = _with(_independent(values, levels, planned, confidence), tuple(warnings))
@@ -176,7 +176,7 @@ def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest
         raise InputError(_ONE_ANSWER.format(of=planned.of))
     if planned.summary == "sum" and n_rows.nunique() > 1:
         notes.append(
-            f"A unit's value is the sum of its rows, and units have {n_rows.min()} to {n_rows.max()} rows: whoever has "
+            f"A unit's value is the sum of its rows, and units have {n_rows.min()} to {n_rows.max()} rows: a unit with "
             "fewer has a smaller sum, which a mean would not show."
         )
     table = (grouped.mean() if planned.summary == "mean" else grouped.sum()).unstack().reindex(columns=levels)

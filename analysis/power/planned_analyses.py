@@ -289,7 +289,7 @@ def _columns_of_model(planned: PlannedModel) -> tuple[str, ...]:
 
 
 def _with_flags(trials: PlannedTrials, plan: PlannedAnalyses, columns: Iterable[str]) -> pd.DataFrame:
-    """Return the trials as a study's people's trials stand in its analysis, but for their answers."""
+    """Return the trials as a study's people's trials are in its analysis, but for their answers."""
     table = trials.table.assign(kind="human", subject="people")
     return add_flags(table, {flag: plan.flags[flag] for flag in plan.flags if flag in set(columns)})
 

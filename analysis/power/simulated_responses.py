@@ -65,7 +65,7 @@ class PlannedTrials:
     """The test trials of so many participants, and what answering them depends on."""
 
     table: pd.DataFrame
-    """A row a trial: `participant`, and the columns of the design."""
+    """One row per trial: `participant`, and the columns of the design."""
     participants: npt.NDArray[np.intp]
     """Of each trial, the participant's number from 0."""
 
@@ -81,7 +81,7 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
     Parameters
     ----------
     design : DataFrame
-        A row for each test trial of each group: `group`, `item_id`, `task`, `chance`, and a column a factor.
+        A row for each test trial of each group: `group`, `item_id`, `task`, `chance`, and one column per factor.
     n_participants : int
         How many participants. The first are the same however many there are: they take the groups in turn.
 

@@ -216,7 +216,7 @@ def simulated_power(
     Returns
     -------
     DataFrame
-        A row a number of participants, and one more for `null_accuracy`: `effect` (`as given` or `none`),
+        One row per number of participants, and one more for `null_accuracy`: `effect` (`as given` or `none`),
         `n_participants`; `n_analysed_mean`, how many were left after exclusion on average; `simulations`;
         `n_significant`; `power`, its share (without effect, the false-positive rate), with Wilson's 95 % interval
         `ci_low` and `ci_high`; `mean_estimate`, over the studies that gave an estimate; and the shares of studies whose

@@ -72,7 +72,7 @@ def read_locks(path: Path) -> list[Lock]:
         found = _LockFile.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError):
         raise InputError(
-            f"{path}: this is no file of locked plans, or not as it was written; restore it from a backup or your "
+            f"{path}: this is not a file of locked plans, or not as it was written; restore it from a backup or your "
             "version control."
         ) from None
     try:

@@ -28,8 +28,8 @@ def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         `study, study_version, kind, n_sessions, n_completed, n_test_trials, n_included, n_test_items,
-        first_started_at, last_started_at, battery`, a row a version and kind; sessions of models are runs. `battery`
-        names all digests.
+        first_started_at, last_started_at, battery`, one row per version and kind; sessions of models are runs.
+        `battery` names all digests.
     """
     by = ["study", "study_version", "kind"]
     sessions = sessions_of(trials)

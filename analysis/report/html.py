@@ -12,7 +12,7 @@ from analysis.sentences import count, interval, level_words, percent, points
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure as it stands in the page."""
+    """A figure as it is in the page."""
 
     name: str
     title: str
@@ -26,7 +26,7 @@ def with_markup(drawing: Drawing) -> Shown:
 
 
 def with_code(text: str) -> Markup:
-    """Return a text for the page, with what stands in backticks as code.
+    """Return a text for the page, with what is in backticks as code.
 
     Examples
     --------

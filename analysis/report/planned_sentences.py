@@ -134,7 +134,7 @@ def _tests_in_short(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
         sentences.append(f"{len(clear)} of {tests_words} {are} significant{after}{which}.")
     paired = tests.loc[tests["form"] == PAIRED, "name"]
     if len(paired):
-        sentences.append(f"The data of {', '.join(paired)} are within units; the paired forms stand beside the tests.")
+        sentences.append(f"The data of {', '.join(paired)} are within units; the paired forms are beside the tests.")
     equal = tests.loc[(tests["form"] == EQUIVALENCE) & (tests["p_value"] < 1 - plan.confidence), "name"]
     if len(equal):
         sentences.append(f"Differences smaller than the margin: {', '.join(equal)}.")

@@ -141,7 +141,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
 
 
 def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan: AnalysisPlan) -> dict[str, Any]:
-    """Return a comparison of the plan with a sentence a model, or none where there are too many to read."""
+    """Return a comparison of the plan with one sentence per model, or none where there are too many to read."""
     rows = records(table)
     return {
         "name": name,

@@ -97,7 +97,7 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
     Parameters
     ----------
     table : DataFrame, shape (2, 2)
-        Counts; a row a group, a column an outcome, such as wrong and right. Trials are independent.
+        Counts; one row per group, one column per outcome, such as wrong and right. Trials are independent.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
     Raises
     ------
     InputError
-        The table is not 2 by 2, a cell is no count, or a group is empty.
+        The table is not 2 by 2, a cell is not a count, or a group is empty.
 
     Notes
     -----

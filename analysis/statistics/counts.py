@@ -33,7 +33,7 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
     Raises
     ------
     InputError
-        The table has fewer than two rows or columns, a cell is no count, or a row or column is empty.
+        The table has fewer than two rows or columns, a cell is not a count, or a row or column is empty.
 
     Notes
     -----
@@ -129,7 +129,7 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
             "categories."
         )
     if not (shares > 0).all() or not math.isclose(float(shares.sum()), 1, abs_tol=1e-6):
-        raise InputError("the probabilities are not all above zero with a sum of 1; mend them.")
+        raise InputError("the probabilities are not all above zero with a sum of 1. Fix: correct them.")
     n = int(observed.sum())
     if n == 0:
         raise InputError("nothing was counted in any category, so there is nothing to test; leave this test out.")
@@ -167,7 +167,7 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     Raises
     ------
     InputError
-        The table is not 2 by 2, its labels differ between rows and columns, a cell is no count, or no pair is
+        The table is not 2 by 2, its labels differ between rows and columns, a cell is not a count, or no pair is
         discordant.
 
     Notes

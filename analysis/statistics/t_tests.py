@@ -220,7 +220,7 @@ def difference_of_pairs(first: Floats, second: Floats) -> MeanDifference:
     one, two = checked_sample(first, "the first condition"), checked_sample(second, "the second condition")
     if len(one) != len(two):
         raise InputError(
-            f"the first condition has {len(one)} values and the second {len(two)}, so they are no pairs; "
+            f"the first condition has {len(one)} values and the second {len(two)}, so they are not pairs; "
             "keep the units that have both."
         )
     return _mean_against_zero(one - two, _largest(one, two), "Paired t test", "Cohen's d_z")

@@ -40,11 +40,13 @@ class Port:
         Raises
         ------
         ValueError
-            If the text is no port of a board of this size.
+            If the text is not a port of a board of this size.
         """
         match = re.fullmatch(r"(north|south|east|west)-([1-9][0-9]?)", text)
         if match is None or int(match[2]) > size:
-            raise ValueError(f"{text!r} is no port; a port is a side and a number from 1 to {size}, such as north-3.")
+            raise ValueError(
+                f"{text!r} is not a port; a port is a side and a number from 1 to {size}, such as north-3."
+            )
         return cls(Side(match[1]), int(match[2]))
 
 

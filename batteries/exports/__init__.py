@@ -52,7 +52,7 @@ def trials_by_group(
     Raises
     ------
     InputError
-        If an item is no sound multiple-choice question, is named but not in the battery, plays two parts, or is in
+        If an item is not a sound multiple-choice question, is named but not in the battery, plays two parts, or is in
         no group.
     """
     roles = _roles(battery, groups, practice, attention_checks)
@@ -75,7 +75,7 @@ def trials_by_group(
 
 
 def group_names(groups: Iterable[int]) -> dict[int, str]:
-    """Return each group's number as it stands in names of files: at least two digits, all equally many."""
+    """Return each group's number as it is in names of files: at least two digits, all equally many."""
     groups = list(groups)
     width = max(2, len(str(max(groups))))
     return {group: f"{group:0{width}}" for group in groups}
@@ -138,7 +138,7 @@ def _roles(
     roles: dict[str, Phase] = dict.fromkeys(battery.by_id, "test")
     for item_id, count in Counter([*practice, *attention_checks, *groups]).items():
         if item_id not in roles:
-            raise InputError(f"there is no item `{item_id}` in the battery `{battery.battery}`; mend the id.")
+            raise InputError(f"there is no item `{item_id}` in the battery `{battery.battery}`. Fix: correct the id.")
         if count > 1:
             raise InputError(f"the item `{item_id}` is named twice as practice, check or in a group; name it once.")
     roles |= dict.fromkeys(practice, "practice")
@@ -162,4 +162,4 @@ def _trial(item: Item, phase: Phase) -> ExportedTrial:
 
 def _is_formula(cell: str) -> bool:
     start = cell.strip()
-    return is_formula(start) and not re.fullmatch(r"[-+]\d[\d.,]*", start)  # a number is no formula
+    return is_formula(start) and not re.fullmatch(r"[-+]\d[\d.,]*", start)  # a number is not a formula

@@ -44,7 +44,7 @@ def gorilla_spreadsheets(
         How long the fixation cross is to be shown; the how-to names it.
     answers
         Whether the spreadsheets have a column `answer`, by which Gorilla scores. Gorilla runs a task in the
-        participant's browser, so whoever knows where to look can read it there; without it, score with `keys.csv`.
+        participant's browser, so anyone who knows where to look can read it there; without it, score with `keys.csv`.
 
     Raises
     ------

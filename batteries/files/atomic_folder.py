@@ -127,7 +127,7 @@ def _earlier_files(out: Path) -> dict[str, str]:
         files = json.loads(manifest.read_text(encoding="utf-8"))["files"]
         return {str(name): str(digest) for name, digest in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
-        raise InputError(f"{manifest}: this is no manifest of an analysis; choose another output folder.") from None
+        raise InputError(f"{manifest}: this is not a manifest of an analysis; choose another output folder.") from None
 
 
 def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reading files that people write (YAML, JSON Lines) into checked models, with errors that name file, line and mend."""
+"""Reading files that people write (YAML, JSON Lines) into checked models; errors name the file, the line and a fix."""
 
 import json
 from collections import Counter
@@ -57,7 +57,7 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     Raises
     ------
     InputError
-        One sentence for each mistake, each with the file, its line and how to mend it.
+        One sentence for each mistake, each with the file, its line and how to correct it.
     """
     return parse_yaml(read_text(path), path, model)
 
@@ -72,9 +72,11 @@ def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark else ""
         problem = str(error.problem or "it is not well-formed").splitlines()[0]
-        raise InputError(f"{path}{line}: this is not valid YAML ({problem}); mend the indentation or quotes.") from None
+        raise InputError(
+            f"{path}{line}: this is not valid YAML ({problem}). Fix: correct the indentation or quotes."
+        ) from None
     except YAMLError as error:
-        raise InputError(f"{path}: this is not valid YAML ({error}); mend it or save it anew.") from None
+        raise InputError(f"{path}: this is not valid YAML ({error}); correct it or save it anew.") from None
     if not isinstance(document, CommentedMap):
         raise InputError(f"{path}, line 1: the file must hold `name: value` lines; see `equipoise new` for an example.")
     try:
@@ -117,7 +119,9 @@ def parse_json(text: str, place: str) -> Any:
     except json.JSONDecodeError as error:
         # In a text of many lines the parser's line is more use than the place alone.
         line = f", line {error.lineno}" if "\n" in text else ""
-        raise InputError(f"{place}{line}: this is not JSON ({error.msg} at column {error.colno}); mend it.") from None
+        raise InputError(
+            f"{place}{line}: this is not JSON ({error.msg} at column {error.colno}). Fix: correct it."
+        ) from None
     except _NameTwiceError as error:
         raise InputError(f"{place}: the name `{error}` stands twice in one object; keep one.") from None
     except (ValueError, RecursionError) as error:
@@ -225,19 +229,19 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             near = get_close_matches(name, known, n=1) if len(name) <= LONGEST_SHOWN else []
             listed = f"; the fields here are {', '.join(known)}." if known else "."
             hint = f"; did you mean `{near[0]}`?" if near else listed
-            return f"`{place}` is not a field Equipoise knows{hint} Mend the spelling or take it out."
+            return f"`{place}` is not a field Equipoise knows{hint} Correct the spelling or take it out."
         case "missing":
             return f"`{place}` is missing; add it."
         case "string_type":
             is_number = isinstance(details["input"], int | float)
-            quoted = f'put it in quotes: "{given}".' if is_number else f"it is {given}; mend it."
+            quoted = f'put it in quotes: "{given}".' if is_number else f"it is {given}. Fix: correct it."
             return f"`{place}` must be a text; {quoted}"
         case "tuple_type" | "list_type":
             return f"`{place}` must be a list, such as [{_shown_in_list(details['input'])}]."
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"`{place}` must hold `name: value` fields (it is {given})."
         case "int_type" | "int_parsing" | "int_from_float":
-            return f"`{place}` must be a whole number (it is {given}); mend it."
+            return f"`{place}` must be a whole number (it is {given}). Fix: correct it."
         case "string_too_short" if details["ctx"]["min_length"] == 1:
             return f"`{place}` is empty; write it."
         case "too_short":
@@ -299,7 +303,7 @@ def _mistakes(error: ValidationError) -> list[ErrorDetails]:
 
 def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     """Return the known fields beside an unknown one, where the way to them leads through models and lists of them."""
-    is_name = False  # of an entry in a mapping of names to models, which is no field
+    is_name = False  # of an entry in a mapping of names to models, which is not a field
     for step in location[:-1]:
         if isinstance(step, int) or is_name:
             is_name = False

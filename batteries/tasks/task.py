@@ -33,7 +33,7 @@ class Feedback:
     text: str
     """Name of the sentence to say, in the catalogues of `experiment.texts`."""
     values: dict[str, str | int]
-    """What stands in the sentence's places."""
+    """What is in the sentence's places."""
     solution: JsonValue
     """The right answer, in a form the page can show; sent for practice trials only, after the answer."""
 
@@ -60,7 +60,7 @@ class Task(ABC):
         pydantic.ValidationError
             If the content does not have the task's fields.
         InputError
-            If the key is no possible response, or contradicts the content.
+            If the key is not a possible response, or contradicts the content.
         """
         whole = self.content_model.model_validate_json(json.dumps(content), strict=True).model_dump(mode="json")
         if key is None:

@@ -64,7 +64,7 @@ _STROKED = str.maketrans("æœøÆŒØ", "eooEOO")
 def correct_articles(text: str) -> str:
     """Return `text` with every `a` and `an` in the form that the word behind it asks for, and nothing else changed.
 
-    A small `a` is taken for an article wherever it stands alone, unless a word follows that no article can stand
+    A small `a` is taken for an article wherever it is alone, unless a word follows that no article can be
     before (option a or b, a is). A capital `A` is one only at the start of the text, a line, a sentence, a quotation
     or a bracket, and before a word of the same line: "Plan A appears" keeps its A. At the start of a sentence the
     letter and the article cannot always be told apart: "A opened the door" becomes "An opened the door", so nobody in
@@ -93,7 +93,7 @@ def _opens_sentence(article: re.Match[str]) -> bool:
 
 @cache
 def _form_before(word: str) -> str | None:
-    """Return `a` or `an`, or None for a word that no article stands before."""
+    """Return `a` or `an`, or None for a word that no article is before."""
     if word in _NEVER_AFTER_AN_ARTICLE:
         return None
     if word[0].isdigit():

@@ -99,7 +99,7 @@ def battery_dimensions(battery: Battery) -> tuple[str, ...]:
 def read_published_csv(path: Path) -> Battery:
     """Read a battery from CSV with the published columns, ours or another lab's.
 
-    The condition `01` that a spreadsheet has turned into `1` is mended. A file without our columns gives items whose
+    The condition `01` that a spreadsheet has turned into `1` is corrected. A file without our columns gives items whose
     ids are made from the published ones, in the order of the rows.
 
     Raises
@@ -115,7 +115,7 @@ def read_published_csv(path: Path) -> Battery:
         raise InputError(f"{path}, line 1: the columns are separated by semicolons; save the file with commas.")
     if len(missing) > len(PUBLISHED_COLUMNS) / 2:
         raise InputError(
-            f"{path}: this is no battery with the published columns (id, vignette, ...); name another file."
+            f"{path}: this is not a battery with the published columns (id, vignette, ...); name another file."
         )
     if missing:
         raise InputError(f"{path}, line 1: the columns {', '.join(missing)} are missing; export the battery with them.")
@@ -149,7 +149,9 @@ def vignette_text(content: Mapping[str, Any]) -> str:
 
 def _row(item: Item, dimensions: tuple[str, ...]) -> list[object]:
     if item.task != "multiple_choice" or len(options := item.content["options"]) != 4:  # type: ignore[arg-type]
-        raise InputError(f"the item `{item.item_id}` is no question with four options; these columns cannot hold it.")
+        raise InputError(
+            f"the item `{item.item_id}` is not a question with four options; these columns cannot hold it."
+        )
     factors = item.factors
     assert isinstance(item.key, int)
     assert isinstance(options, list | tuple)
@@ -177,7 +179,9 @@ def _item(row: Mapping[str, str], columns: list[str], dimensions: list[str], cou
         code = cells["condition"].removesuffix(".0")  # as pandas writes numbers in a column with gaps
         code = code.zfill(2) if kind == "double" else code
         if not is_condition(kind, code):
-            raise InputError(f"`{cells['condition']}` is no condition of a {kind} question; mend the column condition.")
+            raise InputError(
+                f"`{cells['condition']}` is not a condition of a {kind} question. Fix: correct the column condition."
+            )
         factors = {name: _level(name, cells[name]) for name in columns}
         factors |= {factor: _level(name, cells[name]) for name, factor in _FACTOR_OF.items()}
         factors |= {name: _whole(name, cells[name]) for name in dimensions if cells[name] != ""}
@@ -206,12 +210,12 @@ def _refuse_contradictions(
 ) -> None:
     if factors.get("inference_level", 0) not in range(4):
         raise InputError(f"there is no inference level {cells['inference_level']}; the levels are 0, 1, 2 and 3.")
-    # The published generator stores the right text before a and an are mended.
+    # The published generator stores the right text before a and an are corrected.
     said, *shown = [re.sub(r"\b([Aa])n ", r"\1 ", text.strip()) for text in (cells["correct_answer_text"], *options)]
     if 1 <= key <= len(shown) and said != shown[key - 1] and said in shown:
         place = shown.index(said) + 1
         raise InputError(
-            f"correct_answer_number is {key}, but correct_answer_text is option {place}; mend one of them."
+            f"correct_answer_number is {key}, but correct_answer_text is option {place}; correct one of them."
         )
 
 
@@ -219,7 +223,9 @@ def _content(vignette: str) -> dict[str, Any]:
     match = _OPTIONS.search(vignette)
     text, blank, prompt = vignette[: match.start()].rpartition("\n\n") if match else ("", "", "")
     if match is None or not blank or not prompt.strip():
-        raise InputError("the vignette is not a story, an empty line, a question and four numbered options; mend it.")
+        raise InputError(
+            "the vignette is not a story, an empty line, a question and four numbered options. Fix: correct it."
+        )
     return {"text": text, "prompt": prompt, "options": [option.rstrip() for option in match.groups()]}
 
 
@@ -231,14 +237,14 @@ def _number(column: str, text: str) -> int | float:
     try:
         number = float(text)
     except ValueError:
-        raise InputError(f"`{text}` is no number, in the column {column}; mend it.") from None
+        raise InputError(f"`{text}` is not a number, in the column {column}. Fix: correct it.") from None
     return int(number) if number.is_integer() else number
 
 
 def _whole(column: str, text: str) -> int:
     number = _number(column, text)
     if not isinstance(number, int):
-        raise InputError(f"`{text}` is no whole number, in the column {column}; mend it.")
+        raise InputError(f"`{text}` is not a whole number, in the column {column}. Fix: correct it.")
     return number
 
 

@@ -123,11 +123,11 @@ def spec_problems(template_set: TemplateSet, spec: BuildSpec) -> Iterator[tuple[
     known = {question.qa.id for question in questions}
     for qa_id in spec.ids:
         if qa_id not in known:
-            yield "ids", f"no QA template has the id `{qa_id}`; mend it, or take it out."
+            yield "ids", f"no QA template has the id `{qa_id}`; correct it, or take it out."
     for name in spec.demands:
         if name not in tables.dimensions and DEMANDS not in tables.missing:
             dimensions = ", ".join(tables.dimensions)
-            yield "demands", f"`{name}` is no column of {DEMANDS}; the columns are {dimensions}."
+            yield "demands", f"`{name}` is not a column of {DEMANDS}; the columns are {dimensions}."
     letters = {
         condition_letter(question.qa.capability_type, condition)
         for question in questions
@@ -138,7 +138,7 @@ def spec_problems(template_set: TemplateSet, spec: BuildSpec) -> Iterator[tuple[
         if letter not in letters and letters:
             yield "conditions", f"no question has a condition `{letter}`; there are {', '.join(sorted(letters))}."
     if questions and not selected(template_set, spec):
-        yield "", "the spec selects no question; ask for less, or mend its names."
+        yield "", "the spec selects no question; ask for less, or correct its names."
 
 
 def conditions_of(question: Question, spec: BuildSpec) -> list[str]:

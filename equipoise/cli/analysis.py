@@ -74,7 +74,7 @@ def audit(
 ) -> None:  # fmt: skip
     """Check whether the numbers of a published table can be true together.
 
-    TABLE is a CSV file of the table as printed, a row a group, condition or test. Ends with exit code 1 if anything is
+    TABLE is a CSV file of the table as printed, one row per group, condition or test. The exit code is 1 if anything is
     impossible, inconsistent or suspicious.
     """
     from equipoise.commands.audit import all_consistent, finding_lines

@@ -207,7 +207,7 @@ def delete(
 ) -> None:
     """Delete panel ids and codes; the answers stay, and nobody can tell from the store any more whose they are.
 
-    Somebody whose id is deleted could take part once more. Files in `data/lab` keep the laboratory's codes.
+    A participant whose id is deleted could take part once more. Files in `data/lab` keep the laboratory's codes.
     """
     from equipoise.commands.identities import identities_delete
     from equipoise.commands.store_access import SessionSelector

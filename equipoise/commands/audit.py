@@ -102,7 +102,9 @@ def read_printed(path: Path) -> pd.DataFrame:
             else:
                 rows.append([unguarded(cell) for cell in cells])
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}); mend its quotes.") from None
+        raise InputError(
+            f"{path}, line {reader.line_num}: this is not CSV ({error}). Fix: correct its quotes."
+        ) from None
     if header is None:
         raise InputError(f"{path}: the file is empty; it needs a header and a row for each group, condition or test.")
     return pd.DataFrame(rows, columns=[cell.strip() for cell in header], dtype=str)

@@ -39,7 +39,7 @@ def battery_check(
     Returns
     -------
     tuple
-        The templates, and sentences on what is no mistake but worth a look.
+        The templates, and sentences on what is not a mistake but worth a look.
 
     Raises
     ------

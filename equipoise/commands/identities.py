@@ -72,7 +72,7 @@ def links(study: StudyFolder, n_links: int, address: str, path: Path) -> None:
     is_plain = parts.scheme in {"http", "https"} and parts.hostname and not (parts.query or parts.fragment)
     if not is_plain or re.search(r"\s", address):
         raise InputError(
-            f"--address {address!r}: this is no address of a study; write it like https://study.example.org."
+            f"--address {address!r}: this is not an address of a study; write it like https://study.example.org."
         )
     key = read_secrets(secrets_folder(study, read_settings())).signing_key
     rows = [[f"{address.rstrip('/')}/?{LINK_PARAMETER}={make_link_token(study, key)}"] for _ in range(n_links)]

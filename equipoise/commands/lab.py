@@ -268,7 +268,7 @@ def remote_client(server: str) -> Iterator[LabClient]:
     except httpx.InvalidURL:
         address = httpx.URL()
     if not address.host or address.scheme not in {"http", "https"}:
-        raise InputError(f"--server {server}: this is no address of a server; write https:// and its name.")
+        raise InputError(f"--server {server}: this is not an address of a server; write https:// and its name.")
     if address.scheme == "http" and address.host not in THIS_MACHINE:
         raise InputError(
             f"--server {server}: without encryption anybody on the way could read the researcher's token and the "
@@ -277,8 +277,8 @@ def remote_client(server: str) -> Iterator[LabClient]:
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:
         raise InputError(
-            f"--server {server}: this server takes laboratory sessions from whoever knows its researcher's token; set "
-            f"the environment variable {TOKEN_VARIABLE} to what is in the file `researcher-token` on the server."
+            f"--server {server}: the researcher's token of this server is missing. Fix: set the environment variable "
+            f"{TOKEN_VARIABLE} to the content of the file `researcher-token` on the server."
         )
     with httpx.Client(base_url=address, timeout=20) as client:
         yield LabClient(client, token)

@@ -1,6 +1,6 @@
 """The files of the laboratory: for each session PsychoPy's table, the frames, and what was begun.
 
-They stand in the folder `lab` beside the store, whatever folder of the study a visit comes from; by default that is
+They are in the folder `lab` beside the store, whatever folder of the study a visit comes from; by default that is
 `data/lab` of the study. The frames are in a folder of their own, so that `lab/*.csv` are tables of trials alone. Names
 begin as users of PsychoPy expect, with the code, the session and the time, and end with the session's name in the
 store, by which they are found again, whatever the code, the clock or the time zone were.

@@ -63,7 +63,7 @@ def store_of(study: Study, location: str | None = None, must_exist: bool = False
         with opened_store(path, must_exist) as store:
             yield store
     except StoreUnavailable as error:
-        raise InputError(f"the store cannot be used now ({error}); try again when that is mended.") from None
+        raise InputError(f"the store cannot be used now ({error}); Fix: try again when the cause is removed.") from None
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def sessions_named(store: Store, study: Study, named: SessionSelector) -> list[S
     if named.session is not None:
         found = store.session_named(study, named.session)
         if found is None:
-            raise InputError(f"--session {named.session}: this study has no such session; mend the name.")
+            raise InputError(f"--session {named.session}: this study has no such session. Fix: correct the name.")
         return [found]
     if named.participant is not None:
         sessions = store.sessions_of(study, "lab", named.participant)
@@ -133,7 +133,7 @@ def sessions_named(store: Store, study: Study, named: SessionSelector) -> list[S
         )
         option = f"--panel-id {panel_id}: nobody with this id"
     if not sessions:
-        raise InputError(f"{option} has begun this study; mend it.")
+        raise InputError(f"{option} has begun this study. Fix: check it.")
     return sessions
 
 

@@ -50,7 +50,7 @@ class SessionProgress:
 
     @property
     def practice_is_over(self) -> bool:
-        """Whether what comes next is no practice any more."""
+        """Whether what comes next is not a practice any more."""
         return self.trial is None or self.trial.phase is not Phase.PRACTICE
 
     def position(self, trial: Trial) -> str:

@@ -65,7 +65,7 @@ class _Stops(Exception):
 
 
 class _NotDeleted(InputError):
-    """Somebody has left for whom the answers could not be deleted."""
+    """A participant has left for whom the answers could not be deleted."""
 
 
 class LabSession:
@@ -119,7 +119,7 @@ class LabSession:
         Raises
         ------
         InputError
-            If the session cannot be begun or gone on with, or answers cannot be deleted, in a sentence for whoever
+            If the session cannot be begun or gone on with, or answers cannot be deleted, in a sentence for anyone who
             runs the laboratory.
         """
         try:
@@ -248,7 +248,7 @@ class LabSession:
                 self._own_page("break_title", self._say("break", answered=answered, total=progress.n_questions))
 
     def _take(self, trial: Trial, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> None:
-        """Take a trial; whoever thought of leaving and stays sees it from its fixation again."""
+        """Take a trial; anyone who thought of leaving and stays sees it from its fixation again."""
         item, timing = self._study.battery.by_id[trial.item_id], self._study.definition.timing
         shown = ShownTrial(trial, item, timing, progress.position(trial))
         while True:

@@ -58,7 +58,7 @@ class Display(Protocol):
 
 
 class Escaped(Exception):
-    """Somebody pressed escape."""
+    """A participant pressed escape."""
 
 
 @dataclass(frozen=True)

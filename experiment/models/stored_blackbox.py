@@ -114,7 +114,9 @@ def _read(path: Path) -> _Export:
     try:
         return _Export.model_validate(parse_json(read_text(path), str(path)))
     except ValidationError as error:
-        raise InputError(f"{path}: this is no export of Black Box Predict runs. {describe(error, _Export)}") from None
+        raise InputError(
+            f"{path}: this is not an export of Black Box Predict runs. {describe(error, _Export)}"
+        ) from None
 
 
 def _match(result: _Result, items: dict[tuple[object, str], Item], place: str) -> Answers:

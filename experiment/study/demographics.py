@@ -46,7 +46,7 @@ class DemographicQuestion(BaseModel):
         return self
 
     def check(self, answer: JsonValue) -> None:
-        """Refuse what is no answer to this question.
+        """Refuse what is not an answer to this question.
 
         Raises
         ------

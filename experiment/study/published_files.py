@@ -53,7 +53,7 @@ def is_in_folder(folder: Path, name: str) -> bool:
         return False
     try:
         return (folder / name).resolve().is_relative_to(folder.resolve())
-    except ValueError:  # a name that no file can have, as whoever reads it will say
+    except ValueError:  # a name that no file can have, as anyone who reads it will say
         return True
     except (OSError, RuntimeError):  # links in a circle
         return False

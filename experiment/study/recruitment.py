@@ -20,7 +20,7 @@ PARAMETER_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 
 
 class Exit(BaseModel):
-    """What a participant takes back to whoever sent them."""
+    """Completion code and redirect URL of an outcome."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,7 +44,7 @@ class Exit(BaseModel):
     def _is_an_address(cls, link: str | None) -> str | None:
         if link is not None and not re.fullmatch(LINK_PATTERN, link):
             raise ValueError(
-                "this is no address to return to; write it whole, such as https://panel.example.org/end?cc={code}, "
+                "this is not an address to return to; write it whole, such as https://panel.example.org/end?cc={code}, "
                 "with no other places than {code} and {id}."
             )
         return link
@@ -86,8 +86,8 @@ class Recruitment(BaseModel):
 
     entry: Literal["open", "panel", "link"] = Field(
         default="open",
-        description="Who may begin: `open`, everybody; `panel`, whoever comes with a panel's id in the address; "
-        "`link`, whoever comes by a personal link (`equipoise links`). With panel and link, each takes part once.",
+        description="Who may begin: `open`, everybody; `panel`, anyone who comes with a panel's id in the address; "
+        "`link`, anyone who comes by a personal link (`equipoise links`). With panel and link, each takes part once.",
     )
     panel_parameter: str = Field(
         default="PROLIFIC_PID",

@@ -123,7 +123,7 @@ def _has_session_of(coming: Identity) -> bool:
 
 
 def send_token(response: Response, token: str) -> None:
-    """Give a session's token to whoever has begun it, or goes on with it."""
+    """Give a session's token to anyone who has begun it, or goes on with it."""
     SESSION_COOKIE.send(response, token, _session_max_age_s())
 
 

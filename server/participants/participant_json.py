@@ -127,7 +127,7 @@ def _session_fields(stored: StoredSession, answers: Mapping[int, Any], judged: J
         "trials": [
             {
                 "trial_index": trial.trial_index,
-                # An attention check looks like any other question: one that is named is no check.
+                # An attention check looks like any other question: one that is named is not a check.
                 "phase": Phase.PRACTICE if trial.phase is Phase.PRACTICE else Phase.TEST,
                 "task": trial.item.task,
                 "content": trial.item.content,
@@ -188,7 +188,7 @@ def _exits(study: Study, kind: Kind) -> Exits:
 
 
 def _questions(stored: StoredSession) -> list[dict[str, Any]]:
-    # Of the study as it is now: the questions stand in a file of their own, and their order tells nothing of answers.
+    # Of the study as it is now: the questions are in a file of their own, and their order tells nothing of answers.
     if stored.plan.definition.timeline.demographics is None:
         return []
     return [question.model_dump() for question in context().study.demographics]
@@ -210,7 +210,7 @@ def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> dict[str, str | 
 
 
 def _external_id(plan: SessionPlan | None) -> str:
-    """Return the panel's id of whoever asks; after consent the store knows it, whatever cookies are gone."""
+    """Return the panel's id of anyone who asks; after consent the store knows it, whatever cookies are gone."""
     known = context().store.external_id(plan.session) if plan else None
     who = participant_auth.identity()
     return known or (who.external_id if who else "")

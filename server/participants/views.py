@@ -191,7 +191,7 @@ def respond() -> tuple[Response, int]:
     parts.limits.count_request(plan.session)
     body = read_body(ResponsesBody)
     if body.session != plan.session:
-        plan = _session().plan  # whoever is known no longer hears that first; somebody may have begun again
+        plan = _session().plan  # anyone who is known no longer hears that first; somebody may have begun again
     if body.session != plan.session:
         # A page that waited offline while another session began in the same browser.
         raise Refusal("other_session")

@@ -1,4 +1,4 @@
-"""The researcher's page: how far data collection has come, for whoever signs in with the researcher's token.
+"""The researcher's page: how far data collection has come, for anyone who signs in with the researcher's token.
 
 The link that `equipoise serve` prints carries the token behind its `#`, which no browser sends: a script of the page
 takes it out of the address bar and signs in. Each sign-in has an entry in the study's log, by which its cookie is
@@ -32,7 +32,7 @@ STORE_AWAY = "The store cannot be used now, so nobody can sign in or out. Try ag
 
 @researchers.get("/")
 def progress() -> str | tuple[str, int]:
-    """What has become of the sessions, by kind and group; a form to sign in, for whoever has not."""
+    """What has become of the sessions, by kind and group; a form to sign in, for anyone who has not."""
     if _sign_in() is None:
         return _ask_for_token(), 403
     study, store = context().study, context().store
@@ -126,7 +126,7 @@ def _note_refused(number: int) -> None:
 def _is_right(given: str, expected: str) -> bool:
     """Return whether a secret is the right one, in a time that tells nothing of it.
 
-    It is asked before wrong ones are counted: whoever has the right one is never refused, whatever others have tried.
+    It is checked before wrong ones are counted: the right one is never refused, whatever others have tried.
     """
     return hmac.compare_digest(given.encode(), expected.encode())
 

@@ -3,7 +3,7 @@
 A page of another site can have its own name lead to this machine (DNS rebinding), and a browser would then let it read
 what the server answers. The browser still sends that name with each request. So a server answers to names that nobody
 else can hand out: those of this machine, the one it was told to listen on, and those that the settings allow. A number
-(127.0.0.1) is no name, and cannot be made to lead elsewhere.
+(127.0.0.1) is not a name, and cannot be made to lead elsewhere.
 """
 
 import ipaddress

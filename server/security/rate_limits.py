@@ -40,7 +40,7 @@ def address_key(address: str | None) -> str:
     -------
     str
         An IPv4 address as it is, also one that IPv6 carries (`::ffff:192.0.2.1`); of an IPv6 address its network of 64
-        bits. What is no address is its own key.
+        bits. What is not an address is its own key.
     """
     try:
         parsed = ipaddress.ip_address((address or "").partition("%")[0])

@@ -33,7 +33,9 @@ def read_secrets(folder: Path) -> Secrets:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Secrets(_read(folder / "signing-key"), _read(folder / "researcher-token"))
     except OSError as error:
-        raise InputError(f"{folder}: the secrets cannot be kept here ({error.strerror}); mend the folder.") from None
+        raise InputError(
+            f"{folder}: the secrets cannot be kept here ({error.strerror}). Fix: check the folder's permissions."
+        ) from None
 
 
 def _read(path: Path) -> str:

@@ -48,7 +48,7 @@ class SlotsPerAddress:
         Raises
         ------
         Refusal
-            If they do, and this start leads to none of their sessions: a start that is sent again is no further person.
+            If they do, and this start leads to none of their sessions; a repeated start is not a further participant.
         """
         self._admit(address, start_id)
         try:

@@ -2,7 +2,7 @@
 
 A session's chain begins with the session itself and its plan, and has a link for each answer; the session keeps the
 last one, so that a missing end is seen too. The log of decisions is a chain of its own. Chains tell of damage, mishaps
-and quiet edits; whoever rewrites all of a chain with its ends is caught by a digest that was noted down before
+and quiet edits; anyone who rewrites all of a chain with its ends is caught by a digest that was noted down before
 (`equipoise store verify` prints it).
 """
 

@@ -90,7 +90,7 @@ class Store(ABC):
 
         A session that was taken elsewhere (`start.uploaded`) is stored as it is, without a place if there is no room
         for it. Given again, under whichever code, it is opened as it is by now, completed or withdrawn as may be; that
-        is no visit.
+        is not a visit.
 
         Raises
         ------

@@ -16,7 +16,7 @@ class Refusal(Conflict):
     text
         Name of the sentence in the catalogues of `experiment.texts`.
     values
-        What stands in the sentence's places.
+        What is in the sentence's places.
     """
 
     def __init__(self, text: str, **values: object) -> None:

@@ -1,4 +1,4 @@
-"""Somebody who comes to the laboratory on several occasions: every table, figure and sentence counts them alike."""
+"""A participant with several occasions in the laboratory: every table, figure and sentence counts them alike."""
 
 import html
 import re

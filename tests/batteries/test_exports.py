@@ -172,7 +172,7 @@ def test_a_text_that_a_spreadsheet_program_would_compute_is_refused(start: str) 
     spoilt = battery(s1_a={"text": "", "prompt": "?", "options": ["a", start]})
     with pytest.raises(InputError, match=r"`s1-a`: its option_2 begins with .*formula; begin it with"):
         spreadsheets(battery=spoilt)
-    assert "public/experiment.html" in experiment(battery=spoilt)  # which is no spreadsheet
+    assert "public/experiment.html" in experiment(battery=spoilt)  # which is not a spreadsheet
 
 
 def test_a_negative_number_is_no_formula() -> None:

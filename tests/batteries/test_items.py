@@ -109,7 +109,7 @@ items:
         ),
         (
             [HEADER, ITEM | {"task": "blackbox_predict", "content": {"atoms": [[1, 1]], "entry": "up-1"}}],
-            "'up-1' is no port",
+            "'up-1' is not a port",
         ),
     ],
 )

@@ -166,7 +166,7 @@ def test_an_address_that_asks_for_a_simulation_never_takes_over_a_persons_sessio
     visitor.answer_practice()
     visitor.wait_for_trial()
     visitor.page.goto(simulated(server, study_folder))
-    visitor.page.reload()  # what stands behind the # alone loads nothing
+    visitor.page.reload()  # what is behind the # alone loads nothing
     expect(visitor.page.locator("h1")).to_have_text("Welcome back")
     visitor.page.locator("#page-next").click()
     visitor.wait_for_trial()

@@ -75,7 +75,7 @@ def test_a_keyboard_is_asked_for_by_a_key(visit: Any, served: Served, folder: Pa
         assert walker.stages[0] == "keyboard check"
         (opened,) = query(folder, "SELECT device FROM visits")
         assert json.loads(opened["device"])["keyboard"] is True
-        without.page.reload()  # whoever is under way is not asked again
+        without.page.reload()  # anyone who is under way is not asked again
         again = Walker(without, "keyboard")
         assert again.look() != "keyboard check"
 

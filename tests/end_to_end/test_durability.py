@@ -234,7 +234,7 @@ def http(port: int) -> Iterator[Callable[[], httpx.Client]]:
 
 
 class Answering:
-    """Somebody who takes a study over HTTP, an answer at a time, and notes what was acknowledged."""
+    """A participant who takes a study over HTTP, an answer at a time, and notes what was acknowledged."""
 
     def __init__(self, http: httpx.Client) -> None:
         self.http = http
@@ -286,7 +286,7 @@ def test_nothing_acknowledged_is_lost_when_somebody_touches_the_log_under_a_runn
 def test_the_database_file_alone_has_everything_a_few_seconds_after_the_last_answer(
     study_folder: Path, tmp_path: Path, port: int, http: Callable[[], httpx.Client]
 ) -> None:
-    """Without its log, which whoever copies or moves the file may forget; also after a kill."""
+    """Without its log, which anyone who copies or moves the file may forget; also after a kill."""
     server = start_server(study_folder, port)
     log = study_folder / "data" / "equipoise.db-wal"
     try:

@@ -18,7 +18,7 @@ DELAYED = "Saving takes a while"
 
 @pytest.fixture
 def begun(visit: Any, server: str) -> Iterator[Visitor]:
-    """Somebody who has answered the practice trial and the first question."""
+    """A participant who has answered the practice trial and the first question."""
     visitor = visit(server)
     visitor.begin()
     visitor.answer_practice()

@@ -113,7 +113,7 @@ READERS: list[list[str]] = [
 
 
 def decided(kept: Kept) -> list[Any]:
-    """Return what is stored beside answers; that somebody has looked is noted in the log, and is no decision."""
+    """Return what is stored beside answers; that somebody has looked is noted in the log, and is not a decision."""
     with opened_store(kept.location) as store:
         tables = [rows(store, f"SELECT * FROM {name}") for name in ("studies", "revisions", "slots")]
         events = rows(store, "SELECT event, session, details FROM events ORDER BY event_index")

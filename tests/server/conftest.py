@@ -102,7 +102,7 @@ def participant_of() -> Callable[[Study, SqliteStore], Participant]:
 
 @pytest.fixture
 def newcomer(app: Flask) -> Participant:
-    """Somebody who has not begun."""
+    """A participant who has not begun."""
     return Participant(app)
 
 

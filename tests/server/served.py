@@ -107,7 +107,7 @@ class Server:
 
 
 class Taker:
-    """Somebody who takes a study at a real server."""
+    """A participant who takes a study at a real server."""
 
     clients: ClassVar[list[httpx.Client]] = []
     """All that were opened, to be closed at a test's end."""

@@ -71,7 +71,7 @@ def response(trial_index: int, **changes: Any) -> Response:
 
 
 class Person:
-    """Somebody who begins a session of a study in a store, and may take it to its end."""
+    """A participant who begins a session of a study in a store, and may take it to its end."""
 
     def __init__(
         self,

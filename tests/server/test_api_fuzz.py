@@ -76,7 +76,7 @@ def rows_of(store: Store, someone: Any) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def other(newcomer: Any) -> Any:
-    """Somebody else, who is in the middle of the study."""
+    """Another person, who is in the middle of the study."""
     newcomer.start()
     newcomer.answer(0)
     newcomer.answer(1)

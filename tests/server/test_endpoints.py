@@ -612,4 +612,4 @@ def test_an_error_of_ours_is_one_sentence_that_tells_nothing(
     response = participant.http.get("/api/session")
     assert_refused(response, 500)
     assert "secret" not in response.text
-    assert "Traceback" in caplog.text  # whoever runs the server does learn of it
+    assert "Traceback" in caplog.text  # anyone who runs the server does learn of it

@@ -1,4 +1,4 @@
-"""What stands before the application: slow, silent, unfinished and too many clients take nothing from the others."""
+"""What is before the application: slow, silent, unfinished and too many clients take nothing from the others."""
 
 import asyncio
 import json

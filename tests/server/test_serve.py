@@ -1,4 +1,4 @@
-"""What whoever runs a server relies on: health, readiness, figures, logs, secrets, and an end in good order.
+"""What anyone who runs a server relies on: health, readiness, figures, logs, secrets, and an end in good order.
 
 The second half runs real servers, as `equipoise serve` starts them, and stops them in every way there is.
 """

@@ -1,4 +1,4 @@
-"""What stands beside axes: ticks at round values, their labels, titles, and the names of levels."""
+"""What is beside axes: ticks at round values, their labels, titles, and the names of levels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

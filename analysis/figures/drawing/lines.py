@@ -55,12 +55,12 @@ class Scale(NamedTuple):
     ticks: Sequence[float]
     labels: Sequence[str]
     dashed_at: float | None = None
-    """Where a dashed line runs across, such as chance; its words stand at its end."""
+    """Where a dashed line runs across, such as chance; its words are at its end."""
     dashed_words: str = ""
 
 
 def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, scale: Scale) -> FigureSheet:
-    """Return a sheet with lines over levels, which stand at equal distances; within `style`.
+    """Return a sheet with lines over levels, which are at equal distances; within `style`.
 
     Lines are set a little apart so that their intervals do not hide one another, and names are moved apart at the
     right, each joined to the end of its line. A line's gap is a level without an estimate.

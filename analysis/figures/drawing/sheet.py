@@ -163,7 +163,7 @@ def finished(sheet: FigureSheet, name: str, title: str, description: str, data: 
     sheet : Sheet
         With everything on it.
     name : str
-        The file's name; also the prefix of every id in the SVG, so that several can stand in one page.
+        The file's name; also the prefix of every id in the SVG, so that several can be in one page.
     title, description : str
         The alternative text: what the figure is, and what it shows.
     data : DataFrame
@@ -207,7 +207,7 @@ def inline(svg: str) -> str:
 def missing_characters(drawing: Drawing) -> str:
     """Return the characters of a figure that no font of this machine has: in its PDF they are boxes, in its SVG text.
 
-    A font such as Noto Sans CJK mends it.
+    A font such as Noto Sans CJK corrects it.
     """
     there = set(fontManager.get_font_names())
     fonts = [get_font(fontManager.findfont(font)) for font in FONTS if font in there]

@@ -41,7 +41,7 @@ class Estimates:
     covariance: Floats
     """Of these coefficients, shape (p, p)."""
     retained: npt.NDArray[np.bool_]
-    """For every column of the design, whether it is no combination of those before it."""
+    """For every column of the design, whether it is not a combination of those before it."""
     random_covariances: tuple[Floats, ...]
     """Of each random effect's intercept and slopes; missing values if the fit failed."""
     residual_variance: float

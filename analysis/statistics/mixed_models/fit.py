@@ -63,13 +63,13 @@ class MixedModel:
     columns: tuple[DesignColumn, ...]
     """The design, redundant columns included."""
     retained: npt.NDArray[np.bool_]
-    """For each column of the design whether it has a coefficient, that is, is no combination of those before it."""
+    """For each column of the design whether it has a coefficient, that is, is not a combination of those before it."""
     redundancies: Floats
     """Combinations of the design's columns that are 0 in every row, shape (columns, redundant columns)."""
     levels: Mapping[str, tuple[object, ...]]
     """Of each factor of the fixed effects, the reference level first."""
     covariates: Mapping[str, float]
-    """Where each covariate stands in marginal means: at its mean, or if it has two values only, between them."""
+    """Where each covariate is in marginal means: at its mean, or if it has two values only, between them."""
     degrees: DegreesOfFreedom
     """Of tests and intervals of any combination of coefficients."""
 

@@ -126,7 +126,7 @@ def separation_warnings(
 def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) -> tuple[str, ...]:
     """Return a sentence if rows are equal to others in every column of the data.
 
-    Where the data hold no columns beyond the formula's, equal rows are no news if the outcome takes few values: then
+    Where the data hold no columns beyond the formula's, equal rows are not news if the outcome takes few values: then
     nothing is said.
     """
     # Rows that are the same in all columns are so in the formula's, whose numbers are quickly compared.

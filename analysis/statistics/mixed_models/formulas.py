@@ -69,7 +69,7 @@ def parse_formula(text: str) -> Formula:
         `outcome ~ terms`. Terms are joined by `+`; `a:b` is an interaction, `a * b` is `a + b + a:b`, `(a + b)^2` all
         main effects and interactions of two, `- a` takes a term away, `0` or `- 1` the intercept. Random effects are
         `(1 | g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`. Names that are not letters,
-        digits, dots and underscores stand in backticks.
+        digits, dots and underscores are in backticks.
 
     Raises
     ------
@@ -152,7 +152,7 @@ class _Parser:
         if self._peek()[0] == "number":
             number = self._next()[1]
             if number not in ("0", "1") or self._peek()[1] in ("*", ":", "^"):
-                raise self._error(f"has the number {number}; only 1 and 0 may stand there, between `+` or `-`")
+                raise self._error(f"has the number {number}; only 1 and 0 may be there, between `+` or `-`")
             return number == "0", [_INTERCEPT]
         return False, self._product()
 

@@ -44,7 +44,7 @@ def marginal_means(
     Notes
     -----
     A mean is :math:`l^\top b` with :math:`l` the average of the design's rows over all combinations of the other
-    factors' levels, with equal weights. Covariates stand at their means; one with two values only, between them. The
+    factors' levels, with equal weights. Covariates are at their means; one with two values only, between them. The
     same as ``emmeans(model, lmer.df = "satterthwaite")``. Random effects are at 0, so the probabilities of a logistic
     model are those of a typical group, not averages over groups.
 

@@ -192,7 +192,7 @@ def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
     try:
         codes, values = pd.factorize(column)
     except TypeError:
-        raise InputError(f"`{column.name}` holds values that are no levels, such as lists; make them text.") from None
+        raise InputError(f"`{column.name}` holds values that are not levels, such as lists; make them text.") from None
     levels: list[object] = values.tolist()
     return np.asarray(codes, dtype=np.intp), levels
 
@@ -223,7 +223,7 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
     """Refuse numbers beyond all measure, and an outcome that does not vary or does not fit the family."""
     largest = float(np.abs(values).max())
     if np.isinf(largest):
-        raise InputError(f"`{name}` has infinite values; mend them or make them missing.")
+        raise InputError(f"`{name}` has infinite values; correct them or make them missing.")
     if not (largest == 0 or 1 / LARGEST < largest < LARGEST):
         raise InputError(
             f"the numbers of `{name}` go to {largest:.3g}, which cannot be computed with; use other units."

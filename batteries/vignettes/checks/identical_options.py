@@ -62,7 +62,7 @@ def _common_text(
 
 
 def _comparable(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """Return a text without what no reader tells apart: the number of spaces, and a or an, which is mended later."""
+    """Return a text without what no reader tells apart: the number of spaces, and a or an, which is corrected later."""
     plain: list[Piece] = [
         _AN.sub(r"\1", _SPACES.sub(" ", piece)) if isinstance(piece, str) else piece for piece in pieces
     ]

@@ -137,17 +137,19 @@ def _advice(unknown: str, tables: Tables, known: set[str]) -> str:
     prefix = prefix_of(unknown)
     match prefix:
         case "pov":
-            return f"mend its name: there are pov_1 to pov_{N_POV_SLOTS}."
+            return f"correct its name: there are pov_1 to pov_{N_POV_SLOTS}."
         case "switch" | "coinflip" | "item" | "activity":
             where = {"switch": "switches", "coinflip": "coinflips", "item": "items", "activity": "activities"}[prefix]
-            return f"define it under `{where}`, or mend its name."
+            return f"define it under `{where}`, or correct its name."
         case "otherside":
-            return "define its coinflip under `coinflips`, or mend its name."
+            return "define its coinflip under `coinflips`, or correct its name."
         case _ if prefix in tables.pools or prefix in {"smallnumber", "bignumber", "pseudo"}:
-            return "list it under `variables`, or mend its name."
+            return "list it under `variables`, or correct its name."
         case _:
             near = get_close_matches(unknown, known, n=1)
-            return f"did you mean `{near[0]}`? Mend its name." if near else "list it under `variables`, or mend it."
+            return (
+                f"did you mean `{near[0]}`? Correct its name." if near else "list it under `variables`, or correct it."
+            )
 
 
 def _variable_problems(story: ContextVersion, tables: Tables) -> Iterator[tuple[str, str]]:
@@ -171,7 +173,7 @@ def _variable_problems(story: ContextVersion, tables: Tables) -> Iterator[tuple[
             yield "variables", f"the column `{prefix}` of {VARIABLES} is empty, so that `{key}` has no label; fill it."
     for key, texts in story.coinflips.items():
         if len(texts) != 2 or len(set(texts)) != 2:
-            yield f"coinflips.{key}", f"a coinflip needs two different texts, not {len(set(texts))}; mend them."
+            yield f"coinflips.{key}", f"a coinflip needs two different texts, not {len(set(texts))}. Fix: correct them."
 
 
 def _attribute_problems(
@@ -183,7 +185,7 @@ def _attribute_problems(
         unknown = [name for name in wanted if name not in table.attributes]
         for name in unknown:
             known = ", ".join(sorted(table.attributes)) or "none"
-            yield f"{section}.{key}", f"the attribute `{name}` is no column of {file}; the columns are {known}."
+            yield f"{section}.{key}", f"the attribute `{name}` is not a column of {file}; the columns are {known}."
         if not unknown and not table.matching({name: attribute_value(value) for name, value in wanted.items()}):
             said = " and ".join(f"{name} {value}" for name, value in wanted.items())
             yield f"{section}.{key}", f"no label of {file} has {said}; add one, or loosen the attributes."
@@ -198,7 +200,7 @@ def _switch_problems(story: ContextVersion) -> Iterator[tuple[str, str]]:
 
 
 def _cycles(story: ContextVersion) -> Iterator[list[str]]:
-    """Yield each circle of switches and fillers that stand in one another, once."""
+    """Yield each circle of switches and fillers that are in one another, once."""
     inner = {f"switches.{key}": set().union(*map(keys_in, texts)) for key, texts in story.switches.items()}
     inner["filler"] = set().union(*map(keys_in, story.filler.values()))
     names = {key: f"switches.{key}" for key in story.switches} | {"filler": "filler"}
@@ -257,7 +259,7 @@ def _metadata_problems(scenario: Scenario, tables: Tables) -> Iterator[tuple[str
         for key in ("provided", "required"):
             for name in getattr(scenario.metadata, key):
                 if name not in tables.demands:
-                    yield f"metadata.{key}", f"the demand `{name}` is not in {DEMANDS}; add a row, or mend its name."
+                    yield f"metadata.{key}", f"the demand `{name}` is not in {DEMANDS}; add a row, or correct its name."
 
 
 def _check_numbers(template_set: TemplateSet, problems: Problems) -> None:
@@ -285,7 +287,7 @@ def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str
         yield "base_context", f"it says `{qa.base_context}`, but its folder is `{scenario.name}`; make them equal."
     version = qa.base_context_version
     if scenario.letters and version not in scenario.letters:
-        yield "base_context_version", f"{scenario.path.name} has no version {version}; add it, or mend this."
+        yield "base_context_version", f"{scenario.path.name} has no version {version}; add it, or correct this."
     yield from _demand_problems(qa, tables)
     yield from _link_problems(qa, question.story)
     yield from _answer_problems(qa)
@@ -306,14 +308,17 @@ def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str
 def _id_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
     parts = qa.id.split(".")
     if not re.fullmatch(r"(?:[0-9]+\.){4}[a-z]", qa.id) or parts[1] not in CAPABILITY_OF_ID:
-        yield "id", f"`{qa.id}` is not context.capability.subtype.qaversion.version, such as 1.2.0.0.a; mend it."
+        yield (
+            "id",
+            f"`{qa.id}` is not context.capability.subtype.qaversion.version, such as 1.2.0.0.a. Fix: correct it.",
+        )
         return
     expected = CAPABILITY_OF_ID[parts[1]]
     fits = qa.capability_type == expected or (
         expected == "prerequisite" and int(parts[2]) < 3 and qa.capability_type == PREREQUISITES[int(parts[2])]
     )
     if not fits:
-        yield "id", f"`{qa.id}` is not the id of a {qa.capability_type}; mend the id or `capability_type`."
+        yield "id", f"`{qa.id}` is not the id of a {qa.capability_type}. Fix: correct the id or `capability_type`."
     if parts[0] != str(qa.base_context_number):
         yield "id", f"`{qa.id}` does not begin with the scenario's number {qa.base_context_number}; make them equal."
     if parts[4].upper() != qa.base_context_version:
@@ -326,7 +331,7 @@ def _demand_problems(qa: QATemplate, tables: Tables) -> Iterator[tuple[str, str]
     for key, names in (("c0", qa.demands.c0), ("c1", qa.demands.c1), ("c2", qa.demands.c2)):
         for name in names:
             if name not in tables.demands:
-                yield f"demands.{key}", f"the demand `{name}` is not in {DEMANDS}; add a row, or mend its name."
+                yield f"demands.{key}", f"the demand `{name}` is not in {DEMANDS}; add a row, or correct its name."
 
 
 def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tuple[str, str]]:
@@ -339,7 +344,7 @@ def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tup
         if not is_condition(qa.capability_type, condition):
             yield (
                 key,
-                f"`{condition}` is no condition of a {qa.capability_type} question; there are {', '.join(usual)}.",
+                f"`{condition}` is not a condition of a {qa.capability_type} question; there are {', '.join(usual)}.",
             )
         if story is None:
             continue
@@ -360,7 +365,7 @@ def _answer_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
         if len(answers) != len(qa.question.options):
             yield key, f"there are {len(answers)} answers for {len(qa.question.options)} options; give each option one."
         elif set(answers) - {0, 1}:
-            yield key, "answers are 1 for the right option and 0 for the others; mend them."
+            yield key, "answers are 1 for the right option and 0 for the others. Fix: correct them."
         elif sum(answers) != 1:
             found = "no option is" if sum(answers) == 0 else f"{sum(answers)} options are"
             yield key, f"{found} marked as right; mark exactly one with 1."
@@ -397,5 +402,5 @@ def _sameness_problems(question: Question, tables: Tables, spec: BuildSpec) -> I
             letters = " and ".join(condition_letter(qa.capability_type, condition) for condition in (one, other))
             yield (
                 "links",
-                f"the conditions {letters} have different right options but read the same; mend the switches.",
+                f"the conditions {letters} have different right options but read the same. Fix: correct the switches.",
             )

@@ -67,7 +67,7 @@ def _by_kind_and_condition(items: Iterable[Item]) -> list[tuple[str, list[Item]]
 
 @dataclass(frozen=True)
 class Position:
-    """How often the right answer stands in one place."""
+    """How often the right answer is in one place."""
 
     n: int
     share: float

@@ -106,7 +106,7 @@ def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
 
 
 def _listed(items: Iterable[Item]) -> dict[str, Any]:
-    """Return items that are no instances of a story, as a plain list."""
+    """Return items that are not instances of a story, as a plain list."""
     items = sorted(items, key=lambda item: level_order(item.item_id))
     shown = [
         {

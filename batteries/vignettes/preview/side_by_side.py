@@ -81,7 +81,7 @@ def _question(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
         for (pov,), part in part_by(of_variant, factors_of("pov")).items()
     ]
     blocks = [_block(variant, pov, part, groups) for variant, pov, part in parts]
-    # Only the first block is open; perturbed instances stand with it.
+    # Only the first block is open; perturbed instances are with it.
     blocks[0]["perturbed"] = [_perturbed(item) for item in _perturbed_to_show(parts[0][2])]
     n_hidden_items = sum(len(of_variant) for _, of_variant in hidden)
     return {"blocks": blocks, "n_hidden": len(hidden), "n_hidden_items": n_hidden_items}
@@ -107,7 +107,7 @@ def _block(variant: Factor, pov: Factor, items: list[Item], groups: Mapping[str,
     """Return one variant from one point of view: its grid, and its question where all cells share it."""
     grid: _Grid = {}
     for item in sorted(items, key=lambda item: item.clean is not None):
-        # Without an unperturbed instance, the clean text of a perturbed one stands in the grid.
+        # Without an unperturbed instance, the clean text of a perturbed one is in the grid.
         clean = item if item.clean is None else item.model_copy(update={"content": item.clean})
         grid.setdefault(GridPosition(item.factors.get("condition"), item.factors.get("inference_level")), clean)
     conditions = sorted({place.condition for place in grid}, key=level_order)

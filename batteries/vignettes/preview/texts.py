@@ -27,7 +27,7 @@ class ItemTexts:
 
     @property
     def n_story_words(self) -> int:
-        """Words of the story: what stands between spaces."""
+        """Words of the story: what is between spaces."""
         return len(self.story.split())
 
     @property

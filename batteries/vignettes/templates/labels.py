@@ -1,4 +1,4 @@
-"""Labels: which name, place, item or number stands in each slot of a story, in each of its variants.
+"""Labels: which name, place, item or number is in each slot of a story, in each of its variants.
 
 Each variant draws afresh by the labels' weights; within a variant no two slots have the same label, and no two variants
 of a story show the same labels throughout. Draws use `random.Random.random()` alone, whose numbers Python promises to
@@ -43,7 +43,7 @@ class LabelSlot:
 
 
 def prefix_of(key: str) -> str:
-    """Return what stands before the number of a key: `name` for `name_2`."""
+    """Return what is before the number of a key: `name` for `name_2`."""
     return key.split("_", maxsplit=1)[0]
 
 

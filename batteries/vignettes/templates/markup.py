@@ -44,7 +44,7 @@ class Slot:
     form: str = ""
 
     def applied(self, value: str) -> str:
-        """Return what stands in the text for this value of the key."""
+        """Return what is in the text for this value of the key."""
         if self.form:
             # "washing the dishes" is one thing to do, however many dishes.
             value = FORMS[self.form][is_plural(value) and not self.key.startswith("activity_")]
@@ -61,7 +61,7 @@ def parse_markup(text: str) -> Markup:
     Raises
     ------
     ValueError
-        If the text is not well-formed; the message is a sentence that says how to mend it.
+        If the text is not well-formed; the message is a sentence that says how to correct it.
     """
     pieces: list[str | Slot] = []
     try:

@@ -15,7 +15,7 @@ class Problem:
     key: str
     """Where in the file, such as `A.context` or `answers.01`; empty for the file as a whole."""
     sentence: str
-    """What is wrong and how to mend it."""
+    """What is wrong and how to correct it."""
 
     def __str__(self) -> str:
         return f"{self.file}: {self.key + ': ' if self.key else ''}{self.sentence}"

@@ -194,7 +194,7 @@ def _pools(
                 label: _weight(path, prefix, line, weight_on.get(line, "1"), problems) for line, label in cells
             }
     for prefix in used & ((weights or {}).keys() - labels.keys()) if labels else ():
-        problems.add(folder / WEIGHTS, prefix, f"{VARIABLES} has no such column; take it out or mend its name.")
+        problems.add(folder / WEIGHTS, prefix, f"{VARIABLES} has no such column; take it out or correct its name.")
     return pools
 
 
@@ -204,8 +204,8 @@ def _weight(path: Path, prefix: str, line: int, text: str, problems: Problems) -
     except ValueError:
         weight = math.nan
     if not (0 < weight < math.inf):
-        mend = f"write {text.replace(',', '.')}" if "," in text else "mend it"
-        problems.add(path, f"{prefix}, line {line}", f"the weight `{text}` is not a number over 0; {mend}.")
+        fix = f"write {text.replace(',', '.')}" if "," in text else "correct it"
+        problems.add(path, f"{prefix}, line {line}", f"the weight `{text}` is not a number over 0. Fix: {fix}.")
         return 1.0
     return weight
 
@@ -214,7 +214,7 @@ def _check_labels(path: Path, column: str, cells: list[tuple[int, str]], problem
     seen: dict[str, int] = {}
     for line, label in cells:
         if label.casefold() in seen:
-            sentence = f"`{label}` stands in line {seen[label.casefold()]} already; give a label one line."
+            sentence = f"`{label}` is in line {seen[label.casefold()]} already; give a label one line."
             problems.add(path, f"{column}, line {line}", sentence)
         seen.setdefault(label.casefold(), line)
         if "{" in label or "}" in label:
@@ -238,7 +238,9 @@ def _attribute_table(
         )
         for line, text in cells:
             if has_truth and not isinstance(attribute_value(text), bool):
-                problems.add(path, f"{attribute}, line {line}", f"`{text}` is not True or False, 0 or 1; mend it.")
+                problems.add(
+                    path, f"{attribute}, line {line}", f"`{text}` is not True or False, 0 or 1. Fix: correct it."
+                )
             if line in label_on:
                 rows[label_on[line]][attribute] = attribute_value(text)
             else:
@@ -264,7 +266,7 @@ def _demands(
         if line in name_on and isinstance(value, bool):
             demands[name_on[line]][dimension] = int(value)
         elif line in name_on:
-            problems.add(path, f"{dimension}, line {line}", f"`{text}` is not 0 or 1; mend it.")
+            problems.add(path, f"{dimension}, line {line}", f"`{text}` is not 0 or 1. Fix: correct it.")
     return demands, dimensions
 
 

@@ -89,7 +89,9 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
             document = _read_json(qa_path, problems)
             canaries.add(_canary(document))
             if document is not None and not document.keys() & {"id", "links", "question", "answers"}:
-                problems.add(qa_path, "", "this is no QA template; every JSON file here is read as one: move it away.")
+                problems.add(
+                    qa_path, "", "this is not a QA template; every JSON file here is read as one: move it away."
+                )
                 continue
             qa = _validated(qa_path, "", document, QATemplate, problems)
             if qa is not None:
@@ -149,7 +151,7 @@ def _read_json(path: Path, problems: Problems) -> Any:
         problems.add(path, "", str(error).removeprefix(str(path)).lstrip(":, "))
         return None
     if not isinstance(document, dict):
-        problems.add(path, "", "the file must hold one JSON object, `{...}`; mend it.")
+        problems.add(path, "", "the file must hold one JSON object, `{...}`. Fix: correct it.")
         return None
     return document
 

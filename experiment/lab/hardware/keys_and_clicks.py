@@ -299,7 +299,7 @@ class _PtbKeys:
 
         try:
             self._device: Any = Keyboard(backend="ptb").device
-        except (Exception, ManagedDeviceError) as error:  # the second is no Exception
+        except (Exception, ManagedDeviceError) as error:  # the second is not an Exception
             raise OSError(str(error)) from error
         self._letters = letters_by_ptb_code()
         self._held: dict[int, Any] = {}

@@ -89,12 +89,12 @@ def verdict_of(findings: Sequence[MachineFinding]) -> Verdict:
 
 
 def report(findings: Sequence[MachineFinding]) -> str:
-    """Return findings as a text: the verdict on top, then what must be mended, then the rest."""
+    """Return findings as a text: the verdict on top, then what must be corrected, then the rest."""
     n_bad, n_warnings = (sum(each.verdict == verdict for each in findings) for verdict in ("bad", "warning"))
     summary = {
         "good": "This machine is fit for measuring.",
         "warning": f"This machine can be used; {_counted(n_warnings, 'thing')} could be better.",
-        "bad": f"This machine is not fit for measuring yet: {_counted(n_bad, 'thing')} must be mended.",
+        "bad": f"This machine is not fit for measuring yet: {_counted(n_bad, 'thing')} must be corrected.",
     }[verdict_of(findings)]
     order = ("bad", "warning", "good")
     return "\n".join([summary, "", *_lines(sorted(findings, key=lambda each: order.index(each.verdict)))])

@@ -19,7 +19,7 @@ def require_psychopy() -> None:
     Raises
     ------
     InputError
-        If not; it says how to mend it.
+        If not; it says how to correct it.
     """
     if find_spec("psychopy") is None:
         raise InputError(f"PsychoPy is not installed here, and a laboratory needs it; {_how_to_install()}")

@@ -247,7 +247,7 @@ def _parallel_address(address: str) -> int | str:
 
 def _require_code(code: int) -> None:
     if not 1 <= code <= 255:
-        raise ValueError(f"{code} is no event code: one byte, from 1 to 255")
+        raise ValueError(f"{code} is not an event code: one byte, from 1 to 255")
 
 
 def _missing(package: str) -> InputError:

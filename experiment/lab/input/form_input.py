@@ -34,7 +34,7 @@ class FormState:
     page: int = 0
     """Which options of a choice are shown, from 0."""
     is_refused: bool = False
-    """Whether what is typed was handed in and is no answer."""
+    """Whether what is typed was handed in and is not an answer."""
     is_done: bool = False
     """Whether the answer is final."""
 
@@ -56,7 +56,7 @@ def answer_of(question: DemographicQuestion, form_state: FormState) -> int | str
     Raises
     ------
     InputError
-        If what is typed is no answer to the question.
+        If what is typed is not an answer to the question.
     """
     typed = form_state.typed.strip()
     if question.answer == "choice":

@@ -94,7 +94,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 def transaction(connection: Connection, limits: Limits, mode: str = "") -> Iterator[None]:
     """Do a block in a transaction, and commit it; the connection must be in autocommit mode.
 
-    An exception leaves the transaction open: whoever lent the connection rolls it back.
+    An exception leaves the transaction open: anyone who lent the connection rolls it back.
     """
     connection.silence_s = min(limits.silence_s, REQUEST.silence_s)
     connection.execute(limits.begin(mode))

@@ -260,7 +260,7 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
                     "`equipoise serve` first."
                 )
             if schema.VERSION in applied:
-                return  # not again: a change of tables would wait for whoever reads them, and all writers behind it
+                return  # not again: a change of tables would wait for anyone who reads them, and all writers behind it
             _rename(connection)
             for statement in schema.STATEMENTS:
                 connection.execute(statement.encode())

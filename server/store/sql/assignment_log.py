@@ -1,6 +1,6 @@
 """The log of decisions about places, and of what the researcher did: append-only, numbered without gaps, chained.
 
-Whoever writes to it locks the study's end of the log first; that lock is also what makes decisions about places come
+Anyone who writes to it locks the study's end of the log first; that lock is also what makes decisions about places come
 one after the other, whatever the number of server processes.
 """
 

@@ -43,7 +43,7 @@ def changed(db: Database) -> list[str]:
 
 
 def participant_of(db: Database, study: str, identity: Identity) -> str | None:
-    """Return the pseudonym of a person who is known; whoever else begins something for them waits."""
+    """Return the pseudonym of a person who is known; another server that begins something for them waits."""
     row = db.execute(
         f"SELECT participant FROM identities WHERE study = ? AND source = ? AND external_id = ?{db.for_update}",
         (study, identity.source, identity.external_id),
@@ -68,9 +68,9 @@ def session_of(db: Database, study: str, identity: Identity, occasion: int | Non
 def may_resume(db: Database, session: str, identity: Identity) -> bool:
     """Return whether somebody who comes with a known id, and not with the session's token, may resume the session.
 
-    A panel's id alone is no proof: others may know it. A signature of the panel is one, once: it must be newer than the
-    last opening of the session and than the last signature that was let in. Without signatures, the panel's name of the
-    submission must be the one that began.
+    A panel's id alone proves nothing: others may know it. A signature of the panel does, once. It must be newer than
+    the last opening of the session and than the last signature that was let in. Without signatures, the panel's name of
+    the submission must be the one that began.
     """
     if identity.source != PANEL:  # a personal link is signed by us, and a laboratory shows the researcher's token
         return True

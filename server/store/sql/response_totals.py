@@ -1,7 +1,7 @@
 """How many answers each study has, and a sum over their checksums.
 
-Kept apart from the sessions: whoever deletes the last answers of a session can put its own count and checksum back to
-what they were before. A study's totals are in several parts, so that server processes that store answers at once seldom
+Kept apart from the sessions: a person who deletes the last responses of a session can restore the session's own count
+and checksum. A study's totals are in several parts, so that server processes that store answers at once seldom
 wait for each other; only their sum means something.
 """
 

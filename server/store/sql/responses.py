@@ -33,7 +33,7 @@ class ResponseBatch:
 
 @dataclass
 class _State:
-    """A session as it stands, and will stand after what has been accepted."""
+    """A session as it stands, and will be after what has been accepted."""
 
     study_digest: str
     token_digest: str | None

@@ -34,12 +34,12 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
 
     See `Store.start_session`.
     """
-    # Before any lock: whoever is known needs the lock of their session's study only, perhaps an earlier version's.
+    # Before any lock: anyone who is known needs the lock of their session's study only, perhaps an earlier version's.
     known = _known_session(db, study, start)
     if known is None:
         registered = served(db, study)
         log = lock_log(db, registered.study_digest)
-        # Of before this occasion; asked first, as whoever begins something for the same person makes us wait here.
+        # Of before this occasion; asked first, as anyone who begins something for the same person makes us wait here.
         participant = identities.participant_of(db, study.name, start.identity) if start.identity else None
         known = _known_session(db, study, start)  # begun while we waited for the lock, by a start that came twice
     if known is not None:
@@ -164,8 +164,8 @@ def _refuse_in_laboratory(
 
 
 def hand_over(db: Database, session: str, start: SessionStart) -> None:
-    """Give a session that is there to whoever has come now; the token of before is no longer valid."""
-    # A start that is sent again late may stand with the session that was begun before this one.
+    """Give a session that is there to anyone who has come now; the token of before is no longer valid."""
+    # A start that is sent again late may be with the session that was begun before this one.
     free_start_id(db, session, start)
     db.execute(
         "UPDATE sessions SET token_digest = ?, start_id = ? WHERE session = ?",
@@ -289,7 +289,7 @@ def _regain(log: Log, held: HeldSlot, study: Study) -> None:
     try:
         assignment.regain(log, held, study.definition.recruitment)
     except StudyFull:
-        # Whoever has answered everything has only to hear so: nobody is sent away with their work done.
+        # Anyone who has answered everything has only to hear so: nobody is sent away with their work done.
         if not (held.has_all_answers or held.is_uploaded):
             raise
 

@@ -169,7 +169,7 @@ def register(db: Database, study: Study) -> None:
     )
     _insert_items(db, study)
     assignment.add_groups(db, study.digest, study.definition.design.groups)
-    # Last: whoever finds it finds all the rest.
+    # Last: anyone who finds it finds all the rest.
     is_first = db.execute(
         "INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '') ON CONFLICT DO NOTHING", (study.digest,)
     )

@@ -68,7 +68,7 @@ def _is_here(
 ) -> bool:
     """Return whether the session is stored, under whichever code; refuse another session of the same name.
 
-    `known` is the pseudonym of whoever has the code here.
+    `known` is the pseudonym of the participant who has the code here.
     """
     stored = db.execute(
         'SELECT study_digest, kind, occasion, "group", seed, source, participant, withdrawal_code '
@@ -115,7 +115,7 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
     if there is None:
         return
     kind, code = there
-    who = f"Whoever took session {uploaded.session}"
+    who = f"The participant of session {uploaded.session}"
     if kind != start.kind:
         raise Conflict(f"{who} is here as another kind of participant; bring it as that.")
     if code is None and known is None:  # the code was deleted since
@@ -133,8 +133,8 @@ def _refuse_somebody_else(
 ) -> None:
     """Refuse a session whose code somebody has here who has taken the same occasion here too, or has withdrawn.
 
-    Two laboratories that count their participants alike would make one participant of two people, and whoever withdrew
-    in the one would keep out the other's, or have the other's answers deleted. A session here without an answer is not
+    Two laboratories with the same codes would make one participant of two people. A withdrawal in one would keep out
+    the other's participant, or delete the other's responses. A session here without an answer is not
     meant: the reply to its start was lost, and the laboratory went on by itself. Nor is one that came from the same
     participant there, who began again.
     """

@@ -48,7 +48,7 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
 
 
 def migrate(path: Path, must_exist: bool = False) -> None:
-    """Bring the file's schema up to date; refuse, untouched, what is no store or comes from a newer version.
+    """Bring the file's schema up to date; refuse, untouched, what is not a store or comes from a newer version.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def migrate(path: Path, must_exist: bool = False) -> None:
             refuse_strange(path, "mode=ro")
         with closing(connect(path, is_new=not must_exist)) as connection:
             _switch_to_wal(connection)
-            # One transaction around all: whoever comes second waits here, and finds nothing left to do.
+            # One transaction around all: anyone who comes second waits here, and finds nothing left to do.
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 migrations.apply(Database(connection))
@@ -131,7 +131,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def refuse_strange(path: Path, how: str) -> None:
-    """Refuse a file that is no store of ours, or a newer one's; `how` says how SQLite is to open it."""
+    """Refuse a file that is not a store of ours, or a newer one's; `how` says how SQLite is to open it."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         applied = {migration.name for migration in migrations.applied(Database(connection))}

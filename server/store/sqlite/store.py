@@ -87,7 +87,7 @@ class SqliteStore(SqlStore):
     Raises
     ------
     InputError
-        If the file is no store, is damaged, was written by a newer Equipoise, or is missing where its log is not.
+        If the file is not a store, is damaged, was written by a newer Equipoise, or is missing where its log is not.
     """
 
     def __init__(self, path: Path, must_exist: bool = False) -> None:
@@ -98,7 +98,7 @@ class SqliteStore(SqlStore):
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # answers are for their owner's eyes
             except OSError as error:
                 raise InputError(
-                    f"{path.parent}: this folder cannot be made ({error.strerror}); mend the path."
+                    f"{path.parent}: this folder cannot be made ({error.strerror}). Fix: correct the path."
                 ) from None
         migrate(path, must_exist)
         warn_of_open_file(path)
@@ -343,7 +343,7 @@ class SqliteStore(SqlStore):
             if self._writing is not None:
                 self._move_log(self._writing.connection, is_idle)
         except StoreUnavailable:
-            pass  # as whoever writes next will hear
+            pass  # as anyone who writes next will hear
         except sqlite3.Error as error:
             logger.warning("%s: the log could not be moved into the file (%s)", self.path, error)
             self._let_go()

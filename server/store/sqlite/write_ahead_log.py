@@ -123,7 +123,7 @@ def make_writable(path: Path) -> None:
 def has_hole(path: Path) -> bool:
     """Return whether the log does not begin as SQLite has it begin: it was emptied by something else.
 
-    What is written to a log after it was emptied stands behind a hole.
+    What is written to a log after it was emptied is behind a hole.
     """
     return _start_of_log(path) not in (b"", LOG_STARTS)
 

@@ -98,7 +98,7 @@ def test_names_of_columns_keep_their_capitals(read):
         ("a\tb\n1\t2\n", ", line 1: the columns are not parted by commas"),
         ('a,b\n"x"y,1\n', ", line 2: this is not CSV"),
         ('a,b\n1,2\n"x,1\n', "this is not CSV"),
-        ("a,b\n1,\0\n", ": this is no text file"),
+        ("a,b\n1,\0\n", ": this is not a text file"),
         ("a,b\n1,2\n".encode("utf-16"), ": byte 0 is not UTF-8"),
         ("a,b\nä,2\n".encode("latin-1"), ": byte 4 is not UTF-8"),
         ("'=a,=a\n1,2\n", ", line 1: the column `=a` stands twice"),

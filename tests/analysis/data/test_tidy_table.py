@@ -223,7 +223,7 @@ def test_a_locked_store_is_told_from_a_damaged_one(mixed, tmp_path, monkeypatch)
 
 @pytest.fixture
 def foreign_folder():
-    """A folder of somebody else's, which we may read but not write; root becomes nobody for the while."""
+    """A folder of another participant's, which we may read but not write; root becomes nobody for the while."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
 

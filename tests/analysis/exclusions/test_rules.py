@@ -183,7 +183,7 @@ def test_two_runs_of_a_model_are_no_duplicates(view, session):
 
 
 def test_the_second_session_never_takes_the_place_of_a_first_that_lost_its_trials(view, session):
-    """Whoever does the study again has seen it, however badly the first time went."""
+    """Anyone who does the study again has seen it, however badly the first time went."""
     rows = view(
         session(participant="A", session="first", completed_at="2026-01-02T10:00:00.000+00:00", rt_ms=5.0),
         session(participant="A", session="second", completed_at="2026-01-03T10:00:00.000+00:00"),
@@ -449,7 +449,7 @@ class PlainAccount:
 
     def _lengths_of_runs(self):
         lengths, last = {}, {}
-        for place, r in enumerate(self.rows):  # trials of a session stand in their order
+        for place, r in enumerate(self.rows):  # trials of a session are in their order
             if r["phase"] == "practice" or r["answer"] is None:
                 continue
             answer, length = last.get(r["session"], (None, 0))

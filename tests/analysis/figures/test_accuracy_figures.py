@@ -91,7 +91,7 @@ def test_panels_show_subjects_side_by_side_with_chance_in_the_key(readable):
     words = texts(drawing)
     assert {f"demand: {demand}" for demand in DEMANDS} | {"people", *MODELS, "chance 25.0\u00a0%"} <= set(words)
     assert words.count("people") == 1, "one key for all panels"
-    assert words.count("condition") == 3, "the factor stands below the last panel of each column"
+    assert words.count("condition") == 3, "the factor is below the last panel of each column"
     assert words.count("percent correct, 95\u00a0% interval") == 2
 
 

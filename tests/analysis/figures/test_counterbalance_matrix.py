@@ -51,7 +51,7 @@ def test_who_was_in_two_groups_stands_above_both_and_is_one_participant(readable
     trials["participant"] = trials["participant"].replace({"1-0": "again", "2-0": "again"})
     said = readable(matrix(trials)).description
     assert "11\u00a0participants in the analysis (group 1: 2, group 2: 2," in said
-    assert "group 6: 2; whoever was in several groups is counted in each)" in said
+    assert "group 6: 2; anyone who was in several groups is counted in each)" in said
 
 
 def test_two_versions_share_a_cell(readable):

@@ -428,7 +428,7 @@ def test_a_warning_speaks_of_a_paired_form_only_where_one_stands_beside(n_overla
     found = run(data, {"it": ASKED})
     planned = found[found["form"] == AS_PLANNED].iloc[0]
     assert "more than one level" in planned["warnings"]
-    assert ("form stands beside" in planned["warnings"]) == (PAIRED in found["form"].tolist())
+    assert ("form is beside" in planned["warnings"]) == (PAIRED in found["form"].tolist())
 
 
 def test_a_paired_form_that_cannot_be_computed_does_not_take_the_planned_test_with_it():
@@ -497,7 +497,7 @@ def test_several_answers_of_a_unit_at_a_level_are_no_pair():
 
 
 def test_answers_of_a_unit_are_not_summed_into_one():
-    """Yes and no of one unit are no yes."""
+    """Yes and no of one unit are not yes."""
     data = pd.DataFrame({"unit": np.repeat(range(6), 4), "condition": ["a", "a", "b", "b"] * 6,
                          "answer": [1, 0, 0, 0, 0, 0, 0, 1] * 3})  # fmt: skip
     refused(data, test="chi_square", of="answer", per="unit", within="condition", summary="sum")

@@ -214,7 +214,7 @@ def test_what_is_no_file_of_locks_is_refused_in_one_sentence(path, content):
 
 
 def test_a_file_without_locks_is_no_lock_file(path):
-    """Whoever empties the file must not have a study that was never locked."""
+    """Anyone who empties the file must not have a study that was never locked."""
     path.write_text('{"locks": [], "digest": ""}', encoding="utf-8")
     with pytest.raises(InputError):
         read_locks(path)

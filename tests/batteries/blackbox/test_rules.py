@@ -92,5 +92,5 @@ def test_a_path_is_connected_and_meets_atoms_only_at_its_end(atoms: frozenset[tu
 
 @pytest.mark.parametrize("text", ["north-0", "north-9", "up-3", "north3", "north-03", "", "NORTH-3", "north-3 "])
 def test_what_is_no_port_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no port"):
+    with pytest.raises(ValueError, match="is not a port"):
         Port.parse(text)

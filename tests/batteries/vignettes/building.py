@@ -102,7 +102,7 @@ def _read(item: Item) -> tuple[published.Labels, list[int]]:
             for place, option in enumerate(qa["question"]["options"])
             if (read_as := read(option, shown)) is not None and read_as.agree(found)
         }
-        assert len(fits) == 1, f"{item.item_id}: {shown!r} is no option of the template, or more than one"
+        assert len(fits) == 1, f"{item.item_id}: {shown!r} is not an option of the template, or more than one"
         places += fits
         labels |= fits[places[-1]]
     assert sorted(places) == [0, 1, 2, 3]

@@ -29,7 +29,7 @@ def perturbed(pieces: Sequence[str], seed: int = 1, **noise: float) -> tuple[str
 
 
 def changes(before: Sequence[str], after: Sequence[str]) -> dict[str, Counter[str]]:
-    """What stands in the place of each small letter that was changed, and how often."""
+    """What is in the place of each small letter that was changed, and how often."""
     assert [len(piece) for piece in before] == [len(piece) for piece in after]
     found: dict[str, Counter[str]] = {}
     for old, new in zip("".join(before), "".join(after), strict=True):

@@ -161,7 +161,7 @@ def test_a_csv_as_other_programs_save_it(templates: Path, tmp_path: Path, dialec
 
 
 def test_a_published_csv_whose_right_text_misses_the_mend(templates: Path, tmp_path: Path) -> None:
-    """The published generator stores the right text before a and an are mended; the number says which it is."""
+    """The published generator stores the right text before a and an are corrected; the number says which it is."""
     spec = {"variants": 1, "ids": ["1.0.0.0.b"]}
     source = build(templates, tmp_path / "battery.csv", spec)
 

@@ -69,7 +69,7 @@ def test_an_export_of_nobody_has_its_headings(empty: Kept, tmp_path: Path) -> No
 
 
 def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty: Kept, tmp_path: Path) -> None:
-    """Whoever comes in chooses the value: it must not stand where the session or the code does."""
+    """Anyone who comes in chooses the value: it must not stand where the session or the code does."""
     study_yaml = empty.folder / "study.yaml"
     text = study_yaml.read_text(encoding="utf-8")
     kept_parameters = "kept_parameters: [session, participant, withdrawal_code, status, external_id, source]"

@@ -120,7 +120,7 @@ def test_a_backup_never_writes_over_a_file(kept: Kept, tmp_path: Path) -> None:
 
 
 def test_a_backup_of_a_store_that_was_changed_by_hand_says_so(kept: Kept, tmp_path: Path) -> None:
-    """Whoever backs up each night would else replace the last sound backup by copies of what was spoilt."""
+    """Anyone who backs up each night would else replace the last sound backup by copies of what was spoilt."""
     with kept.opened() as store:
         by_hand(store, f"UPDATE responses SET rt_ms = 1 WHERE session = '{kept.sessions['anna']}'")
     result = run("store", "backup", kept.folder, "-o", tmp_path / "backup.db", *kept.option)

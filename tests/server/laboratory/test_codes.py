@@ -182,7 +182,7 @@ def test_a_session_that_was_put_to_somebody_known_here_is_opened_under_another_c
 def test_a_further_session_under_another_code_than_before_is_refused_and_the_prefix_is_named(
     lab: Laboratory, is_code_somebodys: bool
 ) -> None:
-    """Else it would stand with somebody else, whoever has that code here."""
+    """Else it would be with somebody else, anyone who has that code here."""
     if is_code_somebodys:
         lab.start("P01")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")

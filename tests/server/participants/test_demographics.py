@@ -58,7 +58,7 @@ def asking(small_study: Study) -> Study:
 
 @pytest.fixture
 def person(asking: Study, any_store: Store) -> Participant:
-    """Somebody who has begun."""
+    """A participant who has begun."""
     person = Participant(create_app(asking, any_store, SECRETS, NO_LIMITS))
     assert person.start().status_code == 201
     return person

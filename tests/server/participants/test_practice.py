@@ -622,7 +622,7 @@ def test_the_tidy_table_has_the_rounds_that_were_passed_over_without_answers(
 def test_whatever_is_sent_questions_are_answered_only_after_enough_was_right(
     studies: dict[str, Study], store: SqliteStore, batches: list[list[tuple[str, str]]], otherwise: str
 ) -> None:
-    """Read from what is stored alone: whoever has answered a question had passed a round, or had used up all."""
+    """Read from what is stored alone: anyone who has answered a question had passed a round, or had used up all."""
     person = Participant(create_app(studies[otherwise], store, SECRETS, NO_LIMITS))
     person.start()
     for batch in batches:

@@ -58,7 +58,7 @@ from tests.server.stores import (
 
 @pytest.fixture
 def again(study_of: StudyOf, any_store: Store) -> Person:
-    """Somebody who has answered two of three questions, and must begin again if they come back."""
+    """A participant who has answered two of three questions, and must begin again if they come back."""
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"))
     person.answer(2)
     return person
@@ -203,7 +203,7 @@ def test_what_somebody_said_of_themselves_goes_with_them(again: Person, any_stor
 def test_who_timed_out_begins_again_where_there_is_room(again: Person, any_store: Store, clock: Clock) -> None:
     group = again.group
     clock.advance(minutes=61)
-    Person(any_store, again.study)  # whoever comes lets the place go
+    Person(any_store, again.study)  # anyone who comes lets the place go
     assert visit(again).session.group == group
     assert again.stored.slot is SlotState.RESERVED
     assert problems(any_store) == []
@@ -479,7 +479,7 @@ def happens(what: str, person: Person, left: set[str]) -> None:
             case "leave":
                 left.add(participant)
                 person.withdraw()
-    except Conflict:  # refused, as the place is gone or they have left; whoever is refused has changed nothing
+    except Conflict:  # refused, as the place is gone or they have left; anyone who is refused has changed nothing
         return
     person.stored = person.now
 

@@ -312,7 +312,7 @@ def test_a_start_that_somebody_else_has_learnt_leads_to_no_session(
     assert reply.get_json()["error"] == "This start was used before. Please reload the page and begin again."
     assert not reply.headers.getlist("Set-Cookie")
     assert rows(store, "SELECT session, token_digest FROM sessions") == before
-    assert newcomer.http.get("/api/session").status_code == 200, "whoever began it goes on"
+    assert newcomer.http.get("/api/session").status_code == 200, "anyone who began it goes on"
     assert thief.start().status_code == 201
 
 

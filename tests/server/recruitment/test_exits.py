@@ -1,4 +1,4 @@
-"""What people take back to whoever sent them: codes and links by outcome, and no panel id anywhere else."""
+"""What people take back to anyone who sent them: codes and links by outcome, and no panel id anywhere else."""
 
 import dataclasses
 import json
@@ -311,7 +311,7 @@ def test_nobody_gets_anothers_id(app_of: AppOf) -> None:
 def test_the_id_goes_back_though_the_address_was_opened_days_ago(
     app_of: AppOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The session is remembered for a month; whoever comes back on the third day still belongs to their panel."""
+    """The session is remembered for a month; anyone who comes back on the third day still belongs to their panel."""
     person = taken(app_of("panel", completed=Exit(code="DONE-1234", link=WITH_ID)), panel_id=PANEL_ID)
     monkeypatch.setattr("server.participants.participant_auth.MAX_AGE_S", -1)
     assert completed(person)["exit"]["url"] == f"{PANEL}/{PANEL_ID}?cc=DONE-1234&pid={PANEL_ID}"

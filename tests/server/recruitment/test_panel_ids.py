@@ -1,4 +1,4 @@
-"""A panel's id alone is no password: it opens no session that has begun, and tells nobody who takes part."""
+"""A panel's id alone is not a password: it opens no session that has begun, and tells nobody who takes part."""
 
 import uuid
 from collections.abc import Callable
@@ -270,7 +270,7 @@ def test_a_study_names_the_form_of_its_ids(app_of: AppOf) -> None:
 
 
 def test_a_personal_link_is_its_own_authority(app_of: AppOf, small_study: Study) -> None:
-    """Whoever has the link has the session: it is signed by the server, and cannot be made up."""
+    """Anyone who has the link has the session: it is signed by the server, and cannot be made up."""
     app = app_of(entry="link", quota=1)
     token = make_link_token(small_study, SECRETS.signing_key)
     first, second = Visitor(app, f"/?token={token}"), Visitor(app, f"/?token={token}")

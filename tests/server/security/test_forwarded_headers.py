@@ -1,6 +1,6 @@
 """What a real server believes of where a request comes from, header by header as it is on the wire.
 
-Wrong tokens are counted by address: whoever can give another address with each guess is never told to wait.
+Wrong tokens are counted by address: anyone who can give another address with each guess is never told to wait.
 """
 
 import itertools

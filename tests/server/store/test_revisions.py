@@ -173,7 +173,7 @@ def test_a_change_of_wording_is_named_and_refused_until_it_is_accepted(
     assert [trial.item for trial in second.stored.plan.trials] == [
         revised.battery.by_id[trial.item.item_id] for trial in second.stored.plan.trials
     ]
-    # Whoever is under way goes on with what they began with, on whichever server.
+    # Anyone who is under way goes on with what they began with, on whichever server.
     with closing(another(any_store)) as other:
         other.register_study(revised)
         again = other.find_session(first.token)
@@ -248,7 +248,7 @@ def test_what_truly_changes_the_study_is_named_and_asks_for_a_new_version(
         with pytest.raises(InputError, match=r"changed since\. Fix: give it a new `version`\.$") as refused:
             accept(changed)
         assert name in str(refused.value)
-        assert "`title`" not in str(refused.value), "what could be accepted is not what stands in the way"
+        assert "`title`" not in str(refused.value), "what could be accepted is not what is in the way"
     assert rows(any_store, "SELECT COUNT(*) FROM studies") == [(1,)]
     assert rows(any_store, "SELECT COUNT(*) FROM revisions") == [(0,)]
     any_store.register_study(version_of(changed, "1.1"))

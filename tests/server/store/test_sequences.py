@@ -160,7 +160,7 @@ class Sequences(RuleBasedStateMachine):
         return one.reason is Release.TIME_OUT and (not one.is_human or self.has_room(one.person.group))
 
     def note_released(self) -> None:
-        """Take over who of those who have timed out was released just now: anybody may, for whoever comes."""
+        """Take over who of those who have timed out was released just now: anybody may, for anyone who comes."""
         for one in self.expired():
             one.person.store = self.stores[0]
             if one.person.now.slot is SlotState.RELEASED:

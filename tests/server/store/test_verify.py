@@ -488,7 +488,7 @@ def test_the_digest_changes_with_all_that_happens_and_with_nothing_else(any_stor
 
 
 def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, small_study: Study) -> None:
-    """Somebody rewrites an answer, all checksums after it and the totals: no problem is found, but another digest."""
+    """An intruder rewrites a response, all checksums after it and the totals: only the digest shows it."""
     store.register_study(small_study)
     person = Person(store, small_study).complete()
     before = verified(store)

@@ -31,7 +31,7 @@ class Sheet:
     words: Texts
     """The words that do not come from the study itself, and the direction in which the study is read."""
     way_out: str = ""
-    """What stands at the foot of a screen beside the key that leaves the study; nothing does if it is empty."""
+    """What is at the foot of a screen beside the key that leaves the study; nothing does if it is empty."""
     item_px: int | None = None
     """Size of letters in which all items fit, if it was looked for; see `trial.with_even_letters`."""
 

@@ -159,7 +159,7 @@ def _installed() -> list[font_manager.FontEntry]:
     """Return the upright fonts of ordinary weight for running text, sans serif first, always in the same order."""
     known = {entry.fname for entry in font_manager.fontManager.ttflist}  # matplotlib's cache: not what came since
     for path in set(font_manager.findSystemFonts()) - known:
-        with suppress(RuntimeError, OSError, ValueError):  # a file that is no font, or a broken one
+        with suppress(RuntimeError, OSError, ValueError):  # a file that is not a font, or a broken one
             font_manager.fontManager.addfont(path)
     entries = [
         entry

@@ -88,7 +88,7 @@ def _stands_alone(character: str) -> bool:
 
 
 def _continues(text: str, index: int) -> bool:
-    """Whether what stands at `index` is part of the sign before it."""
+    """Whether what is at `index` is part of the sign before it."""
     return unicodedata.category(text[index]).startswith("M") or "\u200d" in text[index - 1 : index + 1]
 
 

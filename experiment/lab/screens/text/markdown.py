@@ -26,7 +26,7 @@ class Block:
     indent: int = 0
     """In how many lists it stands."""
     marker: str = ""
-    """What stands before the first block of a list's item: a bullet or a number."""
+    """What is before the first block of a list's item: a bullet or a number."""
     quotes: int = 0
     """In how many quotations it stands."""
 

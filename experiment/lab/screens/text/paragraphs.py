@@ -89,7 +89,7 @@ def paragraph(
     width_px
         How wide a line may be.
     style
-        Style of a text that is no sequence of spans.
+        Style of a text that is not a sequence of spans.
     """
     spans = [Span(text, style)] if isinstance(text, str) else text
     spans = [Span(span.text.expandtabs(4), _style_for(sheet, span)) for span in spans]

@@ -28,7 +28,7 @@ class Shaped:
 
     text: str
     direction: Direction | None
-    """For the RAQM layout, which orders the letters itself; None for text that stands in its order already."""
+    """For the RAQM layout, which orders the letters itself; None for text that is in its order already."""
 
 
 @lru_cache(maxsize=1)

@@ -34,5 +34,5 @@ def fitted(name: str) -> MixedModel:
 
 
 def numbers(values: Any) -> np.ndarray:
-    """R's numbers, of which one alone is no list and a missing one is null."""
+    """R's numbers, of which one alone is not a list and a missing one is null."""
     return np.array([np.nan if value is None else value for value in np.atleast_1d(values)], dtype=float)

@@ -29,11 +29,11 @@ def complaints(result: Result) -> list[str]:
 
 MENDS = re.compile(
     r"\b(add|ask|change|check|choose|define|delete|did you mean|drop|empty|export|fill|give|keep|leave|list|loosen"
-    r"|make|mark|mean|mend|move|name|need|put|remove|rename|replace|save|set|spell|split|take|use|write)\b"
+    r"|make|mark|mean|correct|move|name|need|put|remove|rename|replace|save|set|spell|split|take|use|write)\b"
     r"|there are|the columns are|should|has the texts",
     re.IGNORECASE,
 )
-"""Words that tell a person what to do, or what could stand there instead."""
+"""Words that tell a person what to do, or what could be there instead."""
 
 
 @dataclass(frozen=True)

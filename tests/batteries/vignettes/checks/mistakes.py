@@ -329,7 +329,7 @@ question(
 
 
 question(
-    "options alike once a and an are mended",
+    "options alike once a and an are corrected",
     "1.0.1.0.a",
     ("question", "options"),
     ["A apple.", "An apple.", "Tea.", "Jam."],
@@ -393,7 +393,7 @@ question("id of another version", "1.1.0.0.a", ("id",), "1.1.0.1.b", "id", "1.1.
 question("id with four parts", "1.1.0.0.a", ("id",), "1.1.0.a", "id", "1.1.0.a")
 
 
-question("id with a figure that is no number", "1.1.0.0.a", ("id",), "1.1.0.².a", "id", "1.1.0.².a")
+question("id with a figure that is not a number", "1.1.0.0.a", ("id",), "1.1.0.².a", "id", "1.1.0.².a")
 
 
 question("capability that is none", "1.1.0.0.a", ("capability_type",), "triple", "capability_type", "triple")

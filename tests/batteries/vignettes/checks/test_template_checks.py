@@ -66,7 +66,7 @@ TWENTY_FIVE = (
 
 def test_25_mistakes_are_all_told_in_one_run(templates: Path) -> None:
     mistakes = [next(mistake for mistake in MISTAKES if mistake.name == name) for name in TWENTY_FIVE]
-    # Where two mistakes would stand in one file, all but one move to a question or story of their own.
+    # Where two mistakes would be in one file, all but one move to a question or story of their own.
     moved = {
         "id that says double": ("3.1.0.0.a", ("id",), "3.2.0.1.a", ("id", "3.2.0.1.a", "capability_type|single")),
         "base context of another folder": (
@@ -140,7 +140,7 @@ def test_nothing_is_said_twice(templates: Path) -> None:
     assert len(set(lines)) == len(lines)
 
 
-# --- what is no mistake -----------------------------------------------------------------------------------------------
+# --- what is not a mistake --------------------------------------------------------------------------------------------
 
 
 def test_a_sound_set(sound_set: Path) -> None:
@@ -354,7 +354,7 @@ def test_what_passes_the_check_can_be_built(sound_set: Path, tmp_path: Path, spe
         assert (CliRunner().invoke(main, list(map(str, arguments))).exit_code == 0) == passed
 
 
-# --- what is no mistake, but worth a look -----------------------------------------------------------------------------
+# --- what is not a mistake, but worth a look --------------------------------------------------------------------------
 
 
 def remarks(result: Result) -> list[str]:

@@ -106,7 +106,7 @@ BAD = MachineFinding("Refresh", "bad", "not at all", "do that.")
     [
         ([GOOD], "good", "This machine is fit for measuring."),
         ([GOOD, WARNING], "warning", "This machine can be used; 1 thing could be better."),
-        ([GOOD, WARNING, BAD, BAD], "bad", "This machine is not fit for measuring yet: 2 things must be mended."),
+        ([GOOD, WARNING, BAD, BAD], "bad", "This machine is not fit for measuring yet: 2 things must be corrected."),
     ],
 )
 def test_the_worst_finding_is_the_verdict_and_stands_on_top(findings, verdict, first_line):

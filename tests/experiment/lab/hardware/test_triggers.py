@@ -137,7 +137,7 @@ def test_a_device_that_is_gone_is_told_of_at_the_next_code():
 
 @pytest.mark.parametrize("code", [0, -1, 256])
 def test_only_one_byte_and_not_0_is_a_code(code):
-    with pytest.raises(ValueError, match="is no event code"):
+    with pytest.raises(ValueError, match="is not an event code"):
         LevelTrigger("port", Port().set_level, lambda: None, pulse_ms=0).send(code)
 
 

@@ -171,7 +171,7 @@ def test_a_database_without_a_free_connection_is_away(postgres: PostgresCluster)
 
 
 def test_a_server_that_starts_beside_one_that_is_stuck_is_told_to_wait(postgres: PostgresCluster) -> None:
-    """Tables are made under a lock; whoever holds it must not stop others for ever."""
+    """Tables are made under a lock; anyone who holds it must not stop others for ever."""
     url = postgres.new_database()
     with closing(psycopg.connect(url)) as stuck:
         stuck.execute("SELECT pg_advisory_xact_lock(%s)", (0x65717569,))

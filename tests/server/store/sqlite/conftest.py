@@ -11,7 +11,7 @@ from tests.server.stores import (
 
 @pytest.fixture
 def person(store: SqliteStore, small_study: Study) -> Person:
-    """Somebody who has answered one of three questions."""
+    """A participant who has answered one of three questions."""
     store.register_study(small_study)
     person = Person(store, small_study)
     person.answer()

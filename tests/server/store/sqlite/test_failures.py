@@ -107,7 +107,7 @@ class SmallDisk:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """A disk in memory, where we may mount one; otherwise the system's bound on the size of files stands in for it."""
+    """A disk in memory, where we may mount one; otherwise the system's bound on the size of files is in for it."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
@@ -210,7 +210,7 @@ def test_a_backup_onto_a_full_disk_is_refused_in_words_and_leaves_nothing(
 
 @pytest.fixture
 def filled(store: SqliteStore, person: Person, small_study: Study) -> Person:
-    """Somebody in a store with some pages of answers, which is closed."""
+    """A participant in a store with some pages of answers, which is closed."""
     for _ in range(12):
         Person(store, small_study).send(*(response(index, response="x" * 500) for index in range(3)))
     store.close()

@@ -193,7 +193,7 @@ def test_what_is_deleted_while_people_answer_without_a_pause_leaves_no_trace(
 def test_the_log_of_a_file_that_was_replaced_holds_nothing_and_is_gone(
     store: SqliteStore, person: Person, tmp_path: Path
 ) -> None:
-    """It was moved to the file that it belongs to, which whoever replaced it may have kept."""
+    """It was moved to the file that it belongs to, which anyone who replaced it may have kept."""
     words = "what I said about my illness"
     backup, kept = store.path.with_name("backup.db"), tmp_path / "kept.db"
     back_up(store, backup)
