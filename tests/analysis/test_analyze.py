@@ -226,7 +226,7 @@ def test_a_file_that_is_not_of_an_analysis_is_never_overwritten(rows, tmp_path):
         run(rows, tmp_path / "file")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "provenance.json").write_text('{"mine": 1}')
-    with pytest.raises(InputError, match="no manifest of an analysis"):
+    with pytest.raises(InputError, match="not a manifest of an analysis"):
         run(rows, tmp_path / "other")
 
 

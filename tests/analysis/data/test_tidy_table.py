@@ -125,7 +125,7 @@ def test_mixed_levels_become_text_unless_two_would_read_alike(view, row):
         ({"factors": {"model": "x"}}, "factor `model`, which is the name of a column"),
         ({"factors": {"correct": "x"}}, "factor `correct`"),
         ({"factors": ["x"]}, "no JSON object"),
-        ({"factors": {"x": {"y": 1}}}, "no single value"),
+        ({"factors": {"x": {"y": 1}}}, "not a single value"),
         ({"kind": "robot"}, "`kind` is 'robot'; it must be one of human, simulated, model"),
         ({"rt_ms": "fast"}, "`rt_ms` is 'fast', which is not a number"),
         ({"rt_ms": float("inf")}, "not a number"),
@@ -182,8 +182,8 @@ def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_p
     (tmp_path / "latin.csv").write_bytes(good.replace("demo", "d\xe9mo").encode("latin-1"))
     (tmp_path / "json.csv").write_text(good.replace('""options""', "options"))
     expected = {
-        "none.sqlite": r"does not exist; name a store \(equipoise\.db\)", "note.sqlite": "no store",
-        "empty.sqlite": "no store", "other.sqlite": "no view `trials`", "broken.sqlite": "is damaged .* use a backup",
+        "none.sqlite": r"does not exist; name a store \(equipoise\.db\)", "note.sqlite": "not a store",
+        "empty.sqlite": "not a store", "other.sqlite": "no view `trials`", "broken.sqlite": "is damaged .* use a backup",
         "no_rows.sqlite": "no trials yet",
         "short.csv": "line 2: .* cells where the header has", "unclosed.csv": "not CSV",
         "cut.csv": "cells where the header", "twice.csv": "stands twice",

@@ -42,7 +42,7 @@ def read(tmp_path: Path, text: str) -> Outer:
         ("name: a\ninner:\n  width: 3\n", r"line 3: `inner.width` is not a field.*did you mean `width_ms`"),
         (
             "name: a\nmany:\n  - width_ms: 1\n  - width_ms: x\n",
-            r"line 4: `many.1.width_ms` must be a whole number \(it is 'x'\); correct it",
+            r"line 4: `many.1.width_ms` must be a whole number \(it is 'x'\). Fix: correct it",
         ),
         ("inner: {}\n", r"line 1: `name` is missing; add it"),
         ("name: a\nname: b\n", r"line 2: this is not valid YAML"),
@@ -50,7 +50,7 @@ def read(tmp_path: Path, text: str) -> Outer:
         ("- a\n", r"line 1: the file must hold `name: value` lines"),
         ("", r"line 1: the file must hold"),
         ("name: 3\n", r'line 1: `name` must be a text; put it in quotes: "3"\.'),
-        ("name:\n", r"line 1: `name` must be a text; it is None; correct it"),
+        ("name:\n", r"line 1: `name` must be a text; it is None. Fix: correct it"),
         ("name: a\nmany: {b: 3}\n", r"line 2: `many` must be a list, such as \[{b: 3}\]"),
         ("name: a\nmany: 3\n", r"line 2: `many` must be a list, such as \[3\]"),
         ("name: a\ninner: 3\n", r"line 2: `inner` must hold `name: value` fields \(it is 3\)"),

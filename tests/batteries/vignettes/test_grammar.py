@@ -53,7 +53,7 @@ def test_a_stands_before_the_sound_of_a_consonant(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "corrected"),
+    ("text", "mended"),
     [
         ("a 'hour' passed", "an 'hour' passed"),
         ("a “hour”, a ‘apple’", "an “hour”, an ‘apple’"),
@@ -107,7 +107,7 @@ def test_a_letter_that_is_no_article_is_left_alone(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "corrected"),
+    ("text", "mended"),
     [
         ("A old man sat.", "An old man sat."),
         ("It rained. A old man sat! A owl? A eel… A ox", "It rained. An old man sat! An owl? An eel… An ox"),

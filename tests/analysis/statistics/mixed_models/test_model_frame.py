@@ -256,7 +256,7 @@ def test_columns_that_cannot_be_used_are_refused(rows):
     assert "asks for 12 coefficients of 11 rows" in refused(rows.head(11), "rt ~ model * touch * load")
     dates = rows.assign(load=pd.Timestamp("2026-01-01"))
     assert "`load` holds values of type datetime64" in refused(dates, "rt ~ load")
-    assert "no levels, such as lists" in refused(rows.assign(model=[[1]] * 90), "rt ~ model")
+    assert "not levels, such as lists" in refused(rows.assign(model=[[1]] * 90), "rt ~ model")
     odd = rows.assign(model=pd.Series([(1,), (2,)] * 45))
     assert "neither text nor numbers" in refused(odd, "rt ~ model")
     mixed = rows.assign(model=pd.Series([1, "1"] * 45, dtype=object))
