@@ -183,7 +183,8 @@ def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_p
     (tmp_path / "json.csv").write_text(good.replace('""options""', "options"))
     expected = {
         "none.sqlite": r"does not exist; name a store \(equipoise\.db\)", "note.sqlite": "not a store",
-        "empty.sqlite": "not a store", "other.sqlite": "no view `trials`", "broken.sqlite": "is damaged .* use a backup",
+        "empty.sqlite": "not a store",
+        "other.sqlite": "no view `trials`", "broken.sqlite": "is damaged .* use a backup",
         "no_rows.sqlite": "no trials yet",
         "short.csv": "line 2: .* cells where the header has", "unclosed.csv": "not CSV",
         "cut.csv": "cells where the header", "twice.csv": "stands twice",
