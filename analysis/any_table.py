@@ -70,7 +70,7 @@ def analyze_table(
         If the file cannot be read, lacks what the plan names, something cannot be computed, or `out` cannot be used.
     """
     if not (plan.tables or plan.models or plan.tests):
-        raise InputError("the plan asks for nothing; name `tables`, `models` or `tests` in it.")
+        raise InputError("the plan asks for nothing. Fix: name `tables`, `models` or `tests` in it.")
     data = read_data_file(path)
     if plan.subject is not None and plan.subject not in data.columns:
         raise InputError(

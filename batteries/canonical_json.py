@@ -21,8 +21,8 @@ def canonical_json(value: Any) -> bytes:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
         raise InputError(
-            f"it holds a value that files cannot carry from one machine to another ({error}); "
-            "use texts, true or false, and finite numbers under 2^53."
+            f"it holds a value that files cannot carry from one machine to another ({error}). Fix: use texts, true "
+            "or false, and finite numbers under 2^53."
         ) from None
 
 

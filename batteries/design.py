@@ -22,7 +22,7 @@ class _Design(BaseModel):
 def _refuse_twice(factors: tuple[str, ...]) -> None:
     for factor, count in Counter(factors).items():
         if count > 1:
-            raise ValueError(f"the factor {factor} stands {count} times; name each once.")
+            raise ValueError(f"the factor {factor} appears {count} times. Fix: name each once.")
 
 
 class LatinSquare(_Design):
@@ -89,7 +89,9 @@ def assign_groups(items: Iterable[Item], design: LatinSquare | Deal) -> dict[str
     """
     items = sorted(items, key=lambda item: item.item_id)
     if len(items) < design.groups:
-        raise InputError(f"the design has {design.groups} groups but only {len(items)} test items; use fewer groups.")
+        raise InputError(
+            f"the design has {design.groups} groups but only {len(items)} test items. Fix: use fewer groups."
+        )
     return _latin_square(items, design) if isinstance(design, LatinSquare) else _deal(items, design)
 
 

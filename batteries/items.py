@@ -38,7 +38,7 @@ class Item(BaseModel):
     @classmethod
     def _names_are_free(cls, factors: dict[str, Level]) -> dict[str, Level]:
         for name in RESERVED_FACTOR_NAMES & factors.keys():
-            raise ValueError(f"the factor `{name}` has the name of a column of the analysis' tables; rename it.")
+            raise ValueError(f"the factor `{name}` has the name of a column of the analysis' tables. Fix: rename it.")
         return factors
 
 
@@ -91,7 +91,7 @@ def load_battery(path: Path) -> Battery:
         battery = read_yaml(path, Battery)
         places = [str(path)] * len(battery.items)
     else:
-        raise InputError(f"{path}: a battery is a .jsonl or a .yaml file; rename or convert it.")
+        raise InputError(f"{path}: a battery is a .jsonl or a .yaml file. Fix: rename or convert it.")
     items, problems = _check_tasks(battery.items, places)
     problems = [*_duplicate_ids(path, battery.items), *problems]
     if problems:
@@ -123,14 +123,14 @@ def _load_json_lines(path: Path) -> tuple[Battery, list[str]]:
     if problems:
         raise InputError("\n".join(problems))
     if not items:
-        raise InputError(f"{path}: the battery has no items; add one a line after the header.")
+        raise InputError(f"{path}: the battery has no items. Fix: add one a line after the header.")
     return Battery(**header.model_dump(), items=tuple(items)), places
 
 
 def _duplicate_ids(path: Path, items: Iterable[Item]) -> list[str]:
     counts = Counter(item.item_id for item in items)
     return [
-        f"{path}: the item id `{item_id}` stands {count} times; give each item its own id."
+        f"{path}: the item id `{item_id}` appears {count} times. Fix: give each item its own id."
         for item_id, count in counts.items()
         if count > 1
     ]

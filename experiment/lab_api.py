@@ -92,7 +92,7 @@ class LabStart(SlotQuery):
     @model_validator(mode="after")
     def _has_one_group(self) -> Self:
         if self.uploaded is not None and self.group not in {None, self.uploaded.group}:
-            raise ValueError("`group` and `uploaded.group` differ; send the same, or leave `group` out.")
+            raise ValueError("`group` and `uploaded.group` differ. Fix: send the same, or leave `group` out.")
         return self
 
 

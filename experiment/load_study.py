@@ -30,7 +30,9 @@ def load_study(folder: Path) -> Study:
     """
     path = folder / "study.yaml"
     if not path.is_file():
-        raise InputError(f"{folder}: there is no study.yaml in it; name a study's folder, or make one: equipoise new.")
+        raise InputError(
+            f"{folder}: there is no study.yaml in it. Fix: name a study's folder, or make one: equipoise new."
+        )
     definition = read_yaml(path, StudyDefinition)
     for location, name in files_named_in(definition):
         if not may_be_published(folder, name):
@@ -49,7 +51,7 @@ def load_study(folder: Path) -> Study:
     battery_path = folder / definition.battery
     if not battery_path.is_file():
         raise InputError(
-            f"{path}: the battery `{definition.battery}` is not in the folder; add the file or correct `battery`."
+            f"{path}: the battery `{definition.battery}` is not in the folder. Fix: add the file or correct `battery`."
         )
     battery = load_battery(battery_path)
     timeline = definition.timeline
@@ -113,11 +115,13 @@ def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
     for item_id in apart:
         if item_id not in battery.by_id:
             raise InputError(
-                f"the item `{item_id}`, named under practice or attention_checks, is not in the battery; "
+                f"the item `{item_id}`, named under practice or attention_checks, is not in the battery. Fix: "
                 "correct the name or add the item."
             )
         if apart.count(item_id) > 1:
-            raise InputError(f"the item `{item_id}` stands twice under practice and attention_checks; name it once.")
+            raise InputError(
+                f"the item `{item_id}` appears twice under practice and attention_checks. Fix: name it once."
+            )
     return [item for item in battery.items if item.item_id not in apart]
 
 
@@ -128,7 +132,7 @@ def _check_practice(definition: StudyDefinition) -> None:
         items = "is 1 practice item" if n_practice == 1 else f"are {n_practice} practice items"
         raise InputError(
             f"`practice_criterion` asks for {criterion.correct} {answers} in one round of the practice trials, and "
-            f"there {items}; lower `correct` or name more items under `practice`."
+            f"there {items}. Fix: lower `correct` or name more items under `practice`."
         )
 
 
@@ -136,14 +140,14 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
     for name, plugin in definition.plugins.items():
         if plugin.variable not in texts[plugin.file]:
             raise InputError(
-                f"`plugins.{name}`: `{plugin.file}` does not make the variable `{plugin.variable}`; "
-                "take the plugin's build for browsers and name the variable that its documentation names."
+                f"`plugins.{name}`: `{plugin.file}` does not make the variable `{plugin.variable}`. Fix: take the "
+                "plugin's build for browsers and name the variable that its documentation names."
             )
     for item in battery.items:
         if item.task == JsPsychPlugin.name and item.content["plugin"] not in definition.plugins:
             raise InputError(
                 f"the item `{item.item_id}` is a trial of the plugin `{item.content['plugin']}`, which is not under "
-                "`plugins`; name it there with its file, or correct the item."
+                "`plugins`. Fix: name it there with its file, or correct the item."
             )
 
 

@@ -54,7 +54,7 @@ def shuffle_with_max_run(
     if not _arrangeable(counts, limit):
         level, count = counts.most_common(1)[0]
         raise InputError(
-            f"no order has at most {max_run} of {level!r} in a row: {count} of {len(entries)} trials have it; "
+            f"no order has at most {max_run} of {level!r} in a row: {count} of {len(entries)} trials have it. Fix: "
             "allow longer runs or balance the battery."
         )
     for _ in range(MOST_SHUFFLES):
@@ -105,7 +105,7 @@ def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random)
     if free < 0:
         raise InputError(
             f"{n_checks} attention checks at least {spacing} trials from the ends and each other need "
-            f"{spacing * (n_checks + 1)} test trials, and there are {n_trials}; lower attention_check_spacing."
+            f"{spacing * (n_checks + 1)} test trials, and there are {n_trials}. Fix: lower attention_check_spacing."
         )
     slots = []
     for check in range(n_checks):

@@ -145,7 +145,7 @@ def simulate(
     except httpx.HTTPStatusError as error:
         raise InputError(f"the server at {url} refused a request: {error.response.text.strip()}") from None
     except httpx.HTTPError as error:
-        raise InputError(f"the server at {url} does not answer any more ({error}); start it again.") from None
+        raise InputError(f"the server at {url} does not answer any more ({error}). Fix: start it again.") from None
 
 
 def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_done: Callable[[], None]) -> None:

@@ -85,8 +85,8 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
     location = store_location(study, settings)
     if settings.processes > 1 and not is_address(location):
         raise InputError(
-            f"--processes {settings.processes}: a SQLite file has one writer, so that more processes gain nothing; "
-            "leave it at 1, or use PostgreSQL (--store postgresql://...)."
+            f"--processes {settings.processes}: a SQLite file has one writer, so that more processes gain nothing. "
+            "Fix: leave it at 1, or use PostgreSQL (--store postgresql://...)."
         )
     prolific_tokens(study, settings)
     address = _free_address(settings.host, settings.port)
@@ -294,9 +294,9 @@ def _free_address(host: str, port: int) -> str:
         with socket.create_server((host, port), family=family):
             return str(slot[0])
     except socket.gaierror:
-        raise InputError(f"--host {host}: no address of this machine has this name; try 127.0.0.1.") from None
+        raise InputError(f"--host {host}: no address of this machine has this name. Fix: try 127.0.0.1.") from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise InputError(
-            f"cannot listen on {host}, port {port} ({reason}); choose another with --host or --port."
+            f"cannot listen on {host}, port {port} ({reason}). Fix: choose another with --host or --port."
         ) from None

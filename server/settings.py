@@ -138,4 +138,6 @@ def _refuse_misspelt(variable: str) -> None:
     if variable not in known:
         close = difflib.get_close_matches(variable, known, n=1, cutoff=0.85)
         if close:
-            raise InputError(f"the environment variable {variable} means nothing; write {close[0]}, or take it away.")
+            raise InputError(
+                f"the environment variable {variable} means nothing. Fix: write {close[0]}, or take it away."
+            )

@@ -98,7 +98,7 @@ def audit_table(
         if number is not None and number < 1:
             raise InputError(f"{name} is {number}; it must be 1 or more.")
     if scale is not None and scale[0] >= scale[1]:
-        raise InputError(f"the scale goes from {scale[0]} to {scale[1]}; name its lowest answer first.")
+        raise InputError(f"the scale goes from {scale[0]} to {scale[1]}. Fix: name its lowest answer first.")
     published = read_table(table, columns or {}, totals)
     design = Design(participants, trials, items, scale, whole_numbers)
     found = [*unreadable_cells(published), *(finding for check in CHECKS for finding in check(published, design))]
@@ -112,4 +112,7 @@ def _nothing(found: list[Finding]) -> str:
     """Return the message where nothing can be checked."""
     reasons = " ".join(dict.fromkeys(finding.explanation for finding in found[:3]))
     why = f"nothing in this table can be checked: {reasons}" if reasons else "nothing in this table can be checked."
-    return f"{why} The audit understands the columns {', '.join(ROLES)}; say with --column WHAT=HEADER which is which."
+    return (
+        f"{why} The audit understands the columns {', '.join(ROLES)}. Fix: say with --column WHAT=HEADER which is "
+        "which."
+    )

@@ -166,7 +166,7 @@ def trials(table: PublishedTable, design: Design) -> Iterator[Finding]:
     each = design.trials
     if each is None:
         if {"participants", "trials"} <= set(table.roles):
-            words = "trials cannot be compared with participants; say with --trials how many one participant has."
+            words = "trials cannot be compared with participants. Fix: say with --trials how many one participant has."
             yield Finding(THE_TABLE, "trials", "", "", NOT_CHECKABLE, words)
         return
     for row in table.rows:
@@ -298,8 +298,8 @@ def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Des
         yield Finding(THE_TABLE, "counted twice", f"{often} x {most}", f"at most {most}", verdict, words)
     elif design.participants is None:
         words = (
-            f"`{header}` cannot be compared with {counted(each, 'trial')} each; say how many participants there were "
-            f"with --participants{_or_column(role, header)}."
+            f"`{header}` cannot be compared with {counted(each, 'trial')} each. Fix: say how many participants "
+            f"there were with --participants{_or_column(role, header)}."
         )
         yield Finding(THE_TABLE, "trials", "", "", NOT_CHECKABLE, words)
 

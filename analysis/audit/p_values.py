@@ -80,8 +80,8 @@ def _impossible(test: ReportedTest) -> Finding | None:
 def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
     if test.kind is None:
         words = (
-            f"nothing says which test {test.statistic} is of; write t, F, chi2, z or r before it, or name the column "
-            "of the tests with --column test=NAME."
+            f"nothing says which test {test.statistic} is of. Fix: write t, F, chi2, z or r before it, or name the "
+            "column of the tests with --column test=NAME."
         )
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     if test.dfs or test.kind == "z":
@@ -92,7 +92,9 @@ def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
         if _fits(p, possible_p(test.kind, test.bounds, bounds)):
             return _with_df(test, p, bounds, f"{test.with_dfs(one.dfs)} ({one.why})")
     if test.kind == "F":
-        words = f"p of {test.with_dfs()} takes its two degrees of freedom; add a column `df`, or two, `df1` and `df2`."
+        words = (
+            f"p of {test.with_dfs()} takes its two degrees of freedom. Fix: add a column `df`, or two, `df1` and `df2`."
+        )
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     return _without_df(test, p, expected, design)
 

@@ -130,7 +130,7 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
         raise InputError("the table has no rows under its header; it needs one for each group, condition or test.")
     twice = next((header for header in headers if headers.count(header) > 1), None)
     if twice is not None:
-        raise InputError(f"the column `{twice}` stands twice; give each column a header of its own.")
+        raise InputError(f"the column `{twice}` appears twice. Fix: give each column a header of its own.")
     cells = [
         dict(zip(headers, ("" if pd.isna(cell) else str(cell) for cell in row), strict=True))
         for row in table.itertuples(index=False, name=None)
@@ -216,7 +216,8 @@ def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str,
     for known, named in found.items():
         if len(named) > 1:
             raise InputError(
-                f"the columns {_listed(named)} could each be `{known}`; say which with --column {known}={named[0]!r}."
+                f"the columns {_listed(named)} could each be `{known}`. Fix: say which with --column "
+                f"{known}={named[0]!r}."
             )
         if named:
             roles[known] = named[0]

@@ -41,7 +41,9 @@ def means(table: PublishedTable, design: Design) -> Iterator[Finding]:
         if mean is None:
             continue
         if not n:
-            words = "there is no number of participants to check the mean by; name their column with --column n=NAME."
+            words = (
+                "there is no number of participants to check the mean by. Fix: name their column with --column n=NAME."
+            )
             yield Finding(row.name, "mean (GRIM)", str(mean), "", NOT_CHECKABLE, words)
             continue
         found = _mean(row, mean, n, items, design)
@@ -143,7 +145,7 @@ def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: De
         return Finding(row.name, check, str(printed), f"0 to {100 if hundred else 1}", IMPOSSIBLE, words)
     n_trials, n, items = row.whole("trials"), _n(row), row.whole("items") or design.items
     if not n_trials and not n:
-        words = "there is no number of answers to check the percentage by; name their column with --column n=NAME."
+        words = "there is no number of answers to check the percentage by. Fix: name their column with --column n=NAME."
         return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
     if not n_trials and items is None and design.trials is not None:
         words = (

@@ -70,7 +70,9 @@ class Cells:
 def not_converted(cell: Any, row: int, column: str, what: str, where: str) -> InputError:
     """Return the error of a cell that is not what its column holds; `row` counts from 0."""
     shown = str(cell) if len(str(cell)) < 60 else f"{str(cell)[:60]}..."
-    return InputError(f"{where}, row {row + 1}: `{column}` is {shown!r}, which is not {what}; export the data again.")
+    return InputError(
+        f"{where}, row {row + 1}: `{column}` is {shown!r}, which is not {what}. Fix: export the data again."
+    )
 
 
 def json_value(cell: Any) -> Any:

@@ -78,7 +78,7 @@ def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
 def _known(asked: Level | Sequence[Level], known: Mapping[str, Any], column: str, what: str) -> list[str]:
     texts = [level_text(level) for level in (asked if isinstance(asked, (tuple, list)) else (asked,))]
     if not texts:
-        raise InputError(f"{what}: no level of `{column}` is named; name one, or leave the column out.")
+        raise InputError(f"{what}: no level of `{column}` is named. Fix: name one, or leave the column out.")
     for text in texts:
         if text not in known:
             raise InputError(f"{what}: `{column}` has no level {text}; its levels are {', '.join(known) or 'none'}.")
@@ -93,7 +93,7 @@ def ordered_levels(data: pd.DataFrame, column: str, asked: Sequence[Level], what
     texts = _known(tuple(asked), known, column, what)
     twice = [text for text in texts if texts.count(text) > 1]
     if twice:
-        raise InputError(f"{what}: the level {twice[0]} of `{column}` stands twice in `levels`; name each once.")
+        raise InputError(f"{what}: the level {twice[0]} of `{column}` appears twice in `levels`. Fix: name each once.")
     return [known[text] for text in texts]
 
 
@@ -101,16 +101,16 @@ def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
     """Return the data with a yes-no column for each flag: whether a row has its levels, where that is known."""
     for name, where in flags.items():
         if not where:
-            raise InputError(f"the flag `{name}` asks for nothing; name a column and its level.")
+            raise InputError(f"the flag `{name}` asks for nothing. Fix: name a column and its level.")
         if name in data.columns:
-            raise InputError(f"the flag `{name}` has the name of a column of the data; give it another.")
+            raise InputError(f"the flag `{name}` has the name of a column of the data. Fix: give it another.")
     return data.assign(**{name: _matching(data, where, f"the flag `{name}`") for name, where in flags.items()})
 
 
 def chosen_rows(data: pd.DataFrame, where: Where, what: str) -> pd.DataFrame:
     """Return the rows with the levels asked for; refuse an empty choice."""
     if data.empty:
-        raise InputError(f"{what}: there are no rows to choose from; collect or export the data again.")
+        raise InputError(f"{what}: there are no rows to choose from. Fix: collect or export the data again.")
     rows = data[matching(data, where, what)]
     if rows.empty:
         raise InputError(f"{what}: no row has all of {where_words(where)}. Fix: correct its `where`.")

@@ -35,7 +35,7 @@ def read_data_file(path: Path) -> pd.DataFrame:
     """
     text = read_text(path, newline="")
     if "\0" in text:
-        raise InputError(f"{path}: this is not a text file; save the table as CSV in UTF-8.")
+        raise InputError(f"{path}: this is not a text file. Fix: save the table as CSV in UTF-8.")
     columns = _columns(path, text)
     return pd.DataFrame({name: _typed(pd.Series(cells, dtype="str")) for name, cells in columns.items()})
 
@@ -89,7 +89,7 @@ def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
             f"{path}, line {reader.line_num}: this is not CSV ({error}). Fix: correct the quotes."
         ) from None
     if not rows:
-        raise InputError(f"{path}: there are no rows under the heading; export the data again.")
+        raise InputError(f"{path}: there are no rows under the heading. Fix: export the data again.")
     cells = zip(*rows, strict=True)
     return {
         name: [None if cell in MISSING else cell for cell in column] for name, column in zip(names, cells, strict=True)
@@ -103,13 +103,15 @@ def _names(path: Path, text: str, heading: list[str]) -> list[str]:
     if not any(names):
         raise InputError(f"{path}, line 1: the line is blank; the first line must name the columns.")
     if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
-        raise InputError(f"{path}, line 1: the columns are not parted by commas; save the table as CSV with commas.")
+        raise InputError(
+            f"{path}, line 1: the columns are not parted by commas. Fix: save the table as CSV with commas."
+        )
     for place, name in enumerate(names, start=1):
         if not name:
-            raise InputError(f"{path}, line 1: column {place} has no name; give it one.")
+            raise InputError(f"{path}, line 1: column {place} has no name. Fix: give it one.")
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
-        raise InputError(f"{path}, line 1: the column `{twice[0]}` stands twice; rename one.")
+        raise InputError(f"{path}, line 1: the column `{twice[0]}` appears twice. Fix: rename one.")
     return names
 
 

@@ -72,7 +72,7 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
         The name of the data in error messages.
     """
     if rows.empty:
-        raise InputError(f"{where}: there are no trials yet; collect or import answers first.")
+        raise InputError(f"{where}: there are no trials yet. Fix: collect or import answers first.")
     rows = rows.reset_index(drop=True)
     notes = notes_of(rows["jspsych"], where) if "jspsych" in rows else {column: rows[column] for column in NOTES}
     raw = {column: _as_text(rows[column]) if column in TEXT else rows[column] for column in VIEW_COLUMNS
@@ -84,7 +84,7 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
     for column in NEVER_EMPTY:
         if (cells[column].number < 0).any():
             row = cells[column].first_row(-1)
-            raise InputError(f"{where}, row {row + 1}: `{column}` is empty; export the data again.")
+            raise InputError(f"{where}, row {row + 1}: `{column}` is empty. Fix: export the data again.")
     table |= {column: cells[column].texts() for column in TEXT if column in cells}
     for columns, convert, dtype, what in (
         (WHOLE, _whole, "Int64", "a whole number"),
@@ -189,7 +189,7 @@ def _refuse_unbalanced_books(cells: dict[str, Cells], trial_index: pd.Series, wh
         mixed = pd.Series(pairs // n_parts).duplicated().to_numpy()
         if mixed.any():
             name = cells[whole].distinct[pairs[mixed][0] // n_parts]
-            raise InputError(f"{where}: {sentence.format(name)}; give each its own name.")
+            raise InputError(f"{where}: {sentence.format(name)}. Fix: give each its own name.")
 
 
 def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
@@ -197,15 +197,17 @@ def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str)
     names: dict[str, None] = {}
     for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
         if not isinstance(levels, dict):
-            raise InputError(f"{where}: the factors of item `{item}` are no JSON object; export the data again.")
+            raise InputError(f"{where}: the factors of item `{item}` are no JSON object. Fix: export the data again.")
         for name, level in levels.items():
             if name in FIXED_COLUMNS:
                 raise InputError(
-                    f"{where}: item `{item}` has a factor `{name}`, which is the name of a column of the tidy table; "
-                    "rename the factor in the battery."
+                    f"{where}: item `{item}` has a factor `{name}`, which is the name of a column of the tidy "
+                    "table. Fix: rename the factor in the battery."
                 )
             if isinstance(level, (dict, list)):
-                raise InputError(f"{where}: item `{item}`: a level of `{name}` is not a single value; give it as text.")
+                raise InputError(
+                    f"{where}: item `{item}`: a level of `{name}` is not a single value. Fix: give it as text."
+                )
             names[name] = None
     columns = {}
     for name in sorted(names):
@@ -233,7 +235,7 @@ def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]
         text = level if isinstance(level, str) else json.dumps(level)
         if level is not None and type(written.setdefault(text, level)) is not type(level):
             raise InputError(
-                f"{where}: the factor `{name}` has a level {text} as text and as number; write it in one way."
+                f"{where}: the factor `{name}` has a level {text} as text and as number. Fix: write it in one way."
             )
     return [None if v is None else v if isinstance(v, str) else json.dumps(v) for v in levels], "str"
 

@@ -52,16 +52,20 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise InputError(f"{path}: this {what}; name a store (equipoise.db) or a CSV export of it.")
+        raise InputError(f"{path}: this {what}. Fix: name a store (equipoise.db) or a CSV export of it.")
     try:
         with path.open("rb") as file:
             beginning = file.read(len(SQLITE_HEADER))
     except OSError as error:
-        raise InputError(f"{path}: this file may not be read ({error.strerror}); ask its owner for access.") from error
+        raise InputError(
+            f"{path}: this file may not be read ({error.strerror}). Fix: ask its owner for access."
+        ) from error
     if path.suffix.lower() == ".csv":
         return _rows_of_csv(path)
     if beginning != SQLITE_HEADER:
-        raise InputError(f"{path}: this is not a store (no SQLite file); name a store, or an export ending in .csv.")
+        raise InputError(
+            f"{path}: this is not a store (no SQLite file). Fix: name a store, or an export ending in .csv."
+        )
     return _rows_of_store(path)
 
 
@@ -77,14 +81,16 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
             return _select_trials(path, "mode=ro&immutable=1")
     except sqlite3.Error as error:
         if _kind_of(error) in LOCKED:
-            sentence = "the store is locked by another program ({}); try again when that has ended."
+            sentence = "the store is locked by another program ({}). Fix: try again when that has ended."
         elif _kind_of(error) in UNREADABLE:
-            sentence = "the store cannot be opened ({}); copy it, with its -wal if there is one, to a folder of yours."
+            sentence = (
+                "the store cannot be opened ({}). Fix: copy it, with its -wal if there is one, to a folder of yours."
+            )
         else:
-            sentence = "the store is damaged ({}); use a backup of it."
+            sentence = "the store is damaged ({}). Fix: use a backup of it."
         raise InputError(f"{path}: {sentence.format(error)}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: the store is damaged ({error}); use a backup of it.") from error
+        raise InputError(f"{path}: the store is damaged ({error}). Fix: use a backup of it.") from error
 
 
 def _wal(path: Path) -> Path:
@@ -102,7 +108,7 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
         _refuse_newer_store(path, store)
         present = [row[1] for row in store.execute("PRAGMA table_info(trials)")]
         if not present:
-            raise InputError(f"{path}: this database has no view `trials`; name a store made by Equipoise.")
+            raise InputError(f"{path}: this database has no view `trials`. Fix: name a store made by Equipoise.")
         _refuse_missing_columns(path, present)
         store.execute("BEGIN")  # all that follows sees one state, whatever is collected meanwhile
         names = {column: f'"{column}"' if column in present else "NULL" for column in VIEW_COLUMNS}
@@ -139,8 +145,8 @@ def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
     unknown = sorted({name for (name,) in applied} - set(KNOWN_MIGRATIONS))
     if unknown:
         raise InputError(
-            f"{path}: this store was written by a newer Equipoise (it has {', '.join(unknown)}); "
-            "update Equipoise to read it."
+            f"{path}: this store was written by a newer Equipoise (it has {', '.join(unknown)}). Fix: update "
+            "Equipoise to read it."
         )
 
 
@@ -163,9 +169,9 @@ def _rows_of_csv(path: Path) -> pd.DataFrame:
                 if row:
                     rows.step(*in_order([*row, ""]))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: this is not UTF-8 text; save the CSV as UTF-8.") from error
+        raise InputError(f"{path}: this is not UTF-8 text. Fix: save the CSV as UTF-8.") from error
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}); export it again.") from error
+        raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}). Fix: export it again.") from error
     finally:
         csv.field_size_limit(limit)
     return pd.DataFrame(rows.series(str(path)), columns=list(RAW_COLUMNS), copy=False)
@@ -176,12 +182,12 @@ def _refuse_missing_columns(path: Path, present: list[str]) -> None:
     if missing:
         names = ", ".join(f"`{column}`" for column in missing)
         raise InputError(
-            f"{path}: no column {names}; use a store or an unchanged export of its view `trials` "
-            "(columns separated by commas)."
+            f"{path}: no column {names}. Fix: use a store or an unchanged export of its view `trials` (columns "
+            "separated by commas)."
         )
     twice = sorted({column for column in present if present.count(column) > 1})
     if twice:
-        raise InputError(f"{path}: the column `{twice[0]}` stands twice; keep one of them.")
+        raise InputError(f"{path}: the column `{twice[0]}` appears twice. Fix: keep one of them.")
 
 
 _M_MMAP_THRESHOLD = -3

@@ -272,9 +272,10 @@ def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[st
     if not unmeant.empty:
         whose = several[several["unit"] == unmeant["unit"].iloc[0]]
         raise InputError(
-            f"participant `{trials['participant'].loc[whose.index[0]]}` completed the study more than once (sessions "
-            f"{' and '.join(sorted(whose['session']))}); decide which session counts: exclude the other with "
-            "`equipoise exclude`, or keep the first of each participant with the exclusion rule `duplicates`."
+            f"participant `{trials['participant'].loc[whose.index[0]]}` completed the study more than once "
+            f"(sessions {' and '.join(sorted(whose['session']))}). Fix: decide which session counts: exclude the "
+            "other with `equipoise exclude`, or keep the first of each participant with the exclusion rule "
+            "`duplicates`."
         )
     n = several["unit"].nunique()
     if n == 0:

@@ -55,7 +55,7 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
 def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Return the test trials that are in the analysis, with all their columns or some."""
     if "excluded_by" not in trials.columns:
-        raise InputError("the trials have no column `excluded_by`; apply the exclusions first (apply_exclusions).")
+        raise InputError("the trials have no column `excluded_by`. Fix: apply the exclusions first (apply_exclusions).")
     is_kept = trials["excluded_by"].isna() & (trials["phase"] == "test")
     return trials[is_kept] if columns is None else trials[list(dict.fromkeys(columns))][is_kept]
 
@@ -90,10 +90,10 @@ def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
             raise InputError(f"there is no factor `{name}` in the data; {have}. Correct `by` in the study's analysis.")
         if name in TABLE_COLUMNS:
             raise InputError(
-                f"the factor `{name}` has the name of a column of the tables; rename it, or leave it out of `by`."
+                f"the factor `{name}` has the name of a column of the tables. Fix: rename it, or leave it out of `by`."
             )
     if len(set(by)) < len(by):
-        raise InputError("a factor stands twice in `by`; name each once.")
+        raise InputError("a factor appears twice in `by`. Fix: name each once.")
 
 
 def ordered_table(

@@ -71,8 +71,8 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     missing = [factor for factor in PERTURBATION_COLUMNS if factor not in factors]
     if missing:
         raise InputError(
-            f"the items have no factor `{missing[0]}`, so they do not say how they were perturbed; build the battery "
-            "from a specification with `perturbations`."
+            f"the items have no factor `{missing[0]}`, so they do not say how they were perturbed. Fix: build the "
+            "battery from a specification with `perturbations`."
         )
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *factors])
     kept = kept[kept[list(PERTURBATION_COLUMNS)].notna().all(axis=1)]

@@ -99,7 +99,9 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
         chosen = chosen[chosen["kind"].isin(of_kind[who])]
         if chosen.empty:
             names = {"people": "people's trials are", "models": "model's run is", "everyone": "trials are"}
-            raise InputError(f"the plan asks about {who}, and no {names[who]} in the analysis; collect them first.")
+            raise InputError(
+                f"the plan asks about {who}, and no {names[who]} in the analysis. Fix: collect them first."
+            )
         return chosen.reset_index(drop=True)
 
     return rows_of

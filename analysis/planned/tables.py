@@ -38,12 +38,12 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.Da
     what = f"the table `{name}`"
     require_columns(data, [*planned.by, *planned.of], what)
     if len(set(planned.by)) < len(planned.by):
-        raise InputError(f"{what}: a factor stands twice in `by` ({', '.join(planned.by)}); name each once.")
+        raise InputError(f"{what}: a factor appears twice in `by` ({', '.join(planned.by)}). Fix: name each once.")
     own = {"n", *(f"{column}_{measure}" for column in planned.of for measure in ("n", "mean", "sd", "se"))}
     for factor in planned.by:
         if factor in own:
             raise InputError(
-                f"{what}: the factor `{factor}` has the name of one of the table's own columns; rename it."
+                f"{what}: the factor `{factor}` has the name of one of the table's own columns. Fix: rename it."
             )
     rows = chosen_rows(data, planned.where, what)
     values = pd.DataFrame({column: numeric(rows, column, what) for column in planned.of})
@@ -67,13 +67,13 @@ def numeric(rows: pd.DataFrame, column: str, what: str) -> pd.Series:
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
         numbers = values.astype("Float64").astype("float64")
         if np.isinf(numbers).any():
-            raise InputError(f"{what}: the column `{column}` has an infinite value; correct it in the data.")
+            raise InputError(f"{what}: the column `{column}` has an infinite value. Fix: correct it in the data.")
         return numbers
     if values.isna().all():
-        raise InputError(f"{what}: the column `{column}` has no values here; name another, or correct `where`.")
+        raise InputError(f"{what}: the column `{column}` has no values here. Fix: name another, or correct `where`.")
     text = values.dropna()
     shown = f", such as {text.iloc[0]!r}" if len(text) else ""
-    raise InputError(f"{what}: the column `{column}` holds text{shown}; name a column of numbers, or yes and no.")
+    raise InputError(f"{what}: the column `{column}` holds text{shown}. Fix: name a column of numbers, or yes and no.")
 
 
 def _in_order(table: pd.DataFrame, planned: PlannedTable, what: str) -> pd.DataFrame:

@@ -156,7 +156,7 @@ def _with(result: HypothesisTest, warnings: tuple[str, ...]) -> HypothesisTest:
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-_ALL_MISSING = "every row of {factor} = {levels} lacks a value; leave the level out."
+_ALL_MISSING = "every row of {factor} = {levels} lacks a value. Fix: leave the level out."
 
 
 def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> _Values:
@@ -203,7 +203,7 @@ def _paired(values: _Values, levels: list[Any], planned: PlannedTest, confidence
     return _with(paired_t(first, second, confidence=confidence), notes)
 
 
-_ONE_ANSWER = "a paired test of counts needs one yes or no in `{of}` for each unit and level; choose with `where`."
+_ONE_ANSWER = "a paired test of counts needs one yes or no in `{of}` for each unit and level. Fix: choose with `where`."
 
 
 def _paired_counts(complete: pd.DataFrame, levels: list[Any], of: str) -> HypothesisTest:

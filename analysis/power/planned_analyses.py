@@ -231,14 +231,16 @@ def _test_of(model: MixedModel, wanted: str) -> tuple[float, float | None]:
         return float(terms["p_value"][wanted]), float(coefficients["estimate"].iloc[places[0]]) if single else None
     row = coefficients[coefficients["term"] == wanted]
     if row.empty:
-        raise InputError(f"`{wanted}` cannot be estimated from these answers; plan a simpler model.")
+        raise InputError(f"`{wanted}` cannot be estimated from these answers. Fix: plan a simpler model.")
     return float(row["p_value"].iloc[0]), float(row["estimate"].iloc[0])
 
 
 def _term(asked: str | None, terms: list[str], coefficients: list[str], what: str) -> str:
     if asked is None:
         if len(terms) != 1:
-            raise InputError(f"{what} has the terms {', '.join(terms) or 'none'}; name the one that is to be tested.")
+            raise InputError(
+                f"{what} has the terms {', '.join(terms) or 'none'}. Fix: name the one that is to be tested."
+            )
         return terms[0]
     same = [term for term in terms if sorted(term.split(":")) == sorted(asked.split(":"))]
     if not same and asked not in coefficients:
@@ -266,16 +268,16 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
         outcome, compared = planned.of, {planned.factor}
         columns = _columns_of_test(planned)
     if planned.who == "models" or compared & set(ABOUT_MODELS):
-        return "is about models' runs, and only people's answers are simulated; name one about people alone."
+        return "is about models' runs, and only people's answers are simulated. Fix: name one about people alone."
     if outcome not in OUTCOMES:
-        return f"is about `{outcome}`, and only `correct` is simulated; name one of `correct`."
+        return f"is about `{outcome}`, and only `correct` is simulated. Fix: name one of `correct`."
     flags = {column for column in columns if column in plan.flags}
     named = {*columns, *(column for flag in flags for column in plan.flags[flag])} - flags
     unknown = sorted(named - {*trials.table.columns, *OUTCOMES, "kind", "subject"})
     if unknown:
         return (
-            f"needs `{'`, `'.join(unknown)}`, and only participants, items, their factors and `correct` are simulated; "
-            "name one without."
+            f"needs `{'`, `'.join(unknown)}`, and only participants, items, their factors and `correct` are "
+            "simulated. Fix: name one without."
         )
     return None
 

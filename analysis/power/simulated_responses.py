@@ -133,8 +133,9 @@ def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect])
         row = int(np.flatnonzero(wrong)[0])
         there = [effect.place for effect in effects if _rows_with(design, effect)[row]]
         raise InputError(
-            f"the accuracy would be {found[row]:g} where {'; '.join(there) or 'no effect is'}, and it must lie above "
-            f"chance, which is {chance[row]:.3g} there, and under 1; choose another baseline or smaller effects."
+            f"the accuracy would be {found[row]:g} where {'; '.join(there) or 'no effect is'}, and it must lie "
+            f"above chance, which is {chance[row]:.3g} there, and under 1. Fix: choose another baseline or smaller "
+            "effects."
         )
     return found
 
@@ -149,7 +150,7 @@ def _rows_with(design: pd.DataFrame, effect: Effect) -> Bools:
             )
     rows: Bools = matching(design, dict(effect.levels), what).to_numpy(dtype=bool)
     if not rows.any():
-        raise InputError(f"{what}: no test item has these levels together; choose others.")
+        raise InputError(f"{what}: no test item has these levels together. Fix: choose others.")
     return rows
 
 
@@ -196,7 +197,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
     [0.0, 1.6497]
     """
     if not 0 <= sd <= 10:
-        raise InputError(f"the standard deviation of the logits is {sd:g}; give one from 0 to 10.")
+        raise InputError(f"the standard deviation of the logits is {sd:g}. Fix: give one from 0 to 10.")
     wanted, place = np.unique(accuracy, return_inverse=True)
 
     def average(logit: float, target: float) -> float:

@@ -151,8 +151,8 @@ def paired_contrast(
     complete: Bools = np.all(n_trials.reshape(trials.n, n_cells) > 0, axis=1)
     if not complete.any():
         raise InputError(
-            "no participant sees items of all that is compared, so there is no paired t test; state a test between "
-            "participants, or a model, in the plan, and name it."
+            "no participant sees items of all that is compared, so there is no paired t test. Fix: state a test "
+            "between participants, or a model, in the plan, and name it."
         )
     used: Bools = compared & complete[trials.participants]
     weights = np.divide(signs, 1 if sums else n_trials[places], out=np.zeros(len(signs)), where=used)
@@ -172,7 +172,7 @@ def _reference_level(trials: PlannedTrials, factor: str, effects: Sequence[Effec
         if text not in named:
             known: Level = level
             return known
-    raise InputError(f"every level of `{factor}` has an effect; leave one without, to compare the others with.")
+    raise InputError(f"every level of `{factor}` has an effect. Fix: leave one without, to compare the others with.")
 
 
 def simulated_power(
@@ -254,7 +254,7 @@ def simulated_power(
     ([[20, 100]], -0.4)
     """
     if max(ns) > trials.n:
-        raise InputError(f"there are trials of {trials.n} participants where {max(ns)} are asked for; plan more.")
+        raise InputError(f"there are trials of {trials.n} participants where {max(ns)} are asked for. Fix: plan more.")
     scenarios = [("as given", accuracy, tuple(ns))]
     if null_accuracy is not None:
         scenarios.append(("none", null_accuracy, (max(ns),)))

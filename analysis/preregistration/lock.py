@@ -72,15 +72,15 @@ def read_locks(path: Path) -> list[Lock]:
         found = _LockFile.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError):
         raise InputError(
-            f"{path}: this is not a file of locked plans, or not as it was written; restore it from a backup or your "
-            "version control."
+            f"{path}: this is not a file of locked plans, or not as it was written. Fix: restore it from a backup "
+            "or your version control."
         ) from None
     try:
         digests = [lock.digest for lock in found.locks]
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     if not digests or [*(lock.previous for lock in found.locks), found.digest] != ["", *digests]:
-        raise InputError(f"{path}: the locked plans in it were changed; restore it from a backup.")
+        raise InputError(f"{path}: the locked plans in it were changed. Fix: restore it from a backup.")
     return found.locks
 
 
@@ -103,7 +103,7 @@ def add_lock(
         raise InputError(f"the plan cannot be locked: {error}") from None
     if locks and same_json([locks[-1].content, locks[-1].of], [content, of]):
         raise InputError(
-            f"{path}: this plan is locked already, since {locks[-1].locked_at} (digest {locks[-1].digest}); "
+            f"{path}: this plan is locked already, since {locks[-1].locked_at} (digest {locks[-1].digest}). Fix: "
             "change the plan before you lock it again."
         )
     lock = Lock(

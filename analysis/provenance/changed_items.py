@@ -31,10 +31,10 @@ def refuse_changed_items(trials: pd.DataFrame) -> None:
         batteries = sorted(trials.loc[trials["phase"] == "test", "battery"].unique())
         versions = ", ".join(f"{battery[:12]}..." for battery in batteries)
         raise InputError(
-            f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}); "
-            "analyse one version of the study at a time (--study-version), or leave the simulated participants out "
-            "(--without-simulated), or, where neither parts the batteries, begin afresh in a copy of the study's "
-            "folder without `data`."
+            f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}). "
+            "Fix: analyse one version of the study at a time (--study-version), or leave the simulated "
+            "participants out (--without-simulated), or, where neither parts the batteries, begin afresh in a copy "
+            "of the study's folder without `data`."
         )
 
 

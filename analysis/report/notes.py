@@ -42,7 +42,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     notes += told_several_groups(exclusions)
     for kind, name in PEOPLE.items():
         if (trials["kind"] == kind).any() and not (kept["kind"] == kind).any():
-            notes.append(f"None of the {name} are in the analysis; see what was excluded.")
+            notes.append(f"None of the {name} are in the analysis. Fix: see what was excluded.")
     left_out = exclusions.participants.query("kind == 'model' and disposition != 'included'")
     notes += [f"The run {run} is not in the tables: {why.replace('_', ' ')}."
               for run, why in left_out[["run", "disposition"]].itertuples(index=False)]  # fmt: skip

@@ -57,11 +57,13 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """
     one, two = np.asarray(first), np.asarray(second)
     if one.shape != two.shape or one.ndim != 1 or not one.size:
-        raise InputError("kappa compares two raters on the same items; give as many labels of both, and at least one.")
+        raise InputError(
+            "kappa compares two raters on the same items. Fix: give as many labels of both, and at least one."
+        )
     categories = np.union1d(one, two)
     expected = sum(float((one == category).mean() * (two == category).mean()) for category in categories)
     if len(categories) == 1:
-        raise InputError("both raters give every item the same category, where kappa has no value; leave it out.")
+        raise InputError("both raters give every item the same category, where kappa has no value. Fix: leave it out.")
     return (float((one == two).mean()) - expected) / (1 - expected)
 
 
@@ -119,7 +121,7 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
     one, two = np.asarray(first, dtype="float64"), np.asarray(second, dtype="float64")
     if one.shape != two.shape or one.ndim != 1 or not one.size:
         raise InputError(
-            "error consistency compares two subjects on the same items; give as many of both, at least one."
+            "error consistency compares two subjects on the same items. Fix: give as many of both, at least one."
         )
     observed = (one * two + (1 - one) * (1 - two)).mean()
     expected, kappa = beyond_expected(observed, one.mean(), two.mean())
@@ -217,9 +219,11 @@ def spearman(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: i
 
 def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: int, *, ranked: bool) -> Correlation:
     if len(x) != len(y) or len(x) < 3:
-        raise InputError("a correlation needs two values of each of at least 3 items; collect more items.")
+        raise InputError("a correlation needs two values of each of at least 3 items. Fix: collect more items.")
     if np.ptp(x) == 0 or np.ptp(y) == 0:
-        raise InputError("all items have the same value, so there is nothing to correlate; leave the correlation out.")
+        raise InputError(
+            "all items have the same value, so there is nothing to correlate. Fix: leave the correlation out."
+        )
     # Items with the same two values are exchangeable, so only how often each pair is drawn matters.
     scaled = np.column_stack([(values - values.min()) / np.ptp(values) for values in (x, y)])
     pairs, n_alike = np.unique(scaled, axis=0, return_counts=True)
@@ -317,7 +321,7 @@ def split_half_reliability(
     who, participants = pd.factorize(np.asarray(participant), sort=True)
     what, items = pd.factorize(np.asarray(item), sort=True)
     if len(participants) < 2:
-        raise InputError("a split-half reliability needs at least 2 participants; collect more.")
+        raise InputError("a split-half reliability needs at least 2 participants. Fix: collect more.")
     shape = len(items), len(participants)
     answered = csr_array((np.ones(len(who)), (what, who)), shape=shape)
     right = csr_array((np.asarray(correct, dtype="float64"), (what, who)), shape=shape)
@@ -335,6 +339,8 @@ def split_half_reliability(
         if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
             correlations.append(np.corrcoef(x, y)[0, 1])
     if not correlations:
-        raise InputError("no two halves of the participants answered 3 items with different accuracies; collect more.")
+        raise InputError(
+            "no two halves of the participants answered 3 items with different accuracies. Fix: collect more."
+        )
     mean = max(float(np.mean(correlations)), 0.0)
     return 2 * mean / (1 + mean)

@@ -55,7 +55,9 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     (7.0, 2, 6, 0.027, 0.7)
     """
     if len(groups) < 2:
-        raise InputError(f"an analysis of variance compares groups, and there are {len(groups)}; give at least two.")
+        raise InputError(
+            f"an analysis of variance compares groups, and there are {len(groups)}. Fix: give at least two."
+        )
     samples = [checked_sample(values, f"the group {name}") for name, values in groups.items()]
     everything = np.concatenate(samples)
     df, df_error = len(samples) - 1, len(everything) - len(samples)
@@ -64,7 +66,9 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     between = float(sum(len(sample) * (sample.mean() - mean) ** 2 for sample in samples))
     within = float(sum(((sample - sample.mean()) ** 2).sum() for sample in samples))
     if is_constant(math.sqrt(within / df_error), float(np.abs(everything).max())):
-        raise InputError("no group varies, so an analysis of variance cannot be computed; report the groups' values.")
+        raise InputError(
+            "no group varies, so an analysis of variance cannot be computed. Fix: report the groups' values."
+        )
     f = between / df / (within / df_error)
     return HypothesisTest(
         test="One-way analysis of variance",
@@ -134,8 +138,8 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
     error_variance = float(np.trace(covariance))
     if is_constant(math.sqrt(error_variance), float(np.abs(cells).max())):
         raise InputError(
-            "the levels differ by the same amounts in every unit, so an analysis of variance cannot be computed; "
-            "report these differences."
+            "the levels differ by the same amounts in every unit, so an analysis of variance cannot be computed. "
+            "Fix: report these differences."
         )
     effect_variance = n * float((contrasts.mean(axis=0) ** 2).sum())
     f = effect_variance / error_variance
@@ -161,13 +165,13 @@ def _complete_cells(table: pd.DataFrame) -> Floats:
     cells = np.asarray(table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
     if cells.shape[0] < 2 or cells.shape[1] < 2:
         raise InputError(
-            f"a repeated-measures analysis of variance needs at least 2 units and 2 levels, and there are "
-            f"{cells.shape[0]} and {cells.shape[1]}; collect more or choose another test."
+            "a repeated-measures analysis of variance needs at least 2 units and 2 levels, and there are "
+            f"{cells.shape[0]} and {cells.shape[1]}. Fix: collect more or choose another test."
         )
     incomplete = int((~(np.abs(cells) <= LARGEST)).any(axis=1).sum())
     if incomplete:
         raise InputError(
-            f"{incomplete} of {len(cells)} units have no number at one level or more; leave these units out "
+            f"{incomplete} of {len(cells)} units have no number at one level or more. Fix: leave these units out "
             "beforehand, or fit a mixed model, which uses them."
         )
     return cells

@@ -73,9 +73,9 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
     if min(sizes) < 2:
         raise InputError(f"a sample has {min(sizes)} values where a Bayes factor of a t test needs at least 2.")
     if not abs(t) <= LARGEST:
-        raise InputError(f"the t statistic is {t}; give a finite one.")
+        raise InputError(f"the t statistic is {t}. Fix: give a finite one.")
     if not 1 / LARGEST <= scale <= LARGEST:
-        raise InputError(f"the scale of the prior is {scale}; give a number above zero, such as 0.707.")
+        raise InputError(f"the scale of the prior is {scale}. Fix: give a number above zero, such as 0.707.")
     df = sum(sizes) - len(sizes)
     effective_n = math.prod(sizes) / (sum(sizes) if len(sizes) == 2 else 1)
     log_n_scale = math.log(effective_n) + 2 * math.log(scale)
@@ -135,10 +135,10 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
     """
     counts = checked_counts(table)
     if counts.shape != (2, 2):
-        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}; give two groups and two outcomes.")
+        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}. Fix: give two groups and two outcomes.")
     for name, total in zip(table.index, counts.sum(axis=1), strict=True):
         if total == 0:
-            raise InputError(f"the row {name} of the table is empty; leave out the comparison with this group.")
+            raise InputError(f"the row {name} of the table is empty. Fix: leave out the comparison with this group.")
     (a, b), (c, d) = counts.tolist()
     return _exponential(float(betaln(a + 1, b + 1) + betaln(c + 1, d + 1) - betaln(a + c + 1, b + d + 1)))
 
@@ -173,7 +173,7 @@ def bayes_factor_words(bf10: float) -> str:
     'evidence barely worth mentioning for the null hypothesis'
     """
     if not bf10 >= 0:
-        raise InputError(f"the Bayes factor is {bf10}; give a number from zero up.")
+        raise InputError(f"the Bayes factor is {bf10}. Fix: give a number from zero up.")
     if bf10 == 1:
         return "evidence for neither hypothesis"
     strength = math.inf if bf10 == 0 else max(bf10, 1 / bf10)

@@ -95,11 +95,11 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
 def _checked(p_values: npt.ArrayLike) -> Floats:
     p = np.asarray(p_values, dtype=float)
     if p.ndim != 1 or len(p) == 0:
-        raise InputError("a correction needs the p values of a family in one row; give at least one.")
+        raise InputError("a correction needs the p values of a family in one row. Fix: give at least one.")
     unusable = int((~((p >= 0) & (p <= 1))).sum())
     if unusable:
         raise InputError(
-            f"{unusable} of {len(p)} p values are missing or not between 0 and 1; leave out of the family the tests "
-            "that could not be computed."
+            f"{unusable} of {len(p)} p values are missing or not between 0 and 1. Fix: leave out of the family the "
+            "tests that could not be computed."
         )
     return p

@@ -59,11 +59,13 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
     """
     counts = checked_counts(table)
     if min(counts.shape) < 2:
-        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}; give at least two rows and columns.")
+        raise InputError(
+            f"the table is {counts.shape[0]} by {counts.shape[1]}. Fix: give at least two rows and columns."
+        )
     empty = [f"row {name}" for name in table.index[counts.sum(axis=1) == 0]]
     empty += [f"column {name}" for name in table.columns[counts.sum(axis=0) == 0]]
     if empty:
-        raise InputError(f"the table is empty in {_listed(empty)}; leave that out of the table.")
+        raise InputError(f"the table is empty in {_listed(empty)}. Fix: leave that out of the table.")
     chisq, p_value, df, expected = stats.chi2_contingency(counts, correction=False)
     n = int(counts.sum())
     return HypothesisTest(
@@ -125,14 +127,14 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
     shares = np.asarray(probabilities, dtype=float)
     if shares.shape != observed.shape or len(observed) < 2:
         raise InputError(
-            f"there are {len(observed)} counts and {shares.size} probabilities; give one of each for at least two "
-            "categories."
+            f"there are {len(observed)} counts and {shares.size} probabilities. Fix: give one of each for at least "
+            "two categories."
         )
     if not (shares > 0).all() or not math.isclose(float(shares.sum()), 1, abs_tol=1e-6):
         raise InputError("the probabilities are not all above zero with a sum of 1. Fix: correct them.")
     n = int(observed.sum())
     if n == 0:
-        raise InputError("nothing was counted in any category, so there is nothing to test; leave this test out.")
+        raise InputError("nothing was counted in any category, so there is nothing to test. Fix: leave this test out.")
     expected = n * shares
     chisq = float(((observed - expected) ** 2 / expected).sum())
     return HypothesisTest(
@@ -196,16 +198,16 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     """
     counts = checked_counts(table)
     if counts.shape != (2, 2):
-        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}; give two answers by two answers.")
+        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}. Fix: give two answers by two answers.")
     if list(table.index) != list(table.columns):
         raise InputError(
-            f"the rows are {_listed(table.index)} and the columns {_listed(table.columns)}; give both the same labels "
-            "in the same order."
+            f"the rows are {_listed(table.index)} and the columns {_listed(table.columns)}. Fix: give both the same "
+            "labels in the same order."
         )
     b, c = int(counts[0, 1]), int(counts[1, 0])
     discordant, n = b + c, int(counts.sum())
     if discordant == 0:
-        raise InputError("no pair has two different answers, so there is nothing to test; report the shares.")
+        raise InputError("no pair has two different answers, so there is nothing to test. Fix: report the shares.")
     exact = discordant < FEW_DISCORDANT
     chisq = (b - c) ** 2 / discordant
     return HypothesisTest(
@@ -278,12 +280,13 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     unusable = int((~np.isin(answers, (0, 1))).any(axis=1).sum())
     if unusable:
         raise InputError(
-            f"{unusable} of {n} units have a cell that is missing or neither 0 nor 1; leave these units out beforehand."
+            f"{unusable} of {n} units have a cell that is missing or neither 0 nor 1. Fix: leave these units out "
+            "beforehand."
         )
     by_condition, by_unit = answers.sum(axis=0), answers.sum(axis=1)
     changing = int(((by_unit > 0) & (by_unit < k)).sum())
     if changing == 0:
-        raise InputError("every unit gives one answer throughout, so there is nothing to test; report the shares.")
+        raise InputError("every unit gives one answer throughout, so there is nothing to test. Fix: report the shares.")
     total = float(by_unit.sum())
     q = (k - 1) * (k * float((by_condition**2).sum()) - total**2) / (k * total - float((by_unit**2).sum()))
     few = changing < 4 or changing * k < 24
@@ -310,7 +313,7 @@ def checked_counts(table: pd.DataFrame) -> Counts:
     numbers = _numbers(table)
     wrong = int((~((numbers >= 0) & (numbers <= 2**53) & (numbers == np.floor(numbers)))).sum())
     if wrong:
-        raise InputError(f"{wrong} cells of the table hold no count; give whole numbers from 0 up.")
+        raise InputError(f"{wrong} cells of the table hold no count. Fix: give whole numbers from 0 up.")
     return numbers.astype(np.int64)
 
 

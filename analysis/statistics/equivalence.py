@@ -76,7 +76,7 @@ def equivalence_t(
     """
     _check_bounds(low, high)
     if not 0.5 < confidence < 1:
-        raise InputError(f"the confidence of an equivalence test is {confidence}; give one above 0.5 and below 1.")
+        raise InputError(f"the confidence of an equivalence test is {confidence}. Fix: give one above 0.5 and below 1.")
     if paired:
         difference = difference_of_pairs(first, second)
     else:
@@ -134,10 +134,10 @@ def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: flo
     """
     _check_bounds(low, high)
     if not ci_low <= ci_high:
-        raise InputError(f"the interval from {ci_low} to {ci_high} is none; give its lower bound first.")
+        raise InputError(f"the interval from {ci_low} to {ci_high} is none. Fix: give its lower bound first.")
     return low < ci_low and ci_high < high
 
 
 def _check_bounds(low: float, high: float) -> None:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InputError(f"the bounds of equivalence are {low} and {high}; give two numbers, the lower one first.")
+        raise InputError(f"the bounds of equivalence are {low} and {high}. Fix: give two numbers, the lower one first.")

@@ -186,7 +186,7 @@ def _sums(mean: str | Decimal, n: int, items: int, scale: tuple[int, int] | None
     if scale is not None:
         lowest, highest = scale
         if lowest >= highest:
-            raise InputError(f"the scale goes from {lowest} to {highest}; name its lowest answer first.")
+            raise InputError(f"the scale goes from {lowest} to {highest}. Fix: name its lowest answer first.")
         least, greatest = max(least, lowest * total), min(greatest, highest * total)
     return range(least, greatest + 1)
 
@@ -245,7 +245,7 @@ def _decimal(printed: str | Decimal) -> Decimal:
     try:
         number = Decimal(printed)
     except InvalidOperation:
-        raise InputError(f"`{printed}` is not a number; write it with a decimal point, as 0.50.") from None
+        raise InputError(f"`{printed}` is not a number. Fix: write it with a decimal point, as 0.50.") from None
     if not number.is_finite() or abs(number.adjusted()) + len(number.as_tuple().digits) > MOST_DIGITS // 2:
         raise InputError(f"`{printed}` is not a number that data can have.")
     return number

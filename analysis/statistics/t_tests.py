@@ -183,7 +183,7 @@ def one_sample_t(values: Floats, against: float, *, confidence: float = 0.95) ->
     (2.0, 4, 1.0)
     """
     if not abs(against) <= LARGEST:
-        raise InputError(f"the number to test against is {against}; give a finite one.")
+        raise InputError(f"the number to test against is {against}. Fix: give a finite one.")
     sample = checked_sample(values, "the sample")
     largest = max(_largest(sample), abs(against))
     return _tested(_mean_against_zero(sample - against, largest, "One-sample t test", "Cohen's d"), confidence)
@@ -197,7 +197,7 @@ def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool
     pooled = math.sqrt(((n_one - 1) * variance_one + (n_two - 1) * variance_two) / (n_one + n_two - 2))
     largest = _largest(one, two)
     if is_constant(pooled, largest):
-        raise InputError("neither group varies, so a t test cannot be computed; report the two values themselves.")
+        raise InputError("neither group varies, so a t test cannot be computed. Fix: report the two values themselves.")
     if equal_variances:
         test, effect_name = "Student's t test", "Cohen's d"
         standard_error, df = pooled * math.sqrt(1 / n_one + 1 / n_two), float(n_one + n_two - 2)
@@ -220,8 +220,8 @@ def difference_of_pairs(first: Floats, second: Floats) -> MeanDifference:
     one, two = checked_sample(first, "the first condition"), checked_sample(second, "the second condition")
     if len(one) != len(two):
         raise InputError(
-            f"the first condition has {len(one)} values and the second {len(two)}, so they are not pairs; "
-            "keep the units that have both."
+            f"the first condition has {len(one)} values and the second {len(two)}, so they are not pairs. Fix: keep "
+            "the units that have both."
         )
     return _mean_against_zero(one - two, _largest(one, two), "Paired t test", "Cohen's d_z")
 
@@ -230,19 +230,21 @@ def checked_sample(values: Floats, name: str) -> Floats:
     """Return the values as an array, or say what keeps a test of means from using them."""
     sample = np.asarray(values, dtype=float)
     if sample.ndim != 1:
-        raise InputError(f"{name} has {sample.ndim} dimensions; give one value a unit, in one dimension.")
+        raise InputError(f"{name} has {sample.ndim} dimensions. Fix: give one value a unit, in one dimension.")
     unusable = int((~(np.abs(sample) <= LARGEST)).sum())
     if unusable:
-        raise InputError(f"{name} holds {unusable} missing or infinite values; leave those units out beforehand.")
+        raise InputError(f"{name} holds {unusable} missing or infinite values. Fix: leave those units out beforehand.")
     if len(sample) < 2:
-        raise InputError(f"{name} has {len(sample)} values where a test needs at least 2; collect more or test less.")
+        raise InputError(
+            f"{name} has {len(sample)} values where a test needs at least 2. Fix: collect more or test less."
+        )
     return sample
 
 
 def t_interval(difference: MeanDifference, confidence: float) -> tuple[float, float]:
     """Return the confidence interval of the difference."""
     if not 0 < confidence < 1:
-        raise InputError(f"the confidence is {confidence}; give a share between 0 and 1, such as 0.95.")
+        raise InputError(f"the confidence is {confidence}. Fix: give a share between 0 and 1, such as 0.95.")
     half = float(stats.t.ppf(0.5 + confidence / 2, difference.df)) * difference.standard_error
     return difference.estimate - half, difference.estimate + half
 
@@ -258,7 +260,9 @@ def is_constant(standard_deviation: float, largest: float) -> bool:
 def _mean_against_zero(values: Floats, largest: float, test: str, effect_name: str) -> MeanDifference:
     n, mean, deviation = len(values), float(values.mean()), float(values.std(ddof=1))
     if is_constant(deviation, largest):
-        raise InputError(f"all {n} differences are the same, so a t test cannot be computed; report that difference.")
+        raise InputError(
+            f"all {n} differences are the same, so a t test cannot be computed. Fix: report that difference."
+        )
     return MeanDifference(test, mean, deviation / math.sqrt(n), n - 1, n, effect_name, mean / deviation)
 
 

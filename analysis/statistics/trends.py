@@ -46,7 +46,7 @@ def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
     """
     x, n = np.asarray(levels, dtype="float64"), np.asarray(n_trials, dtype="float64")
     if np.ptp(x) == 0:
-        raise InputError("a trend needs at least two different levels; leave it out.")
+        raise InputError("a trend needs at least two different levels. Fix: leave it out.")
     from_mean = n * (x - (n * x).sum() / n.sum())
     weights: Floats = from_mean / (from_mean * x).sum()
     return weights

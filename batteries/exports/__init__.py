@@ -59,11 +59,13 @@ def trials_by_group(
     trials = {item.item_id: _trial(item, roles[item.item_id]) for item in battery.items}
     test = sorted(item_id for item_id, phase in roles.items() if phase == "test")
     if not test:
-        raise InputError("every item of the battery is practice or an attention check; add the items to be tested.")
+        raise InputError(
+            "every item of the battery is practice or an attention check. Fix: add the items to be tested."
+        )
     if missing := [item_id for item_id in test if groups and item_id not in groups]:
         raise InputError(
-            f"the item `{missing[0]}` is in no group ({len(missing)} such in all); "
-            "give it a group, or name it as practice or attention check."
+            f"the item `{missing[0]}` is in no group ({len(missing)} such in all). Fix: give it a group, or name it "
+            "as practice or attention check."
         )
     shown = {group: [*practice] for group in sorted(set(groups.values()) or {1})}
     for item_id in test:
@@ -119,7 +121,8 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
             if isinstance(cell, str) and _is_formula(cell):
                 raise InputError(
                     f"the item `{row['item_id']}`: its {column} begins with {cell.strip()[0]!r}, which spreadsheet "
-                    "programs take for a formula; begin it with a word or another sign, such as − (minus) or – (dash)."
+                    "programs take for a formula. Fix: begin it with a word or another sign, such as − (minus) or "
+                    "– (dash)."
                 )
     text = io.StringIO()
     write_rows(text, [columns, *([row.get(column, "") for column in columns] for row in rows)], cell_of=str)
@@ -140,7 +143,9 @@ def _roles(
         if item_id not in roles:
             raise InputError(f"there is no item `{item_id}` in the battery `{battery.battery}`. Fix: correct the id.")
         if count > 1:
-            raise InputError(f"the item `{item_id}` is named twice as practice, check or in a group; name it once.")
+            raise InputError(
+                f"the item `{item_id}` is named twice as practice, check or in a group. Fix: name it once."
+            )
     roles |= dict.fromkeys(practice, "practice")
     roles |= dict.fromkeys(attention_checks, "attention_check")
     return roles

@@ -46,7 +46,9 @@ def _write(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any])
     earlier = _earlier_files(out)
     for name in files:
         if (out / name).exists() and name not in earlier:
-            raise InputError(f"{out / name}: this file was not written by an analysis; choose another output folder.")
+            raise InputError(
+                f"{out / name}: this file was not written by an analysis. Fix: choose another output folder."
+            )
     private_folder(out.parent)
     beside = out if out.exists() else out.parent
     waiting = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".part", dir=beside))
@@ -76,8 +78,8 @@ def _write_file(path: Path, content: Content) -> str:
 
 def _cannot_be_written(place: Path, error: OSError) -> InputError:
     return InputError(
-        f"{place}: cannot be written ({error.strerror or error}); close it if another program has it open, or choose "
-        "another output folder."
+        f"{place}: cannot be written ({error.strerror or error}). Fix: close it if another program has it open, or "
+        "choose another output folder."
     )
 
 
@@ -86,9 +88,11 @@ def _refuse_blocked_places(out: Path, names: Sequence[str]) -> None:
     for place in (out / name for name in names):
         for folder in place.parents:
             if folder.exists() and not folder.is_dir():
-                raise InputError(f"{folder}: this is a file where a folder is needed; choose another output folder.")
+                raise InputError(
+                    f"{folder}: this is a file where a folder is needed. Fix: choose another output folder."
+                )
         if place.is_dir():
-            raise InputError(f"{place}: this is a folder where a file is needed; choose another output folder.")
+            raise InputError(f"{place}: this is a folder where a file is needed. Fix: choose another output folder.")
 
 
 def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], outdated: Sequence[str]) -> None:
@@ -127,7 +131,9 @@ def _earlier_files(out: Path) -> dict[str, str]:
         files = json.loads(manifest.read_text(encoding="utf-8"))["files"]
         return {str(name): str(digest) for name, digest in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
-        raise InputError(f"{manifest}: this is not a manifest of an analysis; choose another output folder.") from None
+        raise InputError(
+            f"{manifest}: this is not a manifest of an analysis. Fix: choose another output folder."
+        ) from None
 
 
 def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

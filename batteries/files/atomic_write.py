@@ -28,7 +28,7 @@ def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
         If it cannot be written.
     """
     if not path.name or path.is_dir():
-        raise InputError(f"{path}: cannot be written, as this is a folder; name a file.")
+        raise InputError(f"{path}: cannot be written, as this is a folder. Fix: name a file.")
     # Not hidden: a killed program leaves it, and hidden files are not found.
     part = path.with_name(f"{path.name}-{secrets.token_hex(4)}.part")
     opener = open_private if is_private else None

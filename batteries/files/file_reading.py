@@ -41,14 +41,14 @@ def read_text(path: Path, newline: str | None = None) -> str:
         with path.open(encoding="utf-8-sig", newline=newline) as file:
             return file.read()
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; check the name, or where you started from.") from None
+        raise InputError(f"{path}: there is no such file. Fix: check the name, or where you started from.") from None
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}: byte {error.start} is not UTF-8 text; save the file with the encoding UTF-8."
+            f"{path}: byte {error.start} is not UTF-8 text. Fix: save the file with the encoding UTF-8."
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path}: cannot be read ({reason}); check its name and permissions.") from None
+        raise InputError(f"{path}: cannot be read ({reason}). Fix: check its name and permissions.") from None
 
 
 def read_yaml(path: Path, model: type[Model]) -> Model:
@@ -76,9 +76,11 @@ def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
             f"{path}{line}: this is not valid YAML ({problem}). Fix: correct the indentation or quotes."
         ) from None
     except YAMLError as error:
-        raise InputError(f"{path}: this is not valid YAML ({error}); correct it or save it anew.") from None
+        raise InputError(f"{path}: this is not valid YAML ({error}). Fix: correct it or save it anew.") from None
     if not isinstance(document, CommentedMap):
-        raise InputError(f"{path}, line 1: the file must hold `name: value` lines; see `equipoise new` for an example.")
+        raise InputError(
+            f"{path}, line 1: the file must hold `name: value` lines. Fix: see `equipoise new` for an example."
+        )
     try:
         return model.model_validate(_plain(document), context={"path": path})
     except ValidationError as error:
@@ -123,7 +125,7 @@ def parse_json(text: str, place: str) -> Any:
             f"{place}{line}: this is not JSON ({error.msg} at column {error.colno}). Fix: correct it."
         ) from None
     except _NameTwiceError as error:
-        raise InputError(f"{place}: the name `{error}` stands twice in one object; keep one.") from None
+        raise InputError(f"{place}: the name `{error}` appears twice in one object. Fix: keep one.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{place}: this JSON cannot be read ({error}); its numbers or nesting are too large."
@@ -231,7 +233,7 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             hint = f"; did you mean `{near[0]}`?" if near else listed
             return f"`{place}` is not a field Equipoise knows{hint} Correct the spelling or take it out."
         case "missing":
-            return f"`{place}` is missing; add it."
+            return f"`{place}` is missing. Fix: add it."
         case "string_type":
             is_number = isinstance(details["input"], int | float)
             quoted = f'put it in quotes: "{given}".' if is_number else f"it is {given}. Fix: correct it."
@@ -243,7 +245,7 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
         case "int_type" | "int_parsing" | "int_from_float":
             return f"`{place}` must be a whole number (it is {given}). Fix: correct it."
         case "string_too_short" if details["ctx"]["min_length"] == 1:
-            return f"`{place}` is empty; write it."
+            return f"`{place}` is empty. Fix: write it."
         case "too_short":
             return f"`{place}` needs at least {details['ctx']['min_length']} entries."
         case "value_error":
@@ -252,7 +254,9 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             expected = details["ctx"]["expected_tags"].replace("'", "`")
             return f"`{place}`: {_given(details['ctx']['tag'])} is not known; it must be one of {expected}."
         case "union_tag_not_found":
-            return f"`{place}` lacks the field {details['ctx']['discriminator']}, which says what kind it is; add it."
+            return (
+                f"`{place}` lacks the field {details['ctx']['discriminator']}, which says what kind it is. Fix: add it."
+            )
         case _:
             message = details["msg"][0].lower() + details["msg"][1:]
             return f"`{place}`: {message} (it is {given})."

@@ -30,9 +30,9 @@ class JsPsychContent(BaseModel):
     @classmethod
     def _are_told_apart(cls, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
         if any(not answer for answer in answers):
-            raise ValueError("an answer names no field of the plugin's data; write it such as {response: 0}.")
+            raise ValueError("an answer names no field of the plugin's data. Fix: write it such as {response: 0}.")
         if len({canonical_json(answer) for answer in answers}) < len(answers):
-            raise ValueError("two answers are the same; make each one different.")
+            raise ValueError("two answers are the same. Fix: make each one different.")
         return answers
 
 
@@ -51,7 +51,7 @@ class JsPsychPlugin(Task):
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         whole = super().checked_content(content, key)
         if key not in self.responses(whole):
-            raise InputError(f"the key {key!r} is none of `answers`; name the right one of them.")
+            raise InputError(f"the key {key!r} is none of `answers`. Fix: name the right one of them.")
         return whole
 
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:

@@ -25,7 +25,7 @@ class MultipleChoiceContent(BaseModel):
     @classmethod
     def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(options)) < len(options):
-            raise ValueError("two options have the same text; make each one different.")
+            raise ValueError("two options have the same text. Fix: make each one different.")
         return options
 
 

@@ -64,7 +64,7 @@ class Task(ABC):
         """
         whole = self.content_model.model_validate_json(json.dumps(content), strict=True).model_dump(mode="json")
         if key is None:
-            raise InputError("the item has no key; add the right answer.")
+            raise InputError("the item has no key. Fix: add the right answer.")
         try:
             self.check_response(whole, key)
         except InputError as error:

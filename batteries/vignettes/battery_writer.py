@@ -61,11 +61,11 @@ def write_battery(
 def check_output(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
     """Raise InputError if no such file can be written there, before the work is done."""
     if path.suffix not in suffixes:
-        raise InputError(f"{path}: this is written as {' or '.join(suffixes)}; name the file so.")
+        raise InputError(f"{path}: this is written as {' or '.join(suffixes)}. Fix: name the file so.")
     if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}; make it, or name another.")
+        raise InputError(f"{path}: there is no folder {path.parent}. Fix: make it, or name another.")
     if path.is_dir():
-        raise InputError(f"{path}: this is a folder; name a file.")
+        raise InputError(f"{path}: this is a folder. Fix: name a file.")
 
 
 def _line(item: Item) -> str:

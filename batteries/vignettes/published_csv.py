@@ -112,13 +112,15 @@ def read_published_csv(path: Path) -> Battery:
     reader.fieldnames = header
     missing = [name for name in PUBLISHED_COLUMNS if name not in header]
     if any(";" in name for name in header):
-        raise InputError(f"{path}, line 1: the columns are separated by semicolons; save the file with commas.")
+        raise InputError(f"{path}, line 1: the columns are separated by semicolons. Fix: save the file with commas.")
     if len(missing) > len(PUBLISHED_COLUMNS) / 2:
         raise InputError(
-            f"{path}: this is not a battery with the published columns (id, vignette, ...); name another file."
+            f"{path}: this is not a battery with the published columns (id, vignette, ...). Fix: name another file."
         )
     if missing:
-        raise InputError(f"{path}, line 1: the columns {', '.join(missing)} are missing; export the battery with them.")
+        raise InputError(
+            f"{path}, line 1: the columns {', '.join(missing)} are missing. Fix: export the battery with them."
+        )
     dimensions = [n for n in header if n and n != "Unnamed: 0" and n not in {*PUBLISHED_COLUMNS, *OUR_COLUMNS}]
     rows = [(reader.line_num, {name: unguarded(text or "") for name, text in row.items() if name}) for row in reader]
     # Degrees of noise are factors where any item of the battery has some.
@@ -132,11 +134,11 @@ def read_published_csv(path: Path) -> Battery:
         except InputError as error:
             problems.append(f"{path}, line {line}: {error}")
     ids = Counter(item.item_id for item in items)
-    problems += [f"{path}: the item `{name}` stands {n} times; keep one row." for name, n in ids.items() if n > 1]
+    problems += [f"{path}: the item `{name}` appears {n} times. Fix: keep one row." for name, n in ids.items() if n > 1]
     if problems:
         raise InputError("\n".join(problems))
     if not items:
-        raise InputError(f"{path}: the battery has no rows; export it again.")
+        raise InputError(f"{path}: the battery has no rows. Fix: export it again.")
     header_fields = BatteryHeader(battery=path.stem, version="1.0", description=f"Imported from {path.name}.")
     return Battery(**header_fields.model_dump(), items=tuple(items))
 
@@ -215,7 +217,7 @@ def _refuse_contradictions(
     if 1 <= key <= len(shown) and said != shown[key - 1] and said in shown:
         place = shown.index(said) + 1
         raise InputError(
-            f"correct_answer_number is {key}, but correct_answer_text is option {place}; correct one of them."
+            f"correct_answer_number is {key}, but correct_answer_text is option {place}. Fix: correct one of them."
         )
 
 

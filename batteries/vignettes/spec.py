@@ -60,7 +60,7 @@ class BuildSpec(BaseModel):
     def _each_once(cls, values: tuple[object, ...]) -> tuple[object, ...]:
         for value in values:
             if values.count(value) > 1:
-                raise ValueError(f"{value} stands twice; name each once.")
+                raise ValueError(f"{value} appears twice. Fix: name each once.")
         return values
 
     @field_validator("inference_levels")
@@ -74,7 +74,7 @@ class BuildSpec(BaseModel):
     @model_validator(mode="after")
     def _ids_or_profile(self) -> "BuildSpec":
         if self.ids and self.demands:
-            raise ValueError("`ids` and `demands` both select questions; keep one of them.")
+            raise ValueError("`ids` and `demands` both select questions. Fix: keep one of them.")
         return self
 
     @property
@@ -123,7 +123,7 @@ def spec_problems(template_set: TemplateSet, spec: BuildSpec) -> Iterator[tuple[
     known = {question.qa.id for question in questions}
     for qa_id in spec.ids:
         if qa_id not in known:
-            yield "ids", f"no QA template has the id `{qa_id}`; correct it, or take it out."
+            yield "ids", f"no QA template has the id `{qa_id}`. Fix: correct it, or take it out."
     for name in spec.demands:
         if name not in tables.dimensions and DEMANDS not in tables.missing:
             dimensions = ", ".join(tables.dimensions)
@@ -138,7 +138,7 @@ def spec_problems(template_set: TemplateSet, spec: BuildSpec) -> Iterator[tuple[
         if letter not in letters and letters:
             yield "conditions", f"no question has a condition `{letter}`; there are {', '.join(sorted(letters))}."
     if questions and not selected(template_set, spec):
-        yield "", "the spec selects no question; ask for less, or correct its names."
+        yield "", "the spec selects no question. Fix: ask for less, or correct its names."
 
 
 def conditions_of(question: Question, spec: BuildSpec) -> list[str]:

@@ -30,8 +30,8 @@ class _Commands(click.Group):
             raise _BadInput(str(error)) from None
         except UnicodeEncodeError:
             raise _BadInput(
-                "one of the words of this command holds a letter that the terminal did not pass on whole; "
-                "set its encoding to UTF-8, or write the letter otherwise."
+                "one of the words of this command holds a letter that the terminal did not pass on whole. Fix: set "
+                "its encoding to UTF-8, or write the letter otherwise."
             ) from None
 
 

@@ -73,7 +73,7 @@ def analyze(
     if (study is None) == (plan is None) or (study is not None and data is not None):
         raise InputError("name either a study's folder, or a table and its plan with --data and --plan.")
     if study is None and (store or study_version or without_simulated):
-        raise InputError("--store, --study-version and --without-simulated go with a study; leave them out.")
+        raise InputError("--store, --study-version and --without-simulated go with a study. Fix: leave them out.")
     if lock:
         return _lock_study(loaded(study), store) if study is not None else _lock_file(Path(str(plan)))
     if output is None:
@@ -117,11 +117,11 @@ def _analyze_study(
     store = store_location(study, read_settings(store=location))
     if not _may_exist(store):
         raise InputError(
-            f"{store}: nothing has been answered yet; collect answers with "
-            f"`equipoise serve {study.folder}`, or try `equipoise simulate {study.folder} -n 40`."
+            f"{store}: nothing has been answered yet. Fix: collect answers with `equipoise serve {study.folder}`, "
+            f"or try `equipoise simulate {study.folder} -n 40`."
         )
     if not is_address(store) and output.resolve() == Path(store).parent.resolve():
-        raise InputError(f"{output}: this folder holds the answers; name another for the results.")
+        raise InputError(f"{output}: this folder holds the answers. Fix: name another for the results.")
     give_back_freed_arrays()
     with spinner("Analyzing"):
         trials = _trials(study, store)
@@ -131,7 +131,7 @@ def _analyze_study(
             left_out = [f"{n_simulated:,} sessions of simulated participants were left out (--without-simulated)."]
             trials = trials[trials["kind"] != Kind.SIMULATED].reset_index(drop=True)
             if trials.empty:
-                raise InputError(f"{_shown(store)}: there are only simulated participants; collect answers first.")
+                raise InputError(f"{_shown(store)}: there are only simulated participants. Fix: collect answers first.")
         if study_version is not None:
             versions = sorted(trials["study_version"].unique())
             if study_version not in versions:
@@ -270,7 +270,7 @@ def _rows(study: Study, store: str) -> pd.DataFrame:
         with opened_store(store, must_exist=True) as opened:
             return pd.DataFrame.from_records(opened.trials(study))
     except StoreUnavailable as error:
-        raise InputError(f"{_shown(store)}: the store cannot be read now ({error}); try again.") from None
+        raise InputError(f"{_shown(store)}: the store cannot be read now ({error}). Fix: try again.") from None
 
 
 def _shown(store: str) -> str:

@@ -54,7 +54,7 @@ def audit(
     if output is not None:
         check_output(output, [".csv"])
         if output.resolve() == source.resolve():
-            raise InputError(f"{output}: this is the table itself; name another file for the findings.")
+            raise InputError(f"{output}: this is the table itself. Fix: name another file for the findings.")
     table = read_printed(source)
     try:
         found = audit_table(
@@ -96,8 +96,8 @@ def read_printed(path: Path) -> pd.DataFrame:
                 header = [unguarded(cell) for cell in cells]
             elif len(cells) != len(header):
                 raise InputError(
-                    f"{path}, line {reader.line_num}: {len(cells)} cells, but the header has {len(header)}; put cells "
-                    "that hold the separator into double quotes, and keep empty cells."
+                    f"{path}, line {reader.line_num}: {len(cells)} cells, but the header has {len(header)}. Fix: "
+                    "put cells that hold the separator into double quotes, and keep empty cells."
                 )
             else:
                 rows.append([unguarded(cell) for cell in cells])

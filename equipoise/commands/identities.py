@@ -48,7 +48,7 @@ def identities_delete(
     """
     study = loaded(study)
     if everybody and named != SessionSelector():
-        raise InputError("--everybody deletes all ids and codes; leave it out to delete one person's.")
+        raise InputError("--everybody deletes all ids and codes. Fix: leave it out to delete one person's.")
     with store_of(study, store, must_exist=True) as opened:
         participant = None if everybody else find_session(opened, study, named).participant
         n_deleted = opened.delete_identities(study, participant)
@@ -66,13 +66,13 @@ def links(study: StudyFolder, n_links: int, address: str, path: Path) -> None:
     study = loaded(study)
     if study.definition.recruitment.entry != "link":
         raise InputError(
-            f"{study.folder / 'study.yaml'}: personal links work only with `recruitment: {{entry: link}}`; set it."
+            f"{study.folder / 'study.yaml'}: personal links work only with `recruitment: {{entry: link}}`. Fix: set it."
         )
     parts = urlsplit(address)
     is_plain = parts.scheme in {"http", "https"} and parts.hostname and not (parts.query or parts.fragment)
     if not is_plain or re.search(r"\s", address):
         raise InputError(
-            f"--address {address!r}: this is not an address of a study; write it like https://study.example.org."
+            f"--address {address!r}: this is not an address of a study. Fix: write it like https://study.example.org."
         )
     key = read_secrets(secrets_folder(study, read_settings())).signing_key
     rows = [[f"{address.rstrip('/')}/?{LINK_PARAMETER}={make_link_token(study, key)}"] for _ in range(n_links)]

@@ -24,4 +24,6 @@ def jspsych_plugins(folder: Path | str) -> None:
             with as_file(files("experiment.web") / "static" / name) as source:
                 shutil.copy(source, folder / name)
     except OSError as error:
-        raise InputError(f"{folder}: the files cannot be written ({error.strerror}); name another place.") from None
+        raise InputError(
+            f"{folder}: the files cannot be written ({error.strerror}). Fix: name another place."
+        ) from None

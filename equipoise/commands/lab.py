@@ -99,7 +99,7 @@ def lab_run(
     if visitor.group is not None and visitor.group > n_groups:
         raise InputError(f"--group {visitor.group}: there is no such group; the groups are 1 to {n_groups}.")
     if server is not None and visitor.kind is Kind.SIMULATED:
-        raise InputError("--rehearsal: a rehearsal stays on this machine; leave --server out.")
+        raise InputError("--rehearsal: a rehearsal stays on this machine. Fix: leave --server out.")
     require_psychopy()
     from experiment.lab.psychopy_display import open_display  # noqa: PLC0415 - PsychoPy takes seconds to load
 
@@ -227,7 +227,7 @@ def lab_upload(
     study = loaded(study)
     here = store_location(study, read_settings(store=store))
     if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):
-        raise InputError(f"--into {into}: this is the store where the sessions are; name another.")
+        raise InputError(f"--into {into}: this is the store where the sessions are. Fix: name another.")
     with store_of(study, store, must_exist=True) as opened, ExitStack() as stack:
         there = (
             stack.enter_context(remote_client(server)) if server else stack.enter_context(local_client(study, into))[0]
@@ -268,11 +268,11 @@ def remote_client(server: str) -> Iterator[LabClient]:
     except httpx.InvalidURL:
         address = httpx.URL()
     if not address.host or address.scheme not in {"http", "https"}:
-        raise InputError(f"--server {server}: this is not an address of a server; write https:// and its name.")
+        raise InputError(f"--server {server}: this is not an address of a server. Fix: write https:// and its name.")
     if address.scheme == "http" and address.host not in THIS_MACHINE:
         raise InputError(
             f"--server {server}: without encryption anybody on the way could read the researcher's token and the "
-            "answers; use its https:// address, or a tunnel to it from this machine and http://localhost."
+            "answers. Fix: use its https:// address, or a tunnel to it from this machine and http://localhost."
         )
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:

@@ -48,8 +48,8 @@ class LabFiles:
             private_folder(folder / "frames")
         except OSError as error:
             raise InputError(
-                f"{folder}: the files of the laboratory cannot be written there ({error.strerror}); make it a folder "
-                "that may be written to, and begin again."
+                f"{folder}: the files of the laboratory cannot be written there ({error.strerror}). Fix: make it a "
+                "folder that may be written to, and begin again."
             ) from None
 
     @property
@@ -112,14 +112,16 @@ def delete_withdrawn(study: Study, store: Store) -> str | None:
         with store.snapshot() as db:
             withdrawn = withdrawn_in_laboratory(db, study.name)
     except StoreUnavailable as error:
-        return f"Files of participants who have withdrawn could not be looked for ({error}); run the command again."
+        return (
+            f"Files of participants who have withdrawn could not be looked for ({error}). Fix: run the command again."
+        )
     problem = None
     for path in [path for session in withdrawn for path in lab_folder(study, store).rglob(f"*_{session}*")]:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
             problem = (
-                f"{path}: it holds what a participant has withdrawn, and cannot be deleted ({error.strerror}); close "
-                "what has it open, and delete it."
+                f"{path}: it holds what a participant has withdrawn, and cannot be deleted ({error.strerror}). Fix: "
+                "close what has it open, and delete it."
             )
     return problem

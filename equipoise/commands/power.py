@@ -89,7 +89,7 @@ def parse_effect(text: str) -> Effect:
 
 def _unreadable(text: str) -> InputError:
     return InputError(
-        f"the effect `{text}` cannot be read; write the levels and the difference in accuracy, such as "
+        f"the effect `{text}` cannot be read. Fix: write the levels and the difference in accuracy, such as "
         "`condition=B:-0.10` or `condition=B,inference_level=3:-0.15`."
     )
 
@@ -168,7 +168,7 @@ def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAna
     if request.test is not None and request.model is not None:
         raise InputError("name a test or a model of the plan, not both.")
     if request.term is not None and request.model is None:
-        raise InputError("a term is one of a model; name the model with --model.")
+        raise InputError("a term is one of a model. Fix: name the model with --model.")
     if request.test is not None:
         return planned_test_analysis(trials, plan, request.test)
     if request.model is not None:
@@ -180,7 +180,7 @@ def _refuse_results_of_analysis(output: Path) -> None:
     """Refuse a folder with other results, which would be taken for outdated files and removed."""
     manifest = output / MANIFEST
     if manifest.is_file() and '"power"' not in manifest.read_text(encoding="utf-8", errors="replace")[:200]:
-        raise InputError(f"{output}: this folder holds the results of an analysis; name another one.")
+        raise InputError(f"{output}: this folder holds the results of an analysis. Fix: name another one.")
 
 
 def _in_words(
@@ -260,7 +260,7 @@ def _warnings(table: pd.DataFrame, request: Request) -> list[str]:
         said.append(
             f"Warning: that is more often than alpha = {request.alpha:g} allows, so a significant result of this "
             "analysis means less than it seems, and so does its power. It does not allow for all that varies from "
-            "study to study, such as the items; plan a model with random effects of participants and items."
+            "study to study, such as the items. Fix: plan a model with random effects of participants and items."
         )
     return said
 

@@ -84,7 +84,9 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise InputError(f"the server for this study ended at once (exit code {process.returncode}); see above.")
+            raise InputError(
+                f"the server for this study ended at once (exit code {process.returncode}). Fix: see above."
+            )
         try:
             httpx.get(f"{url}/api/study", timeout=5).raise_for_status()
         except httpx.TransportError:

@@ -26,11 +26,11 @@ def copy_sample_study(name: str, folder: Path) -> None:
     if name not in sample_studies():
         raise InputError(f"there is no sample study `{name}`; the sample studies are {', '.join(sample_studies())}.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: there is something at this place already; name a new folder.")
+        raise InputError(f"{folder}: there is something at this place already. Fix: name a new folder.")
     try:
         shutil.copytree(_HERE / name, folder, dirs_exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: this folder cannot be made ({error}); name another place.") from None
+        raise InputError(f"{folder}: this folder cannot be made ({error}). Fix: name another place.") from None
     schema = json.dumps(StudyDefinition.model_json_schema(), indent=2, ensure_ascii=False)
     (folder / "study.schema.json").write_text(schema + "\n", encoding="utf-8")
     # Answers are personal: they must not slip into a public repository.

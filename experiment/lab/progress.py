@@ -86,6 +86,7 @@ def plan_of(study: Study, session: OpenSession) -> Plan:
     if here != [(trial.phase is Phase.PRACTICE, trial.content) for trial in session.trials]:
         raise InputError(
             f"{study.folder / 'study.yaml'}: the study on this machine makes another plan for this session than the "
-            "one that is stored with it; go on with the version of Equipoise and of the study with which it was begun."
+            "one that is stored with it. Fix: go on with the version of Equipoise and of the study with which it "
+            "was begun."
         )
     return plan

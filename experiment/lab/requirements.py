@@ -40,13 +40,13 @@ def check_device(study: Study, here: LabDevice) -> None:
     if here.width_px < width_px or here.height_px < height_px:
         raise InputError(
             f"{where}: the study needs a window of at least {width_px} x {height_px} pixels, and this one has "
-            f"{here.width_px} x {here.height_px}; run it on a larger screen."
+            f"{here.width_px} x {here.height_px}. Fix: run it on a larger screen."
         )
     hz = here.measured_hz if here.is_synchronised else here.nominal_hz
     if needs.refresh_hz and hz and hz < needs.refresh_hz * (1 - REFRESH_TOLERANCE):
         raise InputError(
-            f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this one has {hz:.1f}; set a faster mode "
-            "of the screen, or take another."
+            f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this one has {hz:.1f}. Fix: set a "
+            "faster mode of the screen, or take another."
         )
 
 

@@ -126,9 +126,13 @@ def _match(result: _Result, items: dict[tuple[object, str], Item], place: str) -
         item = items.get(_board(result.atoms, port))
         where = f"{place}, prediction {number} (configuration {result.config_index}, {port})"
         if item is None:
-            raise InputError(f"{where}: the battery has no item with these atoms and this port; use the battery asked.")
+            raise InputError(
+                f"{where}: the battery has no item with these atoms and this port. Fix: use the battery asked."
+            )
         if item.item_id in answers:
-            raise InputError(f"{where}: this ray was predicted before in the same result; take one of the two out.")
+            raise InputError(
+                f"{where}: this ray was predicted before in the same result. Fix: take one of the two out."
+            )
         answers[item.item_id] = (result, prediction)
     return answers
 

@@ -59,12 +59,12 @@ class AnalysisPlan(PlannedAnalyses):
     def _each_rule_once(cls, rules: tuple[ExclusionRule, ...]) -> tuple[ExclusionRule, ...]:
         for name, count in Counter(rule.rule for rule in rules).items():
             if count > 1:
-                raise ValueError(f"the rule {name} stands {count} times; state it once.")
+                raise ValueError(f"the rule {name} appears {count} times. Fix: state it once.")
         return rules
 
     @field_validator("by")
     @classmethod
     def _each_factor_once(cls, factors: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(factors)) < len(factors):
-            raise ValueError("a factor stands twice; name each once.")
+            raise ValueError("a factor appears twice. Fix: name each once.")
         return factors

@@ -31,7 +31,8 @@ class DemographicQuestion(BaseModel):
     def _can_name_a_column(cls, name: str) -> str:
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
             raise ValueError(
-                f"`{name}` cannot name a column; begin with a small letter, then small letters, digits and underscores."
+                f"`{name}` cannot name a column. Fix: begin with a small letter, then small letters, digits and "
+                "underscores."
             )
         return name
 
@@ -40,9 +41,9 @@ class DemographicQuestion(BaseModel):
         if (self.answer == "choice") != (len(self.options) >= 2):
             raise ValueError("a choice has two or more `options`, and only a choice has them.")
         if len(set(self.options)) < len(self.options):
-            raise ValueError("two options are the same; make each one different.")
+            raise ValueError("two options are the same. Fix: make each one different.")
         if self.low > self.high:
-            raise ValueError("`low` is greater than `high`; exchange them.")
+            raise ValueError("`low` is greater than `high`. Fix: exchange them.")
         return self
 
     def check(self, answer: JsonValue) -> None:
@@ -79,5 +80,5 @@ class Questionnaire(BaseModel):
         names = [question.name for question in self.questions]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"two questions have the name `{name}`; give each its own.")
+                raise ValueError(f"two questions have the name `{name}`. Fix: give each its own.")
         return self

@@ -107,13 +107,13 @@ class PlannedTest(_Planned):
     @model_validator(mode="after")
     def _is_complete(self) -> "PlannedTest":
         if (self.between is None) == (self.within is None):
-            raise ValueError("the test needs a factor, either `between` or `within` units; name one of them.")
+            raise ValueError("the test needs a factor, either `between` or `within` units. Fix: name one of them.")
         if self.within is not None and self.per is None:
             raise ValueError("a test `within` units needs `per`: the column that names the unit.")
         if self.test != "chi_square" and self.per is None:
             raise ValueError("the test needs `per`: the column that names the unit, such as `participant`.")
         if self.test in {"t", "welch_t"} and self.levels and len(self.levels) != 2:
-            raise ValueError("a t test compares two levels; name two in `levels`.")
+            raise ValueError("a t test compares two levels. Fix: name two in `levels`.")
         if self.test not in {"t", "welch_t"} and (self.equivalence_margin is not None or self.bayes_factor):
             raise ValueError("`equivalence_margin` and `bayes_factor` go with a t test.")
         return self

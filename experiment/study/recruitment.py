@@ -36,7 +36,7 @@ class Exit(BaseModel):
     @classmethod
     def _has_no_spaces(cls, code: str | None) -> str | None:
         if code is not None and re.search(r"\s", code):
-            raise ValueError("a code has no spaces in it; write it as the panel knows it.")
+            raise ValueError("a code has no spaces in it. Fix: write it as the panel knows it.")
         return code
 
     @field_validator("link")
@@ -44,8 +44,8 @@ class Exit(BaseModel):
     def _is_an_address(cls, link: str | None) -> str | None:
         if link is not None and not re.fullmatch(LINK_PATTERN, link):
             raise ValueError(
-                "this is not an address to return to; write it whole, such as https://panel.example.org/end?cc={code}, "
-                "with no other places than {code} and {id}."
+                "this is not an address to return to. Fix: write it whole, such as "
+                "https://panel.example.org/end?cc={code}, with no other places than {code} and {id}."
             )
         return link
 
@@ -75,7 +75,9 @@ class Exits(BaseModel):
         for name in ("practice_not_passed", "not_resumed", "no_consent", "incompatible_device"):
             exit_: Exit = getattr(self, name)
             if exit_.code is None and "{code}" in (exit_.link or ""):
-                raise ValueError(f"the link of `{name}` has a place for a code, and there is none; add its `code`.")
+                raise ValueError(
+                    f"the link of `{name}` has a place for a code, and there is none. Fix: add its `code`."
+                )
         return self
 
 
@@ -180,13 +182,13 @@ class Recruitment(BaseModel):
             exit_: Exit | None = getattr(self.exits, name)
             if self.entry == "open" and exit_ is not None and "{id}" in (exit_.link or ""):
                 raise ValueError(
-                    f"the link of `exits.{name}` has a place for a panel's id, which nobody has with `entry: open`; "
-                    "take `{id}` out or choose `entry: panel`."
+                    f"the link of `exits.{name}` has a place for a panel's id, which nobody has with `entry: open`. "
+                    "Fix: take `{id}` out or choose `entry: panel`."
                 )
         return self
 
     @model_validator(mode="after")
     def _parameters_are_distinct(self) -> "Recruitment":
         if len({self.panel_parameter, *self.kept_parameters}) < 1 + len(self.kept_parameters):
-            raise ValueError("a parameter of the address stands twice; name each once.")
+            raise ValueError("a parameter of the address appears twice. Fix: name each once.")
         return self

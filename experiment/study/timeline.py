@@ -66,7 +66,7 @@ class Timing(BaseModel):
     @model_validator(mode="after")
     def _leaves_time_to_answer(self) -> "Timing":
         if self.deadline_ms is not None and self.deadline_ms <= self.reading_ms:
-            raise ValueError("`deadline_ms` leaves no time after `reading_ms`; make it longer.")
+            raise ValueError("`deadline_ms` leaves no time after `reading_ms`. Fix: make it longer.")
         return self
 
 

@@ -54,5 +54,5 @@ def _read(path: Path) -> str:
         aside.unlink(missing_ok=True)
     secret = read_text(path).strip()
     if not secret or any(0 < len(line.strip()) < BYTES for line in secret.splitlines()):
-        raise InputError(f"{path}: this file does not hold a secret; delete it, and a new one will be made.")
+        raise InputError(f"{path}: this file does not hold a secret. Fix: delete it, and a new one will be made.")
     return secret

@@ -36,14 +36,14 @@ def copy_store(source: Store, target: Store, on_rows: Callable[[int], None] = la
     """
     with source.snapshot() as read, target.filling() as write:
         if write.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
-            raise InputError("the store to copy to holds a study already; name an empty one.")
+            raise InputError("the store to copy to holds a study already. Fix: name an empty one.")
         for table, columns in TABLES.items():
             write.fill(table, columns, _rows(read, table, columns, on_rows))
         with _naming_the_source():
             found = verify(read)
         copy = verify(write)
         if copy != found or _n_rows(read) != _n_rows(write):
-            raise InputError("the copy is not equal to the store it was made from, so it was undone; copy again.")
+            raise InputError("the copy is not equal to the store it was made from, so it was undone. Fix: copy again.")
     return copy
 
 
@@ -88,7 +88,9 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         If there is something of that name already, or the file cannot be written.
     """
     if not path.name or path.exists():
-        raise InputError(f"{path}: there is a file of this name already; name a new one, so that no backup is lost.")
+        raise InputError(
+            f"{path}: there is a file of this name already. Fix: name a new one, so that no backup is lost."
+        )
     # In plain sight: a backup that is killed leaves answers in this file, and nobody looks for hidden ones.
     aside = path.with_name(f"{path.name}.part")
     if aside.exists():
@@ -101,7 +103,7 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         aside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # for its owner from the first byte on
     except OSError as error:
-        raise InputError(f"{path}: the backup cannot be written ({error}); name another place.") from None
+        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: name another place.") from None
     try:
         target = SqliteStore(aside)
         try:
@@ -114,7 +116,7 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         aside.rename(path)
         sync_names(path.parent)
     except (OSError, StoreUnavailable) as error:
-        raise InputError(f"{path}: the backup cannot be written ({error}); name another place.") from None
+        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: name another place.") from None
     finally:
         for part in parts:
             part.unlink(missing_ok=True)

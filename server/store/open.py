@@ -41,7 +41,9 @@ def open_store(location: str, must_exist: bool = False) -> Store:
         return PostgresStore(location, must_exist)
     if is_address(location):
         scheme = location.partition("://")[0]
-        raise InputError(f"--store {scheme}://...: there is no such kind of store; name a file or postgresql://...")
+        raise InputError(
+            f"--store {scheme}://...: there is no such kind of store. Fix: name a file or postgresql://..."
+        )
     return SqliteStore(Path(location), must_exist)
 
 

@@ -269,7 +269,7 @@ def test_a_file_that_another_program_has_open_is_named_and_all_is_put_back(rows,
         return real(self, *target)
 
     monkeypatch.setattr(Path, call, refused)
-    with pytest.raises(InputError, match=r"cannot be written \(Permission denied\); close it") as error:
+    with pytest.raises(InputError, match=r"cannot be written \(Permission denied\). Fix: close it") as error:
         run(rows, out, AnalysisPlan(bootstrap_resamples=1000, confidence=0.9))
     monkeypatch.undo()
     assert str(error.value).startswith(f"{place}: ")

@@ -170,7 +170,7 @@ def test_texts_come_back_unchanged() -> None:
 @pytest.mark.parametrize("start", ["=1+1", "@SUM(A1)", "+A1", "-2 to 3", "\t=1", "＝1"])
 def test_a_text_that_a_spreadsheet_program_would_compute_is_refused(start: str) -> None:
     spoilt = battery(s1_a={"text": "", "prompt": "?", "options": ["a", start]})
-    with pytest.raises(InputError, match=r"`s1-a`: its option_2 begins with .*formula; begin it with"):
+    with pytest.raises(InputError, match=r"`s1-a`: its option_2 begins with .*formula. Fix: begin it with"):
         spreadsheets(battery=spoilt)
     assert "public/experiment.html" in experiment(battery=spoilt)  # which is not a spreadsheet
 

@@ -116,7 +116,7 @@ def test_cells_keep_the_decimals_that_were_printed(written):
         ("group,n\na\n", "line 2: 1 cells, but the header has 2"),
         ('group,n\n"a"b,20\n', "line 2: this is not CSV"),
         ('group,n\n"a,20\n', "this is not CSV"),
-        ("group,n,n\na,20,1\n", "the column `n` stands twice"),
+        ("group,n,n\na,20,1\n", "the column `n` appears twice"),
         ("group,words\na,long\n", "nothing in this table can be checked"),
     ],
 )

@@ -38,7 +38,7 @@ def tracer(study: Path) -> Result:
         ("study.yaml", "consent: consent.md", 'consent: "a\\0b"', "cannot be read"),
         ("study.yaml", "consent: consent.md", "consent: .", "cannot be read"),
         ("study.yaml", "groups: 10", "groups: 1000", "1000 groups but only 235 test items"),
-        ("study.yaml", "balance: [outcome,", "balance: [outcome, outcome,", "the factor outcome stands 2 times"),
+        ("study.yaml", "balance: [outcome,", "balance: [outcome, outcome,", "the factor outcome appears 2 times"),
         ("battery.jsonl", '"configuration":0', '"configuration":NaN', "line 2"),
         ("battery.jsonl", '"configuration":0', f'"configuration":{2**60}', "2^53"),
         ("battery.jsonl", '"configuration":0', f'"configuration":{"9" * 5000}', "too large"),

@@ -151,7 +151,7 @@ def test_the_table_is_written_and_written_again(vignettes, tmp_path):
 def test_results_of_an_analysis_are_left_alone(vignettes, tmp_path):
     (tmp_path / "provenance.json").write_text('{"files": {"a.csv": ""}}', encoding="utf-8")
     message = refused(vignettes, "--effect", "condition=B:-0.1", "-o", tmp_path)
-    assert "holds the results of an analysis; name another one" in message
+    assert "holds the results of an analysis. Fix: name another one" in message
     assert [path.name for path in tmp_path.iterdir()] == ["provenance.json"]
 
 
@@ -168,7 +168,10 @@ def test_a_study_whose_groups_are_dealt(sample_study):
         (["--effect", "condition=B:0.2"], "the accuracy would be 1 where condition = B"),
         (["--effect", "condition=B:-0.6"], "must lie above chance, which is 0.25 there"),
         (["--effect", "condition=B:0.1", "--accuracy", "0.2"], "would be 0.2 where no effect is"),
-        (["--effect", "condition=B"], "the effect `condition=B` cannot be read; write the levels and the difference"),
+        (
+            ["--effect", "condition=B"],
+            "the effect `condition=B` cannot be read. Fix: write the levels and the difference",
+        ),
         (["--effect", "condition=B:much"], "the effect `condition=B:much` cannot be read"),
         (["--effect", "condition=B:nan"], "the effect `condition=B:nan` cannot be read"),
         (["--effect", "=B:0.1"], "the effect `=B:0.1` cannot be read"),
@@ -180,7 +183,7 @@ def test_a_study_whose_groups_are_dealt(sample_study):
             ["--effect", "condition=B:0.1", "--model", "answers", "--term", "x"],
             "has no term `x`; its terms are condition",
         ),
-        (["--effect", "condition=B:0.1", "--term", "x"], "a term is one of a model; name the model with --model."),
+        (["--effect", "condition=B:0.1", "--term", "x"], "a term is one of a model. Fix: name the model with --model."),
         (
             ["--effect", "condition=B:0.1", "--test", "a", "--model", "b"],
             "name a test or a model of the plan, not both.",

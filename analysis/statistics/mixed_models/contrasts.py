@@ -79,7 +79,9 @@ def pairwise_contrasts(
     2    b - c      -1.0      1.414  3.0    0.530       0.777
     """
     if adjust not in ADJUSTMENTS:
-        raise InputError(f"the correction is `{adjust}`; give one of {', '.join(f'`{name}`' for name in ADJUSTMENTS)}.")
+        raise InputError(
+            f"the correction is `{adjust}`. Fix: give one of {', '.join(f'`{name}`' for name in ADJUSTMENTS)}."
+        )
     of, by = factor_names(model, of, by)
     compared = cells_of(model, of)
     families = []

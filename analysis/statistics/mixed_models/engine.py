@@ -97,7 +97,7 @@ def estimate(
             restricted = reml if effects and family == "gaussian" else None
             fit = glmm.fit(data, formula, family, reml=restricted, anova_test="Wald")
         except (ValueError, RuntimeError) as refusal:
-            raise InputError(f"the model cannot be fitted: {refusal}; try a simpler one.") from None
+            raise InputError(f"the model cannot be fitted: {refusal}. Fix: try a simpler one.") from None
     return _estimates(fit, effects, order)
 
 

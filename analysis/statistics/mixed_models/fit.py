@@ -160,7 +160,7 @@ def fit_mixed_model(
         if redundant:
             raise InputError(
                 f"`{redundant[0]}` is a combination of other coefficients in these data, so it can have no random "
-                f"slope for `{bracket.group_name}`; take it out of the formula."
+                f"slope for `{bracket.group_name}`. Fix: take it out of the formula."
             )
     if not effects and found.residual_variance <= EXACT_SHARE * frame.outcome.var():
         raise InputError(f"`{formula}` predicts `{asked.outcome}` exactly, so there is no error to test against.")
@@ -228,7 +228,7 @@ def _slope_columns(
     if not (bracket.intercept or levels_only):
         raise InputError(
             f"the formula `{formula}` has random slopes without an intercept for `{bracket.group_name}`, which the "
-            "engine fits for the levels of one factor only, as in `(0 + prompt | participant)`; write `1 +`."
+            "engine fits for the levels of one factor only, as in `(0 + prompt | participant)`. Fix: write `1 +`."
         )
     # The levels of one factor without an intercept are an intercept with slopes, written otherwise.
     wanted = design_columns(True, bracket.slopes, frame.n_levels)[1:]
@@ -236,9 +236,9 @@ def _slope_columns(
     for column in wanted:
         if frozenset(column.parts) not in places:
             raise InputError(
-                f"the formula `{formula}` has random slopes of `{':'.join(column.term)}` that are not among its fixed "
-                "effects, without which they would have to average to 0; write the same terms before the brackets as "
-                "in them."
+                f"the formula `{formula}` has random slopes of `{':'.join(column.term)}` that are not among its "
+                "fixed effects, without which they would have to average to 0. Fix: write the same terms before "
+                "the brackets as in them."
             )
     return tuple(places[frozenset(column.parts)] for column in wanted)
 
@@ -298,7 +298,7 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     1      promptb       6.000   0.812   44.351
     """
     if model.family != "binomial":
-        raise InputError("odds ratios are of logistic models; fit one with the family `binomial`.")
+        raise InputError("odds ratios are of logistic models. Fix: fit one with the family `binomial`.")
     estimates = model.coefficients["estimate"].to_numpy()
     table = wald_table(estimates, model.covariance, model.degrees, np.eye(len(estimates)), confidence)
     with np.errstate(over="ignore"):

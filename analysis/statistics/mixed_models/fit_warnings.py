@@ -32,11 +32,13 @@ def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
     said = []
     if not np.isfinite(estimates.coefficients).all():
         said.append(
-            "The fit failed and has no estimates; check that the predictors do not give the outcome exactly, and fit a "
-            "simpler model."
+            "The fit failed and has no estimates. Fix: check that the predictors do not give the outcome exactly, "
+            "and fit a simpler model."
         )
     elif not estimates.converged:
-        said.append("The fit did not converge: do not use its estimates, intervals or p values; fit a simpler model.")
+        said.append(
+            "The fit did not converge: do not use its estimates, intervals or p values. Fix: fit a simpler model."
+        )
     if estimates.singular:
         said.append(
             "The fit is singular: a random effect has no variance, or is fully correlated with another. The random "
@@ -65,13 +67,13 @@ def redundancy_warnings(
         name for name, values in frame.covariates.items() if 0 < values.std() < SMALL_SPREAD * abs(float(values.mean()))
     ]
     if left_out and small:
-        said.append(f"Too far from 0 for how little it varies: {_quoted(small)}; subtract its mean first.")
+        said.append(f"Too far from 0 for how little it varies: {_quoted(small)}. Fix: subtract its mean first.")
     if estimates.nearly_redundant:
         nearly = _quoted([names[place] for place in estimates.nearly_redundant])
         said.append(f"Almost redundant: {nearly}; the data hardly tell it from other coefficients.")
     twice = dict.fromkeys(name for name in names if names.count(name) > 1)
     if twice:
-        said.append(f"More than one coefficient is named {_quoted(list(twice))}; rename columns or levels.")
+        said.append(f"More than one coefficient is named {_quoted(list(twice))}. Fix: rename columns or levels.")
     return tuple(said)
 
 

@@ -288,7 +288,7 @@ class _Parser:
         return self._error(f"has `{value}` where `+` or the end is expected")
 
     def _error(self, what: str) -> InputError:
-        return InputError(f"the formula `{self.text}` {what}; write one like {EXAMPLE}.")
+        return InputError(f"the formula `{self.text}` {what}. Fix: write one like {EXAMPLE}.")
 
 
 def _union(terms: _Terms, others: _Terms) -> _Terms:

@@ -94,7 +94,7 @@ def factor_names(model: MixedModel, of: Sequence[str], by: Sequence[str]) -> tup
         if name not in model.levels:
             raise InputError(f"`{name}` is not a factor of `{model.formula}`; those are {known}.")
         if asked.count(name) > 1:
-            raise InputError(f"`{name}` is given twice; give each factor once, in `of` or in `by`.")
+            raise InputError(f"`{name}` is given twice. Fix: give each factor once, in `of` or in `by`.")
     return of, by
 
 

@@ -64,15 +64,15 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
         The data cannot bear the model; the message names the column.
     """
     if family not in FAMILIES:
-        raise InputError(f"the family is `{family}`; give one of {_listed(FAMILIES)}.")
+        raise InputError(f"the family is `{family}`. Fix: give one of {_listed(FAMILIES)}.")
     _check_columns(data, formula, reference)
     factor_names = [name for name in formula.predictors if is_factor(data[name])]
     covariate_names = [name for name in formula.predictors if name not in factor_names]
     for name in covariate_names:
         if name in reference:
             raise InputError(
-                f"`{name}` holds numbers, so it is a covariate and has no reference level; make its values text if "
-                "they are levels."
+                f"`{name}` holds numbers, so it is a covariate and has no reference level. Fix: make its values "
+                "text if they are levels."
             )
     group_columns = [name for random in formula.random for name in random.group]
     coded = {name: _coded(data[name]) for name in dict.fromkeys((*factor_names, *group_columns))}
@@ -99,8 +99,8 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     n_columns = n_design_columns(formula.intercept, formula.terms, frame.n_levels)
     if n_columns >= frame.n:
         raise InputError(
-            f"the formula `{formula.text}` asks for {n_columns} coefficients of {frame.n} rows; use fewer terms or "
-            "levels."
+            f"the formula `{formula.text}` asks for {n_columns} coefficients of {frame.n} rows. Fix: use fewer "
+            "terms or levels."
         )
     for place, (random, codes) in enumerate(zip(formula.random, groups, strict=True)):
         _check_random(random, codes, frame)
@@ -108,7 +108,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
             if np.array_equal(codes, same):
                 raise InputError(
                     f"`{other.group_name}` and `{random.group_name}` part the rows alike, so their random effects "
-                    "cannot be told apart; leave one out."
+                    "cannot be told apart. Fix: leave one out."
                 )
     return frame
 
@@ -127,12 +127,12 @@ def is_factor(column: pd.Series) -> bool:
         return True
     if pd.api.types.is_any_real_numeric_dtype(column.dtype):
         return False
-    raise InputError(f"`{column.name}` holds values of type {column.dtype}; make them numbers or text.")
+    raise InputError(f"`{column.name}` holds values of type {column.dtype}. Fix: make them numbers or text.")
 
 
 def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str, object]) -> None:
     if data.empty:
-        raise InputError(f"there are no rows to fit `{formula.text}` to; choose data that have some.")
+        raise InputError(f"there are no rows to fit `{formula.text}` to. Fix: choose data that have some.")
     for name in (*formula.columns, *reference):
         if name not in data.columns:
             asking = f"the formula `{formula.text}`" if name in formula.columns else "the list of reference levels"
@@ -140,7 +140,7 @@ def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str,
                 f"{asking} names the column `{name}`, which is not in the data; they have {_listed(data.columns)}."
             )
         if isinstance(data[name], pd.DataFrame):
-            raise InputError(f"the data have more than one column `{name}`; rename all but one.")
+            raise InputError(f"the data have more than one column `{name}`. Fix: rename all but one.")
 
 
 def _complete_rows(
@@ -151,7 +151,7 @@ def _complete_rows(
     lacking = {name: count for name in formula.columns if (count := int(missing[name].sum()))}
     counts = ", ".join(f"{count} in `{name}`" for name, count in lacking.items())
     if not kept.any():
-        raise InputError(f"every row misses a value that `{formula.text}` needs: {counts}; complete the data.")
+        raise InputError(f"every row misses a value that `{formula.text}` needs: {counts}. Fix: complete the data.")
     dropped = len(kept) - int(kept.sum())
     if not dropped:
         return kept, ()
@@ -164,15 +164,15 @@ def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object
     try:
         order = sorted(range(len(levels)), key=lambda place: level_order(levels[place]))
     except (TypeError, ValueError):
-        raise InputError(f"`{name}` holds values that are neither text nor numbers; make them text.") from None
+        raise InputError(f"`{name}` holds values that are neither text nor numbers. Fix: make them text.") from None
     without_rows = [levels[place] for place in order if not present[place]]
     order = [place for place in order if present[place]]
     texts = [str(levels[place]) for place in order]
     if len(order) < 2:
-        raise InputError(f"`{name}` has one level only, `{texts[0]}`; take it out of the formula.")
+        raise InputError(f"`{name}` has one level only, `{texts[0]}`. Fix: take it out of the formula.")
     if len(set(texts)) < len(texts):
         twice = next(text for text in texts if texts.count(text) > 1)
-        raise InputError(f"`{name}` has two levels that read `{twice}`, a text and another; make them one.")
+        raise InputError(f"`{name}` has two levels that read `{twice}`, a text and another. Fix: make them one.")
     if reference is not None:
         matching = [place for place in order if _same_level(levels[place], reference)]
         if not matching:
@@ -192,7 +192,9 @@ def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
     try:
         codes, values = pd.factorize(column)
     except TypeError:
-        raise InputError(f"`{column.name}` holds values that are not levels, such as lists; make them text.") from None
+        raise InputError(
+            f"`{column.name}` holds values that are not levels, such as lists. Fix: make them text."
+        ) from None
     levels: list[object] = values.tolist()
     return np.asarray(codes, dtype=np.intp), levels
 
@@ -223,10 +225,10 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
     """Refuse numbers beyond all measure, and an outcome that does not vary or does not fit the family."""
     largest = float(np.abs(values).max())
     if np.isinf(largest):
-        raise InputError(f"`{name}` has infinite values; correct them or make them missing.")
+        raise InputError(f"`{name}` has infinite values. Fix: correct them or make them missing.")
     if not (largest == 0 or 1 / LARGEST < largest < LARGEST):
         raise InputError(
-            f"the numbers of `{name}` go to {largest:.3g}, which cannot be computed with; use other units."
+            f"the numbers of `{name}` go to {largest:.3g}, which cannot be computed with. Fix: use other units."
         )
     if outcome_of is None:
         return
@@ -255,15 +257,15 @@ def _check_random(random: RandomTerm, codes: Codes, frame: ModelFrame) -> None:
     n_effects = n_groups * n_design_columns(random.intercept, random.slopes, frame.n_levels)
     if n_effects >= frame.n:
         raise InputError(
-            f"the random effects of `{group}`, {n_effects} for {n_groups} levels, are as many as the {frame.n} rows or "
-            "more, so they cannot be told from the residual; use fewer."
+            f"the random effects of `{group}`, {n_effects} for {n_groups} levels, are as many as the {frame.n} rows "
+            "or more, so they cannot be told from the residual. Fix: use fewer."
         )
     for variable in dict.fromkeys(variable for slope in random.slopes for variable in slope):
         values = frame.factors[variable].codes if variable in frame.factors else frame.covariates[variable]
         if np.array_equal(values[first_rows][codes], values):
             raise InputError(
-                f"`{variable}` does not vary within any level of `{group}`, so it can have no random slope there; "
-                "take the slope out."
+                f"`{variable}` does not vary within any level of `{group}`, so it can have no random slope there. "
+                "Fix: take the slope out."
             )
 
 

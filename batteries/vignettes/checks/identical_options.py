@@ -41,9 +41,12 @@ def same_options(question: Question, spec: BuildSpec, tables: Tables) -> Iterato
             if text is not None:
                 found.add((one, other))
                 if any(_keys(piece) for piece in (*left, *right)):
-                    yield f"the options {one} and {other} can both read “{text}”; make them different for every label."
+                    yield (
+                        f"the options {one} and {other} can both read “{text}”. Fix: make them different for every "
+                        "label."
+                    )
                 else:
-                    yield f"the options {one} and {other} both read “{text}”; change one of them."
+                    yield f"the options {one} and {other} both read “{text}”. Fix: change one of them."
 
 
 def _common_text(

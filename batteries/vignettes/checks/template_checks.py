@@ -61,7 +61,9 @@ def check_template_set(
     for question in template_set.questions:
         first = seen.setdefault(question.qa.id, question.path)
         if first != question.path:
-            problems.add(question.path, "id", f"the id `{question.qa.id}` is that of {first} too; give each its own.")
+            problems.add(
+                question.path, "id", (f"the id `{question.qa.id}` is that of {first} too. Fix: give each its own.")
+            )
         problems.add_all(question.path, _question_problems(question, tables))
     asked = selected(template_set, spec)
     for question in {
@@ -77,7 +79,7 @@ def check_template_set(
 def _dimension_problems(tables: Tables) -> Iterator[tuple[str, str]]:
     for name in tables.dimensions:
         if name in _TAKEN:
-            yield "line 1", f"the column `{name}` is called like a column of batteries or results; rename it."
+            yield "line 1", f"the column `{name}` is called like a column of batteries or results. Fix: rename it."
 
 
 def _story_problems(story: ContextVersion, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
@@ -122,7 +124,7 @@ def _text_problems(key: str, text: str, known: set[str], tables: Tables) -> Iter
     if key.startswith("coinflips."):
         for inner in sorted(keys_in(text)):
             if prefix_of(inner) in {"switch", "filler", "coinflip", "otherside"}:
-                yield key, f"a coinflip may hold variables only, not `{inner}`; write its text out."
+                yield key, f"a coinflip may hold variables only, not `{inner}`. Fix: write its text out."
 
 
 def _known_keys(story: ContextVersion) -> set[str]:
@@ -156,21 +158,24 @@ def _variable_problems(story: ContextVersion, tables: Tables) -> Iterator[tuple[
     for key in story.variables:
         prefix = prefix_of(key)
         if story.variables.count(key) > 1:
-            yield "variables", f"`{key}` is listed {story.variables.count(key)} times; list it once."
+            yield "variables", f"`{key}` is listed {story.variables.count(key)} times. Fix: list it once."
         if key in story.items or key in story.activities or prefix in {"smallnumber", "bignumber"}:
             continue
         if prefix in {"item", "activity"}:
             where = "items" if prefix == "item" else "activities"
-            yield "variables", f"`{key}` is listed but not defined under `{where}`; define its attributes there."
+            yield "variables", f"`{key}` is listed but not defined under `{where}`. Fix: define its attributes there."
         elif prefix == "coinflip" and key not in story.coinflips:
-            yield "variables", f"`{key}` is listed but not defined under `coinflips`; define its two texts there."
+            yield "variables", f"`{key}` is listed but not defined under `coinflips`. Fix: define its two texts there."
         elif prefix in NOT_DRAWN or VARIABLES in tables.missing:
             continue
         elif prefix not in tables.pools:
             pools = ", ".join(sorted(tables.pools))
             yield "variables", f"`{key}` has no column `{prefix}` in {VARIABLES}; the columns are {pools}."
         elif not tables.pools[prefix]:
-            yield "variables", f"the column `{prefix}` of {VARIABLES} is empty, so that `{key}` has no label; fill it."
+            yield (
+                "variables",
+                (f"the column `{prefix}` of {VARIABLES} is empty, so that `{key}` has no label. Fix: fill it."),
+            )
     for key, texts in story.coinflips.items():
         if len(texts) != 2 or len(set(texts)) != 2:
             yield f"coinflips.{key}", f"a coinflip needs two different texts, not {len(set(texts))}. Fix: correct them."
@@ -188,15 +193,15 @@ def _attribute_problems(
             yield f"{section}.{key}", f"the attribute `{name}` is not a column of {file}; the columns are {known}."
         if not unknown and not table.matching({name: attribute_value(value) for name, value in wanted.items()}):
             said = " and ".join(f"{name} {value}" for name, value in wanted.items())
-            yield f"{section}.{key}", f"no label of {file} has {said}; add one, or loosen the attributes."
+            yield f"{section}.{key}", f"no label of {file} has {said}. Fix: add one, or loosen the attributes."
 
 
 def _switch_problems(story: ContextVersion) -> Iterator[tuple[str, str]]:
     for key, texts in story.switches.items():
         if not texts:
-            yield f"switches.{key}", "the switch has no texts; add one for each of its positions."
+            yield f"switches.{key}", "the switch has no texts. Fix: add one for each of its positions."
     for cycle in _cycles(story):
-        yield cycle[0], f"the placeholders lead in a circle ({' -> '.join(cycle)}); write one of the texts out."
+        yield cycle[0], f"the placeholders lead in a circle ({' -> '.join(cycle)}). Fix: write one of the texts out."
 
 
 def _cycles(story: ContextVersion) -> Iterator[list[str]]:
@@ -224,7 +229,7 @@ def _cycles(story: ContextVersion) -> Iterator[list[str]]:
 def _filler_problems(story: ContextVersion, spec: BuildSpec) -> Iterator[tuple[str, str]]:
     for level in map(str, spec.inference_levels):
         if level not in story.filler:
-            yield f"filler.{level}", f"the text of inference level {level} is missing; add it (it may be empty)."
+            yield f"filler.{level}", f"the text of inference level {level} is missing. Fix: add it (it may be empty)."
     for level in story.filler:
         if level not in LEVELS:
             yield f"filler.{level}", "there is no such inference level; the levels are 0, 1, 2 and 3."
@@ -232,7 +237,10 @@ def _filler_problems(story: ContextVersion, spec: BuildSpec) -> Iterator[tuple[s
         return  # what is placed cannot be told
     placed = keys_in(story.context).union(*(keys_in(text) for texts in story.switches.values() for text in texts))
     if "filler" not in placed and len(set(story.filler.values())) > 1:
-        yield "context", "the filler has no place, so that all inference levels read the same; put {vs[filler]} in."
+        yield (
+            "context",
+            ("the filler has no place, so that all inference levels read the same. Fix: put {vs[filler]} in."),
+        )
 
 
 def says_you(text: str) -> bool:
@@ -246,11 +254,11 @@ def _pov_problems(story: ContextVersion, texts: Iterable[str], spec: BuildSpec) 
     whole = list(texts)
     has_slots = any(prefix_of(key) == "pov" for text in whole for key in keys_in(text))
     if has_slots and not any(prefix_of(key) == "name" for key in story.variables):
-        yield "variables", "the third person has no name slot; list `name_1` (or the next free name) here."
+        yield "variables", "the third person has no name slot. Fix: list `name_1` (or the next free name) here."
     if not has_slots and any(says_you(text) for text in whole):
         yield (
             "context",
-            "the third person has no name slot, and the story would still say “you”; write {vs[pov_1]} etc.",
+            "the third person has no name slot, and the story would still say “you”. Fix: write {vs[pov_1]} etc.",
         )
 
 
@@ -259,7 +267,10 @@ def _metadata_problems(scenario: Scenario, tables: Tables) -> Iterator[tuple[str
         for key in ("provided", "required"):
             for name in getattr(scenario.metadata, key):
                 if name not in tables.demands:
-                    yield f"metadata.{key}", f"the demand `{name}` is not in {DEMANDS}; add a row, or correct its name."
+                    yield (
+                        f"metadata.{key}",
+                        (f"the demand `{name}` is not in {DEMANDS}. Fix: add a row, or correct its name."),
+                    )
 
 
 def _check_numbers(template_set: TemplateSet, problems: Problems) -> None:
@@ -270,24 +281,24 @@ def _check_numbers(template_set: TemplateSet, problems: Problems) -> None:
         number, name = question.qa.base_context_number, question.scenario.name
         other = names.setdefault(number, question)
         if other.scenario.name != name:
-            sentence = f"the number {number} is that of the scenario {other.scenario.name} too; give each its own."
+            sentence = f"the number {number} is that of the scenario {other.scenario.name} too. Fix: give each its own."
             problems.add(question.path, "base_context_number", sentence)
         other = numbers.setdefault(name, question)
         if other.qa.base_context_number != number:
             sentence = (
                 f"the number is {number}, but {other.path.name} of this scenario says {other.qa.base_context_number}."
             )
-            problems.add(question.path, "base_context_number", f"{sentence[:-1]}; make them equal.")
+            problems.add(question.path, "base_context_number", f"{sentence[:-1]}. Fix: make them equal.")
 
 
 def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str, str]]:
     qa, scenario = question.qa, question.scenario
     yield from _id_problems(qa)
     if qa.base_context != scenario.name:
-        yield "base_context", f"it says `{qa.base_context}`, but its folder is `{scenario.name}`; make them equal."
+        yield "base_context", f"it says `{qa.base_context}`, but its folder is `{scenario.name}`. Fix: make them equal."
     version = qa.base_context_version
     if scenario.letters and version not in scenario.letters:
-        yield "base_context_version", f"{scenario.path.name} has no version {version}; add it, or correct this."
+        yield "base_context_version", f"{scenario.path.name} has no version {version}. Fix: add it, or correct this."
     yield from _demand_problems(qa, tables)
     yield from _link_problems(qa, question.story)
     yield from _answer_problems(qa)
@@ -296,9 +307,9 @@ def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str
     texts |= {f"question.options.{n}": text for n, text in enumerate(qa.question.options)}
     for key, text in texts.items():
         if not text.strip():
-            yield key, "the text is empty; write it."
+            yield key, "the text is empty. Fix: write it."
         if "\n" in text:
-            yield key, "the text has a line break; write it in one line."
+            yield key, "the text has a line break. Fix: write it in one line."
         if known is not None:
             yield from _text_problems(key, text, known, tables)
     if len(qa.question.options) != N_OPTIONS:
@@ -320,9 +331,12 @@ def _id_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
     if not fits:
         yield "id", f"`{qa.id}` is not the id of a {qa.capability_type}. Fix: correct the id or `capability_type`."
     if parts[0] != str(qa.base_context_number):
-        yield "id", f"`{qa.id}` does not begin with the scenario's number {qa.base_context_number}; make them equal."
+        yield (
+            "id",
+            (f"`{qa.id}` does not begin with the scenario's number {qa.base_context_number}. Fix: make them equal."),
+        )
     if parts[4].upper() != qa.base_context_version:
-        yield "id", f"`{qa.id}` does not end with its version {qa.base_context_version.lower()}; make them equal."
+        yield "id", f"`{qa.id}` does not end with its version {qa.base_context_version.lower()}. Fix: make them equal."
 
 
 def _demand_problems(qa: QATemplate, tables: Tables) -> Iterator[tuple[str, str]]:
@@ -331,14 +345,14 @@ def _demand_problems(qa: QATemplate, tables: Tables) -> Iterator[tuple[str, str]
     for key, names in (("c0", qa.demands.c0), ("c1", qa.demands.c1), ("c2", qa.demands.c2)):
         for name in names:
             if name not in tables.demands:
-                yield f"demands.{key}", f"the demand `{name}` is not in {DEMANDS}; add a row, or correct its name."
+                yield f"demands.{key}", f"the demand `{name}` is not in {DEMANDS}. Fix: add a row, or correct its name."
 
 
 def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tuple[str, str]]:
     usual = ("00", "10", "01", "11") if qa.capability_type == "double" else ("0", "1")
     for condition in usual:
         if condition not in qa.links:
-            yield "links", f"the condition {condition} is missing; add its setting of the switches."
+            yield "links", f"the condition {condition} is missing. Fix: add its setting of the switches."
     for condition, link in qa.links.items():
         key = f"links.{condition}"
         if not is_condition(qa.capability_type, condition):
@@ -349,7 +363,10 @@ def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tup
         if story is None:
             continue
         if len(link) != len(story.switches):
-            yield key, f"the link has {len(link)} numbers for {len(story.switches)} switches; give each switch one."
+            yield (
+                key,
+                (f"the link has {len(link)} numbers for {len(story.switches)} switches. Fix: give each switch one."),
+            )
         for position, (name, texts) in zip(link, story.switches.items(), strict=False):
             if texts and not 0 <= position < len(texts):
                 yield key, f"{position} is out of range for {name}, which has the texts 0 to {len(texts) - 1}."
@@ -357,18 +374,24 @@ def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tup
 
 def _answer_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
     for condition in qa.links.keys() - qa.answers.keys():
-        yield "answers", f"the condition {condition} has a link but no answers; add them."
+        yield "answers", f"the condition {condition} has a link but no answers. Fix: add them."
     for condition, answers in qa.answers.items():
         key = f"answers.{condition}"
         if condition not in qa.links:
-            yield key, "the condition has answers but no link; add it under `links`."
+            yield key, "the condition has answers but no link. Fix: add it under `links`."
         if len(answers) != len(qa.question.options):
-            yield key, f"there are {len(answers)} answers for {len(qa.question.options)} options; give each option one."
+            yield (
+                key,
+                (
+                    f"there are {len(answers)} answers for {len(qa.question.options)} options. Fix: give each option "
+                    "one."
+                ),
+            )
         elif set(answers) - {0, 1}:
             yield key, "answers are 1 for the right option and 0 for the others. Fix: correct them."
         elif sum(answers) != 1:
             found = "no option is" if sum(answers) == 0 else f"{sum(answers)} options are"
-            yield key, f"{found} marked as right; mark exactly one with 1."
+            yield key, f"{found} marked as right. Fix: mark exactly one with 1."
 
 
 def _is_renderable(question: Question, tables: Tables, spec: BuildSpec) -> bool:

@@ -101,7 +101,9 @@ def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
     else:
         tested = [item for item in battery.items if item.item_id in groups]
     if not tested:
-        raise InputError(f"no item of the groups is in the battery `{battery.battery}`; give the study's own battery.")
+        raise InputError(
+            f"no item of the groups is in the battery `{battery.battery}`. Fix: give the study's own battery."
+        )
     return sorted(tested, key=page_order)
 
 

@@ -104,7 +104,7 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
             others = " and ".join(map(_named, rivals))
             found[slot.key] = (
                 f"the pool of {_named(slot.key)} is too small: it has {len(slot.pool)} labels, which {others} may "
-                "take before it; add labels, or loosen the attributes."
+                "take before it. Fix: add labels, or loosen the attributes."
             )
     shown = shown_keys(story, levels)
     if found or any(prefix_of(key) == "pseudo" for key in shown) or not all(slot.pool for slot in slots):
@@ -115,7 +115,7 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
         stories = f"{n_stories} different {'story' if n_stories == 1 else 'stories'}"
         small = f" ({varied[0].key} has {len(varied[0].pool)} labels)" if varied else ""
         found[varied[0].key if varied else "variables"] = (
-            f"the pools are too small: they give {stories}{small}, but {n_variants} variants are asked for; "
+            f"the pools are too small: they give {stories}{small}, but {n_variants} variants are asked for. Fix: "
             "add labels, or a variable that all conditions and levels show, or ask for fewer variants."
         )
     return found
@@ -146,7 +146,7 @@ def draw_variants(
             left = (draw for draw in _all_draws(story, slots, set(shown)) if identity(draw) not in seen)
             rest = list(islice(left, _MOST_LEFT))
             if not rest:
-                raise InputError("the pools are too small for the variants; ask for fewer.")
+                raise InputError("the pools are too small for the variants. Fix: ask for fewer.")
             drawn = _draw(story, slots, rest[int(rng.random() * len(rest))], rng)
         seen.add(identity(drawn))
         yield _with_othersides(story, drawn)
@@ -173,7 +173,7 @@ def _draw(
             continue
         free = [(label, weight) for label, weight in slot.pool.items() if label.casefold() not in taken]
         if not free:
-            raise InputError(f"the pool of {_named(slot.key)} is too small; add labels.")
+            raise InputError(f"the pool of {_named(slot.key)} is too small. Fix: add labels.")
         drawn[slot.key] = _weighted_choice(free, rng)
         taken.add(drawn[slot.key].casefold())
     for key in story.variables:

@@ -67,7 +67,7 @@ def parse_markup(text: str) -> Markup:
     try:
         parsed = list(string.Formatter().parse(text))
     except ValueError as error:
-        raise ValueError(f"the braces do not match ({error}); write a placeholder as {{vs[key]}}.") from None
+        raise ValueError(f"the braces do not match ({error}). Fix: write a placeholder as {{vs[key]}}.") from None
     for literal, name, form, conversion in parsed:
         if literal:
             pieces.append(literal)
@@ -75,7 +75,7 @@ def parse_markup(text: str) -> Markup:
             continue
         match = _FIELD.fullmatch(name)
         if match is None:
-            raise ValueError(f"`{{{name}}}` is not a placeholder; write {{vs[key]}} with the key's name.")
+            raise ValueError("`{{name}}` is not a placeholder. Fix: write {vs[key]} with the key's name.")
         if conversion and conversion not in CONVERSIONS:
             raise ValueError(f"`!{conversion}` after `{match[1]}` is not known; there are !u, !l and !c.")
         if form and form not in FORMS:

@@ -102,7 +102,7 @@ def read_tables(folder: Path, problems: Problems, used: Set[str]) -> Tables:
         found = _columns(path, text, problems)
         label_column = {ITEMS: "items", ACTIVITIES: "activities", DEMANDS: "inference_component"}.get(name)
         if label_column and found and label_column not in found:
-            problems.add(path, "line 1", f"the column `{label_column}` with the labels is missing; name it so.")
+            problems.add(path, "line 1", f"the column `{label_column}` with the labels is missing. Fix: name it so.")
         elif found:
             columns[name] = found
         canaries |= {guid.lower() for line in text.splitlines() if "canary" in line for guid in GUID.findall(line)}
@@ -128,7 +128,7 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
         problems.add(path, "", "the table is empty; its first line must name the columns.")
         return {}
     if len(header) == 1 and ";" in header[0]:
-        problems.add(path, "line 1", "the columns are separated by semicolons; save the table with commas.")
+        problems.add(path, "line 1", "the columns are separated by semicolons. Fix: save the table with commas.")
         return {}
     # Counted by rows, not by the file's lines: a label may have a line break, and two tables go side by side.
     rows = [(line, row) for line, row in enumerate(reader, start=2) if any(cell.strip() for cell in row)]
@@ -140,9 +140,9 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
         if name.startswith("canary") or (not name and not cells):
             continue
         if not name:
-            problems.add(path, "line 1", f"column {position + 1} has no name; name it or take it out.")
+            problems.add(path, "line 1", f"column {position + 1} has no name. Fix: name it or take it out.")
         elif name in columns:
-            problems.add(path, "line 1", f"the column `{name}` stands twice; rename or remove one.")
+            problems.add(path, "line 1", f"the column `{name}` appears twice. Fix: rename or remove one.")
         else:
             columns[name] = cells
     for line, row in rows:
@@ -150,7 +150,7 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
             problems.add(
                 path,
                 f"line {line}",
-                "the line has more cells than columns are named; put a label with a comma in quotes.",
+                "the line has more cells than columns are named. Fix: put a label with a comma in quotes.",
             )
     return columns
 
@@ -179,7 +179,7 @@ def _pools(
             pools[prefix] = {label: 1.0 for _, label in cells}
         elif prefix not in weights:
             problems.add(
-                folder / WEIGHTS, prefix, f"the column is missing, though {VARIABLES} has it; add its weights."
+                folder / WEIGHTS, prefix, f"the column is missing, though {VARIABLES} has it. Fix: add its weights."
             )
             pools[prefix] = {label: 1.0 for _, label in cells}
         else:
@@ -187,14 +187,18 @@ def _pools(
             path = folder / WEIGHTS
             for line, label in cells:
                 if line not in weight_on:
-                    problems.add(path, f"{prefix}, line {line}", f"`{label}` has no weight; give it one in this line.")
+                    problems.add(
+                        path, f"{prefix}, line {line}", (f"`{label}` has no weight. Fix: give it one in this line.")
+                    )
             for line in weight_on.keys() - dict(cells).keys():
-                problems.add(path, f"{prefix}, line {line}", f"{VARIABLES} has no label in this line; take it out.")
+                problems.add(
+                    path, f"{prefix}, line {line}", (f"{VARIABLES} has no label in this line. Fix: take it out.")
+                )
             pools[prefix] = {
                 label: _weight(path, prefix, line, weight_on.get(line, "1"), problems) for line, label in cells
             }
     for prefix in used & ((weights or {}).keys() - labels.keys()) if labels else ():
-        problems.add(folder / WEIGHTS, prefix, f"{VARIABLES} has no such column; take it out or correct its name.")
+        problems.add(folder / WEIGHTS, prefix, f"{VARIABLES} has no such column. Fix: take it out or correct its name.")
     return pools
 
 
@@ -214,7 +218,7 @@ def _check_labels(path: Path, column: str, cells: list[tuple[int, str]], problem
     seen: dict[str, int] = {}
     for line, label in cells:
         if label.casefold() in seen:
-            sentence = f"`{label}` is in line {seen[label.casefold()]} already; give a label one line."
+            sentence = f"`{label}` is in line {seen[label.casefold()]} already. Fix: give a label one line."
             problems.add(path, f"{column}, line {line}", sentence)
         seen.setdefault(label.casefold(), line)
         if "{" in label or "}" in label:
@@ -244,7 +248,9 @@ def _attribute_table(
             if line in label_on:
                 rows[label_on[line]][attribute] = attribute_value(text)
             else:
-                problems.add(path, f"{attribute}, line {line}", "the line has no label; add it, or empty the line.")
+                problems.add(
+                    path, f"{attribute}, line {line}", ("the line has no label. Fix: add it, or empty the line.")
+                )
     return AttributeTable(rows, frozenset(columns.keys() - {first}))
 
 
@@ -258,7 +264,7 @@ def _demands(
     }
     for line, name in name_on.items():
         if list(name_on.values()).index(name) != list(name_on).index(line):
-            problems.add(path, f"line {line}", f"the demand `{name}` stands twice; keep one.")
+            problems.add(path, f"line {line}", f"the demand `{name}` appears twice. Fix: keep one.")
     dimensions = tuple(name for name in columns if name != "inference_component")
     demands = {name: dict.fromkeys(dimensions, 0) for name in name_on.values()}
     for line, dimension, text in _cells(columns, dimensions):

@@ -66,7 +66,9 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
         If the folder does not exist.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder; name the folder that holds a folder for each scenario.")
+        raise InputError(
+            f"{folder}: there is no such folder. Fix: name the folder that holds a folder for each scenario."
+        )
     tables_folder = tables_folder or folder / "tables"
     scenarios, questions, canaries = [], [], set()
     for sub in _scenario_folders(folder, tables_folder):
@@ -76,11 +78,13 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
         path = own if own in contexts or not contexts else contexts[0]
         for surplus in contexts:
             if surplus != path:
-                problems.add(surplus, "", f"the folder has {path.name} too; keep one context template a folder.")
+                problems.add(surplus, "", f"the folder has {path.name} too. Fix: keep one context template a folder.")
         if not contexts:
-            problems.add(path, "", "the folder has no context template; add this file or remove the folder.")
+            problems.add(path, "", "the folder has no context template. Fix: add this file or remove the folder.")
         elif path != own:
-            problems.add(path, "", f"the context template of the folder {sub.name} is called {own.name}; rename it.")
+            problems.add(
+                path, "", (f"the context template of the folder {sub.name} is called {own.name}. Fix: rename it.")
+            )
         document = _read_json(path, problems) if contexts else None
         scenario = _scenario(sub.name, path, document, problems)
         canaries.add(_canary(document))
@@ -102,7 +106,7 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
         problems.add(folder, "", "there are no templates in it; each scenario has a folder of its own with JSON files.")
     guids = sorted(guid for guid in canaries if guid)
     if len(guids) > 1:
-        problems.add(folder, "canary", f"the files carry {len(guids)} different GUIDs; give all of them the same.")
+        problems.add(folder, "canary", f"the files carry {len(guids)} different GUIDs. Fix: give all of them the same.")
     questions.sort(key=lambda question: (natural_id(question.qa.id), question.path))
     return TemplateSet(folder, tables, scenarios, questions, guids[0] if guids else None)
 
@@ -129,7 +133,7 @@ def _scenario(name: str, path: Path, document: Any, problems: Problems) -> Scena
     if not isinstance(document, dict):
         return Scenario(name, path, None, {}, frozenset())
     if "A" not in document:
-        problems.add(path, "A", "the version A of the story is missing; add it.")
+        problems.add(path, "A", "the version A of the story is missing. Fix: add it.")
     versions = {
         letter: _validated(path, letter, document[letter], ContextVersion, problems)
         for letter in ("A", "B")
@@ -139,7 +143,7 @@ def _scenario(name: str, path: Path, document: Any, problems: Problems) -> Scena
     if "metadata" in document:
         metadata = _validated(path, "metadata", document["metadata"], Metadata, problems)
     else:
-        problems.add(path, "metadata", "it is missing; add it.")
+        problems.add(path, "metadata", "it is missing. Fix: add it.")
     sound = {letter: version for letter, version in versions.items() if version}
     return Scenario(name, path, metadata, sound, frozenset(versions))
 

@@ -22,8 +22,8 @@ def find_screen(number: int) -> Any:
     screens = _x11_screens(number) if _is_x11() else list(pyglet.canvas.get_display().get_screens())
     if number >= len(screens):
         raise InputError(
-            f"There is no screen {number}: this machine has {len(screens)}, counted from 0; name another, or switch "
-            "the screen on and begin again."
+            f"There is no screen {number}: this machine has {len(screens)}, counted from 0. Fix: name another, or "
+            "switch the screen on and begin again."
         )
     return screens[number]
 

@@ -26,7 +26,7 @@ def require_psychopy() -> None:
     if sys.platform == "darwin" and int(platform.mac_ver()[0].partition(".")[0]) < OLDEST_MACOS:
         raise InputError(
             f"This is macOS {platform.mac_ver()[0]}, and PsychoPy's window would stand still for ever before macOS "
-            f"{OLDEST_MACOS}; update macOS."
+            f"{OLDEST_MACOS}. Fix: update macOS."
         )
     if sys.platform == "win32":
         _count_real_pixels()
@@ -34,8 +34,8 @@ def require_psychopy() -> None:
         import psychopy  # noqa: F401, PLC0415 - for what its import does
     except Exception as error:  # it writes into the home folder, and loads libraries of the system
         raise InputError(
-            f"PsychoPy cannot be loaded here ({type(error).__name__}: {error}); see that your home folder may be "
-            "written to, and that `python -c 'import psychopy'` works."
+            f"PsychoPy cannot be loaded here ({type(error).__name__}: {error}). Fix: see that your home folder may "
+            "be written to, and that `python -c 'import psychopy'` works."
         ) from None
     if sys.platform.startswith("linux") and not _x_answers():
         raise InputError(

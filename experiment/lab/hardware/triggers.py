@@ -87,7 +87,7 @@ def read_trigger(text: str) -> TriggerText:
     kind, colon, rest = text.strip().partition(":")
     address, *parts = [part.strip() for part in rest.split(",")]
     if kind not in _OPENERS or not colon or not address:
-        raise InputError(f"The trigger {text!r} is none that we know; write it as {FORMS}.")
+        raise InputError(f"The trigger {text!r} is none that we know. Fix: write it as {FORMS}.")
     options = dict(part.partition("=")[::2] for part in parts)
     unknown = options.keys() - _OPTIONS[kind]
     if unknown or len(options) < len(parts):
@@ -135,8 +135,8 @@ class LevelTrigger:
                 self._set_level(code)
             except OSError as error:
                 raise InputError(
-                    f"The trigger {self._name} takes no codes any more ({error}); look at its cable, then begin again: "
-                    "the session goes on where it was."
+                    f"The trigger {self._name} takes no codes any more ({error}). Fix: look at its cable, then "
+                    "begin again: the session goes on where it was."
                 ) from None
             self._n_sent += 1
             n_sent = self._n_sent
@@ -183,8 +183,8 @@ def _open_serial(read: TriggerText) -> Trigger:
         port = serial.serial_for_url(read.address, baudrate=read.baud, write_timeout=0.1)
     except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors
         raise InputError(
-            f"The serial port {read.address} cannot be opened ({error}); plug the device in, look up its port in the "
-            "system's device list, and see that you may use it (on Linux: be in the group dialout)."
+            f"The serial port {read.address} cannot be opened ({error}). Fix: plug the device in, look up its port "
+            "in the system's device list, and see that you may use it (on Linux: be in the group dialout)."
         ) from None
     return LevelTrigger(f"serial:{read.address}", lambda level: port.write(bytes([level])), port.close, read.pulse_ms)
 
@@ -251,4 +251,6 @@ def _require_code(code: int) -> None:
 
 
 def _missing(package: str) -> InputError:
-    return InputError(f"The Python package {package} is missing or broken here; install it with: pip install {package}")
+    return InputError(
+        f"The Python package {package} is missing or broken here. Fix: install it with: pip install {package}"
+    )

@@ -98,7 +98,7 @@ class LabWindow:
         if size_px[0] > screen.width or size_px[1] > screen.height:
             raise InputError(
                 f"A window of {size_px[0]} x {size_px[1]} px does not fit on screen {self.screen}, which has "
-                f"{screen.width} x {screen.height}; ask for a smaller one."
+                f"{screen.width} x {screen.height}. Fix: ask for a smaller one."
             )
         try:
             self._window = Window(
@@ -119,8 +119,8 @@ class LabWindow:
             )
         except (pyglet.window.WindowException, pyglet.gl.ContextException, RuntimeError) as error:
             raise InputError(
-                f"No window can be opened on screen {self.screen} ({error}); update the graphics driver, or log in at "
-                "the machine itself rather than from afar."
+                f"No window can be opened on screen {self.screen} ({error}). Fix: update the graphics driver, or "
+                "log in at the machine itself rather than from afar."
             ) from None
         try:
             self._begin(nominal_hz(screen))
@@ -249,7 +249,7 @@ class LabWindow:
     def _begin(self, nominal: float | None) -> None:
         if not (gl.gl_info.have_version(3, 0) or gl.gl_info.have_extension("GL_ARB_framebuffer_object")):
             raise InputError(
-                f"The graphics driver has only OpenGL {gl.gl_info.get_version()}, and 3.0 is needed; update it."
+                f"The graphics driver has only OpenGL {gl.gl_info.get_version()}, and 3.0 is needed. Fix: update it."
             )
         self._handle = self._window.winHandle
         _hear_held_keys_once(self._handle)
@@ -290,6 +290,6 @@ def _require_monitor(name: str | None) -> None:
     known = sorted(monitors.getAllMonitors())
     if name is not None and name not in known:
         raise InputError(
-            f"PsychoPy knows no monitor {name!r}, only {', '.join(known) or 'none at all'}; name one of these, or add "
-            "yours in PsychoPy's Monitor Center."
+            f"PsychoPy knows no monitor {name!r}, only {', '.join(known) or 'none at all'}. Fix: name one of these, "
+            "or add yours in PsychoPy's Monitor Center."
         )

@@ -82,8 +82,8 @@ def check_task(item_id: str, task: str) -> None:
     """
     if task == JsPsychPlugin.name:
         raise InputError(
-            f"the item `{item_id}` has the task jspsych, which only a browser can show; leave it out of the study for "
-            "the laboratory."
+            f"the item `{item_id}` has the task jspsych, which only a browser can show. Fix: leave it out of the "
+            "study for the laboratory."
         )
     _of_task(task)
 
@@ -101,7 +101,8 @@ def _of_task(task: str) -> _Way:
         return _WAYS[task]
     except KeyError:
         raise InputError(
-            f"the task {task} cannot be shown in the laboratory; leave its items out of the study for the laboratory."
+            f"the task {task} cannot be shown in the laboratory. Fix: leave its items out of the study for the "
+            "laboratory."
         ) from None
 
 

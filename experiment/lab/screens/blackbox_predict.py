@@ -81,7 +81,7 @@ class _Layout:
         if fitting is None:
             raise InputError(
                 f"the words beside its board do not fit a screen of {sheet.size_px[0]} x {sheet.size_px[1]} px in "
-                "letters that are easily read; shorten those of your own under `texts`, or use a wider screen."
+                "letters that are easily read. Fix: shorten those of your own under `texts`, or use a wider screen."
             )
         return fitting
 

@@ -48,7 +48,7 @@ def form(
     if fitting is None:
         raise InputError(
             f"the question `{question.name}` does not fit a screen of {sheet.size_px[0]} x {sheet.size_px[1]} px in "
-            "letters that are easily read; shorten `ask` or the options."
+            "letters that are easily read. Fix: shorten `ask` or the options."
         )
     _, column = fitting
     canvas = Canvas(sheet)

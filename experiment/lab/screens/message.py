@@ -22,7 +22,7 @@ def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequen
     (side_px, above_px), (width_px, height_px) = sheet.margins_px, sheet.inside_px
     fitting = first_that_fits(partial(_column, sheet, title, paragraphs, actions), sheet.body_sizes_px, height_px)
     if fitting is None:
-        raise InputError(f"the message {title!r} does not fit the screen; shorten its text.")
+        raise InputError(f"the message {title!r} does not fit the screen. Fix: shorten its text.")
     _, column = fitting
     canvas = Canvas(sheet)
     y = above_px + round(0.4 * (height_px - column.height_px))  # a little above the middle, where the eye looks for it

@@ -51,8 +51,8 @@ def _fitting(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> tupl
     if fitting is None:
         n_characters = len(content["text"]) + len(content["prompt"]) + sum(map(len, content["options"]))
         raise InputError(
-            f"its text of {n_characters:,} characters does not fit a screen of {sheet.size_px[0]} x {sheet.size_px[1]} "
-            "px in letters that are easily read; shorten `text` or the options."
+            f"its text of {n_characters:,} characters does not fit a screen of {sheet.size_px[0]} x "
+            f"{sheet.size_px[1]} px in letters that are easily read. Fix: shorten `text` or the options."
         )
     return fitting
 

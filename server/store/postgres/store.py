@@ -249,7 +249,7 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
             (fsync,) = _one(connection, "SELECT current_setting('fsync', true)")
             if fsync == "off":
                 raise InputError(
-                    "the database runs with fsync = off, so that answers are lost when its machine fails; "
+                    "the database runs with fsync = off, so that answers are lost when its machine fails. Fix: "
                     "switch it on in postgresql.conf."
                 )
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
@@ -300,11 +300,11 @@ def _applied(connection: Connection) -> set[str]:
         unknown = sorted(applied - set(KNOWN_MIGRATIONS))
         if unknown:
             raise InputError(
-                f"this store was written by a newer Equipoise (it has {', '.join(unknown)}); update Equipoise."
+                f"this store was written by a newer Equipoise (it has {', '.join(unknown)}). Fix: update Equipoise."
             )
         return applied
     if any(map(is_there, [*TABLES, "trials"])):
-        raise InputError("this database holds tables of another program; make a database for Equipoise alone.")
+        raise InputError("this database holds tables of another program. Fix: make a database for Equipoise alone.")
     return set()
 
 

@@ -143,17 +143,17 @@ def _group_with_room(groups: Sequence[GroupSlots], wanted: int, kind: Kind, recr
     if kind is Kind.SIMULATED:
         return group
     if not group.is_open:
-        raise Conflict(f"Group {wanted} is closed for new participants; open it, or leave the group to Equipoise.")
+        raise Conflict(f"Group {wanted} is closed for new participants. Fix: open it, or leave the group to Equipoise.")
     if _is_filled(group, recruitment):
         raise Conflict(
             f"Group {wanted} is full: {group.n_confirmed} have completed, {group.n_reserved} are under way, and its "
-            f"quota is {recruitment.quota_per_group}; raise the quota, or leave the group to Equipoise."
+            f"quota is {recruitment.quota_per_group}. Fix: raise the quota, or leave the group to Equipoise."
         )
     n_taken = sum(group.n_taken for group in groups)
     if recruitment.quota is not None and n_taken >= recruitment.quota:
         raise Conflict(
             f"Group {wanted} has no room, as the study is full: {n_taken} have completed or are under way, and its "
-            f"quota is {recruitment.quota}; raise the quota."
+            f"quota is {recruitment.quota}. Fix: raise the quota."
         )
     return group
 

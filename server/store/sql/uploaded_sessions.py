@@ -117,7 +117,7 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
     kind, code = there
     who = f"The participant of session {uploaded.session}"
     if kind != start.kind:
-        raise Conflict(f"{who} is here as another kind of participant; bring it as that.")
+        raise Conflict(f"{who} is here as another kind of participant. Fix: bring it as that.")
     if code is None and known is None:  # the code was deleted since
         return
     brought = _code(start)
@@ -125,7 +125,7 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
         raise Conflict(f"{who} is here without a code, and {brought} is somebody else here; {UNDER_OTHER_CODES}")
     prefix = code.removesuffix(brought)
     how = f"under the code {code}" if prefix == code else f"with `equipoise lab upload --prefix {prefix}`"
-    raise Conflict(f"{who} is known here by another code, {code} and not {brought}; hand it on {how}, as before.")
+    raise Conflict(f"{who} is known here by another code, {code} and not {brought}. Fix: hand it on {how}, as before.")
 
 
 def _refuse_somebody_else(

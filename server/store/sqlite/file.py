@@ -70,8 +70,8 @@ def migrate(path: Path, must_exist: bool = False) -> None:
                 migrations.apply(Database(connection))
     except (sqlite3.OperationalError, OSError) as error:
         raise InputError(
-            f"{path}: the store cannot be opened now ({error}); check that its folder can be written to and that no "
-            "other program holds the file, then try again. The answers in it are not touched."
+            f"{path}: the store cannot be opened now ({error}). Fix: check that its folder can be written to and "
+            "that no other program holds the file, then try again. The answers in it are not touched."
         ) from None
     except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # as of a schema in which a letter changed
         raise InputError(
@@ -112,8 +112,8 @@ def refuse_network(path: PurePath) -> None:
     r"""Refuse a store in a network's folder, as Windows names it (`\\server\share`): SQLite cannot lock it safely."""
     if path.drive.startswith("\\\\"):
         raise InputError(
-            f"{path}: a store in a folder of the network can be damaged when two programs use it; put the study on a "
-            "disk of this machine, name a file there with --store, or use a PostgreSQL database."
+            f"{path}: a store in a folder of the network can be damaged when two programs use it. Fix: put the "
+            "study on a disk of this machine, name a file there with --store, or use a PostgreSQL database."
         )
 
 
@@ -137,10 +137,10 @@ def refuse_strange(path: Path, how: str) -> None:
         applied = {migration.name for migration in migrations.applied(Database(connection))}
     # A first start that was interrupted leaves the empty list of migrations and nothing else.
     if not applied and tables - {"_sqlite_migrations"}:
-        raise InputError(f"{path}: this is not an Equipoise store; move it away, and a new one will be made.")
+        raise InputError(f"{path}: this is not an Equipoise store. Fix: move it away, and a new one will be made.")
     unknown = applied - set(KNOWN_MIGRATIONS)
     if unknown:
         raise InputError(
-            f"{path}: this store was written by a newer Equipoise (it has {', '.join(sorted(unknown))}); "
+            f"{path}: this store was written by a newer Equipoise (it has {', '.join(sorted(unknown))}). Fix: "
             "update Equipoise to read it."
         )

@@ -167,8 +167,9 @@ class SqliteStore(SqlStore):
             (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise InputError(
-                f"{self.path}: the store is damaged ({found.partition(chr(10))[0]}); stop the server, move this file "
-                "and those beside it (-wal, -shm) away, keep them, and put your latest backup in its place."
+                f"{self.path}: the store is damaged ({found.partition(chr(10))[0]}). Fix: stop the server, move "
+                "this file and those beside it (-wal, -shm) away, keep them, and put your latest backup in its "
+                "place."
             )
 
     @contextmanager

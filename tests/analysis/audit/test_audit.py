@@ -191,8 +191,8 @@ def test_missing_cells_and_numbers_in_a_frame_are_taken_as_printed():
     ("text", "options", "message"),
     [
         ("group|n", {}, "has no rows"),
-        ("group|n|n\na|1|2", {}, "the column `n` stands twice"),
-        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`; say which with --column mean='M'"),
+        ("group|n|n\na|1|2", {}, "the column `n` appears twice"),
+        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`. Fix: say which with --column mean='M'"),
         ("group|n\na|1", {"columns": {"trails": "n"}}, "did you mean `trials`"),
         ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`; the columns are `group`, `n`"),
         ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`; the rows are `a`"),

@@ -90,8 +90,8 @@ def test_names_of_columns_keep_their_capitals(read):
         ("a,b\n1,2,\n", ", line 2: 3 cells where 2 columns are named"),
         ("a,b\n1\n", ", line 2: "),
         ('a,b\n"x\ny",1\n2\n', ", line 4: "),
-        ("a,b,a\n1,2,3\n", ", line 1: the column `a` stands twice"),
-        ("a,b, a\n1,2,3\n", ", line 1: the column `a` stands twice"),
+        ("a,b,a\n1,2,3\n", ", line 1: the column `a` appears twice"),
+        ("a,b, a\n1,2,3\n", ", line 1: the column `a` appears twice"),
         ("a,,c\n1,2,3\n", ", line 1: column 2 has no name"),
         ("a,b,\n1,2,\n", ", line 1: column 3 has no name"),
         ("a;b\n1;2\n", ", line 1: the columns are not parted by commas"),
@@ -101,7 +101,7 @@ def test_names_of_columns_keep_their_capitals(read):
         ("a,b\n1,\0\n", ": this is not a text file"),
         ("a,b\n1,2\n".encode("utf-16"), ": byte 0 is not UTF-8"),
         ("a,b\nä,2\n".encode("latin-1"), ": byte 4 is not UTF-8"),
-        ("'=a,=a\n1,2\n", ", line 1: the column `=a` stands twice"),
+        ("'=a,=a\n1,2\n", ", line 1: the column `=a` appears twice"),
     ],
 )
 def test_what_is_no_table_is_refused_with_its_line_and_how_to_mend_it(refused, content, said):

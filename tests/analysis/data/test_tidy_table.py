@@ -182,12 +182,12 @@ def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_p
     (tmp_path / "latin.csv").write_bytes(good.replace("demo", "d\xe9mo").encode("latin-1"))
     (tmp_path / "json.csv").write_text(good.replace('""options""', "options"))
     expected = {
-        "none.sqlite": r"does not exist; name a store \(equipoise\.db\)", "note.sqlite": "not a store",
+        "none.sqlite": r"does not exist. Fix: name a store \(equipoise\.db\)", "note.sqlite": "not a store",
         "empty.sqlite": "not a store",
         "other.sqlite": "no view `trials`", "broken.sqlite": "is damaged .* use a backup",
         "no_rows.sqlite": "no trials yet",
         "short.csv": "line 2: .* cells where the header has", "unclosed.csv": "not CSV",
-        "cut.csv": "cells where the header", "twice.csv": "stands twice",
+        "cut.csv": "cells where the header", "twice.csv": "appears twice",
         "columns.csv": "no column `item_id`, `key`", "nothing.csv": "no column", "latin.csv": "not UTF-8",
         "json.csv": "row 1: `content` is .* not JSON", ".": "is a folder",
     }  # fmt: skip

@@ -302,7 +302,7 @@ def test_participants_without_one_side_of_the_comparison_are_left_out_and_told()
 
 def test_a_factor_between_participants_has_no_paired_test():
     design = pd.concat([one_group().iloc[:12], one_group().iloc[12:].assign(group=2)], ignore_index=True)
-    with pytest.raises(InputError, match="there is no paired t test; state a test between participants"):
+    with pytest.raises(InputError, match="there is no paired t test. Fix: state a test between participants"):
         contrast_t(planned_trials(design, 4), [EFFECT])
 
 
@@ -541,7 +541,7 @@ def test_what_a_model_leaves_out_is_told():
     ("name", "term", "message"),
     [
         ("against", None, "is about models' runs, and only people's answers are simulated"),
-        ("logistic", None, "has the terms condition, level, condition:level; name the one"),
+        ("logistic", None, "has the terms condition, level, condition:level. Fix: name the one"),
         ("logistic", "age", "has no term `age`; its terms are condition, level, condition:level, and its coefficients"),
         ("none", None, "the plan has no model `none`; its models are logistic, linear, against"),
         ("times", None, "is about `rt_ms`, and only `correct` is simulated"),
@@ -568,7 +568,7 @@ def test_a_model_that_cannot_be_simulated_is_refused_in_a_sentence(name, term, m
         ({"within": "kind"}, "is about models' runs"),
         ({"where": {"age": 20}}, "the test `x` needs `age`, and only participants, items, their factors"),
         ({"within": "young"}, "the test `x` needs `age`"),
-        ({"within": "level"}, r"the test `x`: the levels of `level` here are .*; name two in `levels`"),
+        ({"within": "level"}, r"the test `x`: the levels of `level` here are .*. Fix: name two in `levels`"),
         ({"levels": ["B", "C"]}, "the test `x`: `condition` has no level C"),
     ],
 )

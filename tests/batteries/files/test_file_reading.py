@@ -44,12 +44,12 @@ def read(tmp_path: Path, text: str) -> Outer:
             "name: a\nmany:\n  - width_ms: 1\n  - width_ms: x\n",
             r"line 4: `many.1.width_ms` must be a whole number \(it is 'x'\). Fix: correct it",
         ),
-        ("inner: {}\n", r"line 1: `name` is missing; add it"),
+        ("inner: {}\n", r"line 1: `name` is missing. Fix: add it"),
         ("name: a\nname: b\n", r"line 2: this is not valid YAML"),
         ("name: [a\n", r"this is not valid YAML"),
         ("- a\n", r"line 1: the file must hold `name: value` lines"),
         ("", r"line 1: the file must hold"),
-        ("name: 3\n", r'line 1: `name` must be a text; put it in quotes: "3"\.'),
+        ("name: 3\n", r'line 1: `name` must be a text. Fix: put it in quotes: "3"\.'),
         ("name:\n", r"line 1: `name` must be a text; it is None. Fix: correct it"),
         ("name: a\nmany: {b: 3}\n", r"line 2: `many` must be a list, such as \[{b: 3}\]"),
         ("name: a\nmany: 3\n", r"line 2: `many` must be a list, such as \[3\]"),
@@ -191,7 +191,7 @@ def test_a_json_name_that_is_given_twice_is_found_in_one_pass() -> None:
 
     sys.setprofile(count)
     try:
-        with pytest.raises(InputError, match="the name `x19999` stands twice"):
+        with pytest.raises(InputError, match="the name `x19999` appears twice"):
             parse_json(text, "file")
     finally:
         sys.setprofile(None)

@@ -147,13 +147,13 @@ def test_a_margin_of_accuracy_is_a_share(margin):
         ("{rule: trial_rt, min_ms: -1}", "min_ms"),
         ("{rule: missing, max_share: 5}", "max_share"),
         ("{rule: missing, max_share: 1}", "max_share"),
-        ("{rule: same_response_run}", "max_length` is missing; add it"),
+        ("{rule: same_response_run}", "max_length` is missing. Fix: add it"),
         ("{rule: same_response_run, max_length: 0}", "max_length"),
         ("{rule: focus_lost, max_times: -1}", "max_times"),
         ("{rule: focus_lost, max_time: 1}", "max_time"),
         ("{rule: fast}", "it must be one of `attention_check`"),
         ("{min_ms: 5}", "lacks the field"),
-        ("{rule: missing}, {rule: missing, max_share: 0.5}", "stands 2 times; state it once"),
+        ("{rule: missing}, {rule: missing, max_share: 0.5}", "appears 2 times. Fix: state it once"),
     ],
 )
 def test_a_rule_that_cannot_be_meant_is_refused_with_its_line(rule, what):

@@ -190,7 +190,7 @@ def test_a_further_session_under_another_code_than_before_is_refused_and_the_pre
     further = {"participant": "p-bbbbbbbbbbbb", "occasion": 2, "session": "00000000000000bb"}
     with pytest.raises(Conflict, match=r"another code, B-P01 and not P01; .* `equipoise lab upload --prefix B-`"):
         lab.add_uploaded("P01", **further)
-    with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01; hand it on under the code B-P01"):
+    with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01. Fix: hand it on under the code B-P01"):
         lab.add_uploaded("C-P01", **further)
     assert verified(lab.store) == before
     assert lab.add_uploaded("B-P01", **further).session.participant.participant == "p-bbbbbbbbbbbb"

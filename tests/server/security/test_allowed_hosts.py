@@ -103,7 +103,7 @@ def test_the_setting_takes_names_separated_by_commas(monkeypatch: pytest.MonkeyP
 )
 def test_what_is_no_name_is_refused_in_the_setting(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("EQUIPOISE_HOSTS", given)
-    with pytest.raises(InputError, match=r"EQUIPOISE_HOSTS: .*is not the name of a host; write names such as"):
+    with pytest.raises(InputError, match=r"EQUIPOISE_HOSTS: .*is not the name of a host. Fix: write names such as"):
         read_settings()
 
 

@@ -92,17 +92,17 @@ def _with_reshaper(text: str, direction: Direction) -> str:
     strange = [character for character in text if not _reshaper_can_draw(character)]
     if strange:
         raise InputError(
-            f"this machine cannot draw {strange[0]!r} as it is written beside its neighbours, in {text[:40]!r}; "
-            "install FriBiDi (Debian and Ubuntu: libfribidi0; macOS: brew install fribidi; Windows: put fribidi.dll on "
-            "the PATH), which Pillow then finds by itself."
+            f"this machine cannot draw {strange[0]!r} as it is written beside its neighbours, in {text[:40]!r}. "
+            "Fix: install FriBiDi (Debian and Ubuntu: libfribidi0; macOS: brew install fribidi; Windows: put "
+            "fribidi.dll on the PATH), which Pillow then finds by itself."
         )
     try:
         from arabic_reshaper import ArabicReshaper  # noqa: PLC0415 - an extra's, and needed for few scripts
         from bidi.algorithm import get_display  # noqa: PLC0415
     except ImportError:
         raise InputError(
-            f"the text {text[:40]!r} is read from right to left, for which the `lab` extra is needed; install it: "
-            "pip install 'equipoise[lab]'."
+            f"the text {text[:40]!r} is read from right to left, for which the `lab` extra is needed. Fix: install "
+            "it: pip install 'equipoise[lab]'."
         ) from None
     return str(get_display(ArabicReshaper({"delete_harakat": False}).reshape(text), base_dir=direction[0].upper()))
 

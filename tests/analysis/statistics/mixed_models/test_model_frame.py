@@ -137,7 +137,7 @@ def test_redundant_columns_are_left_out_and_told(rows):
 
 def test_a_covariate_too_far_from_zero_is_told(rows):
     said = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
-    assert "Too far from 0 for how little it varies: `clock`; subtract its mean first." in said
+    assert "Too far from 0 for how little it varies: `clock`. Fix: subtract its mean first." in said
 
 
 def test_copies_of_rows_are_told(rows):
@@ -224,7 +224,7 @@ def test_a_covariate_far_from_zero_is_no_separation(rows):
         ("rt ~ load", {"reference": {"nope": 1}}, "the list of reference levels names the column `nope`"),
         ("rt ~ model", {"reference": {"model": "m3"}}, "its levels are `m1`, `m2`, `m10`"),
         ("rt ~ load", {"reference": {"load": 1}}, "`load` holds numbers, so it is a covariate"),
-        ("rt ~ load", {"family": "poisson"}, "the family is `poisson`; give one of `gaussian`, `binomial`"),
+        ("rt ~ load", {"family": "poisson"}, "the family is `poisson`. Fix: give one of `gaussian`, `binomial`"),
         ("rt ~ load", {"confidence": 95}, "the confidence is 95"),
         ("rt ~ load", {"family": "binomial"}, "it must be 0 or 1"),
         ("model ~ load", {}, "the outcome `model` of a linear model holds string values; give numbers"),

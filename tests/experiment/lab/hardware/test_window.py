@@ -39,9 +39,9 @@ def test_a_window_can_be_smaller_than_the_screen(screen):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"monitor": "lab1"}, "PsychoPy knows no monitor 'lab1', only testMonitor; name one of these, or add"),
+        ({"monitor": "lab1"}, "PsychoPy knows no monitor 'lab1', only testMonitor. Fix: name one of these, or add"),
         ({"size_px": [1024, 769]}, "A window of 1024 x 769 px does not fit on screen 0, which has 1024 x 768; ask"),
-        ({"screen": 1}, "There is no screen 1: this machine has 1, counted from 0; name another"),
+        ({"screen": 1}, "There is no screen 1: this machine has 1, counted from 0. Fix: name another"),
     ],
 )
 def test_what_is_not_there_is_refused_with_a_sentence(screen, options, sentence):

@@ -165,7 +165,7 @@ def test_letters_get_smaller_for_a_longer_text_but_not_too_small():
 
 def test_what_does_not_fit_is_refused_by_name():
     content = {"text": "words " * 2000, "prompt": "Which?", "options": ["this", "that"]}
-    with pytest.raises(InputError, match=r"item `long-one`: .* 1024 x 768 .*; shorten `text`"):
+    with pytest.raises(InputError, match=r"item `long-one`: .* 1024 x 768 .*. Fix: shorten `text`"):
         trial(sheet_of(SMALL), "long-one", "multiple_choice", content, ASKING)
 
 

@@ -16,7 +16,7 @@ from tests.experiment.lab.visits.lab_visits import DEVICE, SIZE_PX
     ("needs", "here", "sentence"),
     [
         ("width_px: 1025", {}, "a window of at least 1025 x 768 pixels"),
-        ("height_px: 900", {}, "and this one has 1024 x 768; run it on a larger screen"),
+        ("height_px: 900", {}, "and this one has 1024 x 768. Fix: run it on a larger screen"),
         ("refresh_hz: 100", {}, "a screen of 100 Hz, and this one has 59.9"),
         ("refresh_hz: 100", {"is_synchronised": False, "measured_hz": 900.0}, "and this one has 60.0"),
         ("width_px: 1024\n  height_px: 768\n  refresh_hz: 60", {}, None),

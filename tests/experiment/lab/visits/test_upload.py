@@ -278,10 +278,10 @@ def test_a_server_that_is_not_there_or_whose_token_is_not_known_is_told_of(lab, 
     [
         ("http://study.example.org", "anybody on the way could read the researcher's token"),
         ("http://192.168.1.5:8000", "anybody on the way could read the researcher's token"),
-        ("study.example.org", "no address of a server; write https://"),
-        ("ftp://localhost", "no address of a server; write https://"),
-        ("http://", "no address of a server; write https://"),
-        ("http://localhost:port", "no address of a server; write https://"),
+        ("study.example.org", "no address of a server. Fix: write https://"),
+        ("ftp://localhost", "no address of a server. Fix: write https://"),
+        ("http://", "no address of a server. Fix: write https://"),
+        ("http://localhost:port", "no address of a server. Fix: write https://"),
     ],
 )
 def test_the_researchers_token_goes_nowhere_unencrypted(monkeypatch, server, sentence):
