@@ -1,5 +1,6 @@
-"""What is asked: items, batteries of them, tasks (kinds of item) and the design that divides them over groups.
+"""Items, batteries of items, tasks (kinds of item) and the design that divides items over groups.
 
-Start with `items` (Item, Battery), then `tasks` (how an item is answered and scored), then `design` (who sees what).
-`blackbox` holds the rules of the Black Box game; `reading` turns files people write into checked models.
+Start with `items` (Item, Battery). Then read `tasks` (how an item is answered and scored) and `design` (which group
+sees which item). `blackbox` holds the rules of the Black Box game. `files` reads the files that people write into
+checked models.
 """

@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785) and the SHA-256 digest of it: one name for one content, on every machine."""
+"""Canonical JSON (RFC 8785) and its SHA-256 digest: equal content has an equal digest on every machine."""
 
 import hashlib
 from typing import Any
@@ -9,13 +9,13 @@ from batteries.errors import InputError
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return `value` as RFC 8785 canonical JSON: sorted keys, no spaces, one spelling for each number and string.
+    """Return `value` as RFC 8785 canonical JSON: sorted keys, no spaces, one form for each number and string.
 
     Raises
     ------
     InputError
-        If `value` holds what JSON cannot carry between machines: NaN, infinity, whole numbers beyond 2^53, half a
-        character.
+        If `value` holds a value that JSON cannot carry between machines: NaN, infinity, whole numbers beyond 2^53, half
+        a surrogate pair.
     """
     try:
         return rfc8785.dumps(value)
@@ -32,5 +32,5 @@ def digest(value: Any) -> str:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Return whether two values are the same as JSON: in Python, `true` equals 1."""
+    """Return True if two values are equal as JSON; in Python, `True` equals 1."""
     return canonical_json(one) == canonical_json(other)

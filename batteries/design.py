@@ -1,6 +1,6 @@
-"""The design: how items are divided over counterbalance groups, every item in exactly one.
+"""The design: the rules that divide items over counterbalance groups, every item in exactly one group.
 
-`latin_square` is for batteries in which every scenario has one item in every cell; `deal` is for all others.
+`latin_square` is for batteries in which every scenario has one item in every cell. `deal` is for all others.
 """
 
 from collections import Counter, defaultdict
@@ -26,27 +26,28 @@ def _refuse_twice(factors: tuple[str, ...]) -> None:
 
 
 class LatinSquare(_Design):
-    """Cyclic Latin square: group g (from 1) sees cell (g - 1 - r) mod K of row r, K the number of groups.
+    """Cyclic Latin square: group g (from 1) sees cell (g - 1 - r) mod K of row r, where K is the number of groups.
 
-    A row is a level (or a combination of levels) that each group sees once, such as a scenario; a cell is a
-    combination of condition levels. Every row must have exactly one item in each of K cells. Then each (row, cell) is
-    in exactly one group, each group sees each row once, and over any K rows in a row each cell once.
+    A row is a level (or a combination of levels) that each group sees once, such as a scenario. A cell is a combination
+    of condition levels. Every row must have exactly one item in each of the K cells. Then each (row, cell) is in
+    exactly one group, each group sees each row once, and over any K consecutive rows each cell once.
 
-    Where a row comes in V versions, each group sees every version of it: version v (from 0) in the cell that lies
-    v K / V further, so that nobody sees two versions of one row in the same cell. With `offset_versions: false` all
-    versions of a row are seen in the same cell, as in the published vignette experiments (Prunty et al., 2025).
+    If a row has V versions, each group sees every version of it: version v (from 0) in the cell v K / V further. So no
+    participant sees two versions of one row in the same cell. With `offset_versions: false` all versions of a row are
+    seen in the same cell, as in the published vignette experiments (Prunty et al., 2025).
     """
 
     method: Literal["latin_square"]
-    rows: tuple[str, ...] = Field(min_length=1, description="Factors whose levels make the rows, such as [scenario].")
+    rows: tuple[str, ...] = Field(min_length=1, description="Factors whose levels are the rows, such as [scenario].")
     cells: tuple[str, ...] = Field(
-        min_length=1, description="Factors whose combinations make the cells, such as [condition, inference_level]."
+        min_length=1, description="Factors whose combinations are the cells, such as [condition, inference_level]."
     )
     versions: str | None = Field(
         default=None, description="Factor whose levels are versions of a row, such as version; each group sees all."
     )
     offset_versions: bool = Field(
-        default=True, description="Whether a group sees the versions of a row in different cells; false: in the same."
+        default=True,
+        description=("true: a group sees the versions of a row in different cells; false: in the same cell."),
     )
 
     @model_validator(mode="after")
@@ -56,12 +57,12 @@ class LatinSquare(_Design):
 
 
 class Deal(_Design):
-    """Items dealt to the groups in rounds, so that the groups are as alike as they can be.
+    """Items dealt to the groups in rounds, so that the groups are as similar as possible.
 
-    Every round gives each group one item; within a round an item goes to the group that has had least of its levels,
-    the first factor of `balance` counting most. The groups' sizes, and their shares of each level of the first factor,
-    differ by at most one item; the further factors are evened out as far as the rounds permit. For batteries whose
-    rows have different numbers of items, where no Latin square exists.
+    Every round gives each group one item. Within a round an item goes to the group that has the fewest items with its
+    levels; the first factor of `balance` counts most. The groups' sizes, and their shares of each level of the first
+    factor, differ by at most one item. Further factors are balanced as far as the rounds permit. Use it for batteries
+    whose rows have different numbers of items, for which no Latin square exists.
     """
 
     method: Literal["deal"]
@@ -84,8 +85,8 @@ def assign_groups(items: Iterable[Item], design: LatinSquare | Deal) -> dict[str
     Raises
     ------
     InputError
-        If an item lacks a factor of the design, a Latin square's row does not have exactly one item in each cell, or
-        there are fewer items than groups.
+        If an item lacks a factor of the design, if a row of a Latin square does not have exactly one item in each cell,
+        or if there are fewer items than groups.
     """
     items = sorted(items, key=lambda item: item.item_id)
     if len(items) < design.groups:
@@ -96,13 +97,14 @@ def assign_groups(items: Iterable[Item], design: LatinSquare | Deal) -> dict[str
 
 
 def levels_of(item: Item, factors: Iterable[str]) -> tuple[Level, ...]:
-    """Return the item's levels of `factors`; an InputError names the factor it lacks."""
+    """Return the item's levels of `factors`. An InputError names the factor that it lacks."""
     try:
         return tuple(item.factors[factor] for factor in factors)
     except KeyError as error:
         known = ", ".join(sorted(item.factors)) or "none"
         raise InputError(
-            f"the item `{item.item_id}` has no factor {error}, which the design or order names; it has {known}."
+            f"the item `{item.item_id}` lacks the factor {error}, which the design or order names; it has {known}. "
+            "Fix: add the factor to the item, or correct the name."
         ) from None
 
 
@@ -115,7 +117,7 @@ def _strata(items: Iterable[Item], factors: tuple[str, ...]) -> dict[tuple[Level
 
 
 def _natural_order(level: Level) -> tuple[bool, float, str]:
-    """Order numbers by value before texts in code-point order, so that levels of both kinds can be sorted."""
+    """Sort numbers by value, then texts by code point, so that levels of both kinds can be sorted together."""
     return (True, 0.0, level) if isinstance(level, str) else (False, float(level), "")
 
 
@@ -123,13 +125,16 @@ def _latin_square(items: list[Item], design: LatinSquare) -> dict[str, int]:
     cells = list(_strata(items, design.cells))
     if len(cells) != design.groups:
         raise InputError(
-            f"the Latin square has {design.groups} groups but {len(cells)} cells "
-            f"({' x '.join(design.cells)}); a Latin square needs as many groups as cells."
+            f"the Latin square has {design.groups} groups but {len(cells)} cells ({' x '.join(design.cells)}). Fix: "
+            "set as many groups as there are cells."
         )
     version_factor = (design.versions,) if design.versions else ()
     versions = list(_strata(items, version_factor))
     if design.offset_versions and len(versions) > design.groups:
-        raise InputError(f"the {len(versions)} versions of a row cannot all be in different cells of {design.groups}.")
+        raise InputError(
+            f"the {len(versions)} versions of a row do not fit into different cells of {design.groups}. Fix: use "
+            "more groups, or `offset_versions: false`."
+        )
     further = design.groups // len(versions) if design.offset_versions else 0
     groups = {}
     for row, (levels, in_row) in enumerate(_strata(items, design.rows).items()):
@@ -141,8 +146,8 @@ def _latin_square(items: list[Item], design: LatinSquare) -> dict[str, int]:
                 factors = zip(design.rows + version_factor, levels + version_levels, strict=True)
                 name = ", ".join(f"{factor} {level}" for factor, level in factors)
                 raise InputError(
-                    f"the row {name} has {len(in_version)} items in {len(by_cell)} cells; "
-                    f"a Latin square needs exactly one item in each of the {len(cells)} cells of every row."
+                    f"the row {name} has {len(in_version)} items in {len(by_cell)} cells. Fix: give every row "
+                    f"exactly one item in each of the {len(cells)} cells."
                 )
             for cell, cell_levels in enumerate(cells):
                 groups[by_cell[cell_levels].item_id] = (cell + row - version * further) % design.groups + 1

@@ -1,16 +1,16 @@
-"""The one error for input that a person can correct."""
+"""The error for input that a person can correct."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class InputError(Exception):
-    """Something a person gave us is wrong; the message names the place, what is wrong and how to correct it."""
+    """Invalid input from a person. The message names the file or item, says what is wrong and how to correct it."""
 
 
 @contextmanager
 def collect_input_error(sentences: list[str] | None) -> Iterator[None]:
-    """Add the sentence of an InputError to `sentences` in place of raising it; raise it where there are none."""
+    """Append the message of an InputError to `sentences`; raise the error if `sentences` is None."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""What rooms on both sides of the store must agree on: its schema versions, and the names of its columns."""
+"""Agreement between the rooms that write and read the store: its schema versions, and the names of its columns."""
 
 KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m001_studies_sessions_responses",
@@ -11,7 +11,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m008_revisions_and_exclusions",
     "m009_plain_names",
 )
-"""Names of the schema's versions: the server applies them, the analysis refuses what it does not know."""
+"""Names of the schema's versions: the server applies them, the analysis refuses unknown ones."""
 
 RESERVED_FACTOR_NAMES = frozenset(
     [
@@ -103,4 +103,4 @@ RESERVED_FACTOR_NAMES = frozenset(
         "is_equivalent",
     ]
 )
-"""Columns of the analysis' tables, where factors are beside them: a factor of such a name could not be told apart."""
+"""Columns of the analysis' tables that are beside the factors: a factor may not have one of these names."""

@@ -1,9 +1,9 @@
 """Equipoise: one battery of questions for people and language models, and one analysis that compares them fairly.
 
-The public Python API. Each command of the command line is a function of the same name, which does the same:
-`equipoise store verify my-study` is `eq.store_verify("my-study")`. Below them are the parts that commands are made of,
-such as `load_study` and `plan_session`. Names are loaded when they are first used, so that a command starts fast and a
-server does not load the statistics.
+The public Python API. Each command of the command line is a function of the same name, which does the same: `equipoise
+store verify my-study` is `eq.store_verify("my-study")`. Below them are the parts that commands use, such as
+`load_study` and `plan_session`. Names are imported at first use, so that a command starts fast and a server does not
+import the statistics.
 """
 
 from importlib import import_module

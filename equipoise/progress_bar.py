@@ -1,4 +1,4 @@
-"""Progress of long work, shown on a terminal and nowhere else."""
+"""Progress of long work, shown on a terminal only."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def spinner(what: str) -> Iterator[None]:
-    """Show that something goes on whose steps cannot be counted."""
+    """Show that work continues whose steps cannot be counted."""
     console = Console(stderr=True)
     if console.is_terminal:
         with console.status(what):

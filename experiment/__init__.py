@@ -1,6 +1,6 @@
-"""How it is asked: the study, the plan of one session, and the faces a session can have.
+"""The study, the plan of one session, and the three ways to run a session: laboratory, browser and models.
 
-`study` reads `study.yaml`; `plan` makes the trials of one session; `records` are the words for what a session leaves
-behind; `preregistration` is what is fixed before data are seen. Faces: `web/` (browser), `models/` (stored runs and
-baselines) and `simulated` (participants that are programs, always labelled so).
+`study` reads `study.yaml`, and `plan` makes the trials of one session. `records` defines what a session leaves in the
+store. Sessions run in `lab/` (PsychoPy), `web/` (browser) and `models/` (stored runs and baselines).
+`simulated_participants` are programs, always labelled as simulated.
 """

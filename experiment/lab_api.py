@@ -1,7 +1,7 @@
-"""The wire format of laboratory sessions: what the laboratory sends to a server, and what the server replies.
+"""The wire format of laboratory sessions: requests of the laboratory and replies of the server.
 
-Both sides use these models, so that they cannot differ. A server accepts no field that it does not know; a laboratory
-ignores such fields, so that it works with a newer server.
+Both sides use these models, so that they cannot differ. A server refuses unknown fields; a laboratory ignores them, so
+that it works with a newer server.
 """
 
 from datetime import datetime
@@ -35,7 +35,7 @@ class SessionQuery(_Request):
         description="The laboratory's own code of the participant, such as `P01`.",
     )
     occasion: int = Field(
-        default=1, ge=1, le=MOST_OCCASIONS, description="Which of the participant's sessions it is, from 1."
+        default=1, ge=1, le=MOST_OCCASIONS, description="Number of the participant's session, from 1."
     )
 
     @field_validator("participant")
@@ -55,7 +55,7 @@ class SlotQuery(SessionQuery):
 
 
 class UploadedSession(_Request):
-    """A session that was run elsewhere, as the server that takes it stores it."""
+    """A session that was run elsewhere, in the form that the receiving server stores."""
 
     session: str = Field(pattern=r"^[0-9a-f]{16}$", description="Its name.")
     participant: str = Field(pattern=r"^p-[0-9a-f]{12}$", description="The participant's pseudonym there.")
@@ -68,7 +68,7 @@ class UploadedSession(_Request):
         description="The code with which the participant can delete the responses; null if there is none.",
     )
     is_withdrawn: bool = Field(
-        default=False, description="Whether it was withdrawn there, and is uploaded to be withdrawn here too."
+        default=False, description="True if it was withdrawn there, and is uploaded to be withdrawn here too."
     )
 
 
@@ -122,7 +122,7 @@ class TrialFeedback(_Reply):
 
 
 class Completion(_Reply):
-    """What a participant gets who has responded to everything."""
+    """End of a session for a participant who has responded to every trial."""
 
     completion_code: str
     withdrawal_code: str | None
@@ -137,7 +137,7 @@ class PlannedTrial(_Reply):
 
 
 class LabFields(BaseModel):
-    """What a laboratory needs of a session beyond what a browser gets: to make its plan, and to upload it."""
+    """Data of a session that a laboratory needs beyond what a browser gets: to make its plan, and to upload it."""
 
     group: int
     seed: int

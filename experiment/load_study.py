@@ -1,4 +1,4 @@
-"""Reading a study folder: `study.yaml`, its battery and its texts, checked so far that a session of it cannot fail."""
+"""Reading a study folder: `study.yaml`, its battery and its texts, checked so that a session cannot fail."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -26,12 +26,12 @@ def load_study(folder: Path) -> Study:
     Raises
     ------
     InputError
-        If anything is wrong; each sentence names file, line or item, what is wrong and how to correct it.
+        If anything is wrong; each sentence names the file, the line or item, what is wrong and how to correct it.
     """
     path = folder / "study.yaml"
     if not path.is_file():
         raise InputError(
-            f"{folder}: there is no study.yaml in it. Fix: name a study's folder, or make one: equipoise new."
+            f"{folder}: no study.yaml in this folder. Fix: name a study's folder, or make one: equipoise new."
         )
     definition = read_yaml(path, StudyDefinition)
     for location, name in files_named_in(definition):
@@ -81,7 +81,7 @@ def load_study(folder: Path) -> Study:
 
 
 def _panel_ids(folder: Path, definition: StudyDefinition) -> frozenset[str] | None:
-    """Return the panel ids that may begin, or None where the study has no list of them."""
+    """Return the accepted panel ids, or None if the study has no list of them."""
     recruitment = definition.recruitment
     if recruitment.panel_ids is None:
         return None
@@ -104,8 +104,8 @@ def _panel_ids(folder: Path, definition: StudyDefinition) -> frozenset[str] | No
         first_lines[panel_id] = number
     if not first_lines:
         raise InputError(
-            f"`recruitment.panel_ids`: {name}: no ids, so that nobody could begin. Fix: write one id on each line, or "
-            "delete `panel_ids`."
+            f"`recruitment.panel_ids`: {name}: the file holds no ids. Fix: write one id on each line, or delete "
+            "`panel_ids`."
         )
     return frozenset(first_lines)
 
@@ -120,7 +120,7 @@ def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
             )
         if apart.count(item_id) > 1:
             raise InputError(
-                f"the item `{item_id}` appears twice under practice and attention_checks. Fix: name it once."
+                f"the item `{item_id}` is a duplicate under practice and attention_checks. Fix: name it once."
             )
     return [item for item in battery.items if item.item_id not in apart]
 
@@ -140,7 +140,7 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
     for name, plugin in definition.plugins.items():
         if plugin.variable not in texts[plugin.file]:
             raise InputError(
-                f"`plugins.{name}`: `{plugin.file}` does not make the variable `{plugin.variable}`. Fix: take the "
+                f"`plugins.{name}`: `{plugin.file}` does not define the variable `{plugin.variable}`. Fix: take the "
                 "plugin's build for browsers and name the variable that its documentation names."
             )
     for item in battery.items:
@@ -166,6 +166,6 @@ def _check_factors(field: str, factors: Iterable[str], test_items: list[Item]) -
     for factor in factors:
         if factor not in known:
             raise InputError(
-                f"`{field}` names the factor `{factor}`, which no test item has; "
-                f"the factors are {', '.join(sorted(known)) or 'none'}."
+                f"`{field}` names the factor `{factor}`, which no test item has. Fix: name one of "
+                f"{', '.join(sorted(known)) or 'none'}."
             )

@@ -11,13 +11,13 @@ from batteries.errors import InputError
 T = TypeVar("T")
 
 MOST_SHUFFLES = 1_000
-"""Shuffles tried before an order is built: where one in 150 is allowed, one session in 800 is left without."""
+"""Shuffles tried before an order is built: if one order in 150 is allowed, one session in 800 needs this."""
 
 
 def draw(rng: random.Random, n: int) -> int:
     """Return a number from 0 to n - 1.
 
-    Only `random()` is asked of the generator: the one method whose numbers Python promises to keep for a seed, over
+    Only `random()` of the generator is called: the one method whose numbers Python promises to keep for a seed, over
     versions and machines.
     """
     return int(rng.random() * n)
@@ -28,19 +28,19 @@ def shuffle_with_max_run(
 ) -> list[T]:
     """Return the entries in random order, with at most `max_run` equal levels in a row.
 
-    Whole shuffles are drawn until one keeps the constraint, so that all allowed orders are equally likely. Where the
-    constraint is so tight that `MOST_SHUFFLES` shuffles all break it, an order is built from its beginning instead:
-    at each place every remaining entry that leaves a way to arrange the rest is equally likely. Every allowed order
-    can then come up, though not all equally often.
+    Whole shuffles are drawn until one keeps the constraint, so that all allowed orders are equally likely. If the
+    constraint is so tight that `MOST_SHUFFLES` shuffles all break it, an order is built from its beginning instead: at
+    each position, every remaining entry that allows an arrangement of the rest is equally likely. Every allowed order
+    can then occur, though not all equally often.
 
     Parameters
     ----------
     entries
-        What is ordered.
+        The entries.
     levels
         The level of each entry, such as its condition.
     max_run
-        Longest allowed run of equal levels; None for any.
+        Longest allowed run of equal levels; None for no limit.
     rng
         The source of randomness.
 
@@ -115,17 +115,18 @@ def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random)
 
 
 def _allows(level: Hashable, counts: Counter[Hashable], last: Hashable, run: int, limit: int) -> bool:
-    """Say whether `level` may come next without making the rest impossible."""
+    """Return True if `level` may come next without making the rest impossible."""
     if level == last and run == limit:
         return False
-    # What comes next fitted before and takes one of its own places: the others need a look, which lose a divider.
+    # The counts were possible before, and the next entry uses one of its own positions. The other levels must be
+    # checked, because they lose a divider.
     return _arrangeable(counts - Counter([level]), limit)
 
 
 def _arrangeable(counts: Counter[Hashable], limit: int) -> bool:
-    """Say whether the counted entries have an order in which no level comes more than `limit` times in a row.
+    """Return True if the counted entries have an order in which no level comes more than `limit` times in a row.
 
-    The others stand as dividers between blocks of one level: n dividers make room for n + 1 blocks of `limit`. Blocks
+    The other levels are dividers between blocks of one level: n dividers make room for n + 1 blocks of `limit`. Blocks
     of different levels divide each other, so it is enough that each level alone fits.
     """
     total = sum(counts.values())

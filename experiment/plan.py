@@ -1,4 +1,4 @@
-"""The plan of one session: which items, in which order, in which phase. The same for lab, web and models."""
+"""The plan of one session: its items, their order and phases. The same for laboratory, web and models."""
 
 import random
 from enum import StrEnum
@@ -11,7 +11,7 @@ from experiment.study.definition import Study
 
 
 class Phase(StrEnum):
-    """What a trial is for."""
+    """Purpose of a trial."""
 
     PRACTICE = "practice"
     TEST = "test"
@@ -41,7 +41,7 @@ class Plan(BaseModel):
 def plan_session(study: Study, group: int, seed: int) -> Plan:
     """Make the plan of one session: practice, then the group's test items in random order with the attention checks.
 
-    With a practice criterion all rounds of the practice are planned; those that are not needed are passed over.
+    With a practice criterion all rounds of the practice are planned; rounds that are not needed are skipped.
 
     A pure function: the same study, group and seed give the same trials on any machine and in any version of Python
     or its libraries.
@@ -58,7 +58,7 @@ def plan_session(study: Study, group: int, seed: int) -> Plan:
     Raises
     ------
     ValueError
-        If there is no such group.
+        If the group does not exist.
     InputError
         If no order keeps the study's constraints; `load_study` has tried every group, so a loaded study never does.
     """

@@ -1,4 +1,4 @@
-"""The words for what a session leaves behind: participant, session, response, run."""
+"""Records of a session: participant, session, response, run."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,7 +17,7 @@ def _in_utc(at: datetime) -> datetime:
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
-"""A time by a client's clock, which is a time in UTC too."""
+"""A time by a client's clock, valid as a time in UTC."""
 
 
 class Kind(StrEnum):
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Source(StrEnum):
-    """The way by which a session's answers came."""
+    """Source of a session's responses."""
 
     LAB = "lab"
     WEB = "web"
@@ -38,7 +38,7 @@ class Source(StrEnum):
 
 
 class Status(StrEnum):
-    """How far a session has come."""
+    """Status of a session."""
 
     ACTIVE = "active"
     COMPLETED = "completed"
@@ -46,11 +46,11 @@ class Status(StrEnum):
 
 
 class Participant(BaseModel):
-    """Who answers; a pseudonym, never a panel id."""
+    """The participant; a pseudonym, never a panel id."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    participant: str = Field(description="Pseudonym, made at random.")
+    participant: str = Field(description="Pseudonym, drawn at random.")
     kind: Kind = Field(description="human, model or simulated.")
 
 
@@ -59,23 +59,23 @@ class Session(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    session: str = Field(description="Name of the session, made at random.")
+    session: str = Field(description="Name of the session, drawn at random.")
     participant: Participant = Field(description="Who answers.")
-    study_digest: str = Field(description="Digest of this version of the study as it was registered first.")
+    study_digest: str = Field(description="Digest of this version of the study as first registered.")
     revision: int | None = Field(
-        default=None, description="Revision of the study's wording that is shown; None before there were revisions."
+        default=None, description="Revision of the study's wording on the screen; None before there were revisions."
     )
-    battery_digest: str = Field(description="Digest of the battery whose items are shown.")
+    battery_digest: str = Field(description="Digest of the battery with the items.")
     group: int | None = Field(description="Counterbalance group, from 1; None for a run over the whole battery.")
     seed: int | None = Field(description="Seed of the plan; None where the order was not drawn.")
     source: Source = Field(description="lab, web, api or import.")
     status: Status = Field(description="active, completed or withdrawn.")
     started_at: AwareDatetime = Field(description="When consent was given or the run began, UTC.")
-    completed_at: AwareDatetime | None = Field(default=None, description="When the last answer was in, UTC.")
+    completed_at: AwareDatetime | None = Field(default=None, description="When the last response was stored, UTC.")
 
 
 class FoundDevice(BaseModel):
-    """What a participant's browser told of its device when the session was opened; nothing that names the browser."""
+    """The browser's report of its device at the opening of the session; nothing in it names the browser."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -85,39 +85,39 @@ class FoundDevice(BaseModel):
     screen_height_px: int = Field(ge=0, le=100_000, description="Height of the screen, in CSS pixels.")
     pixel_ratio: float = Field(gt=0, le=100, description="Pixels of the screen in one CSS pixel, zoom included.")
     frame_ms: float | None = Field(default=None, gt=0, le=10_000, description="Frame interval, as measured, in ms.")
-    touch: bool = Field(description="Whether the screen takes touch.")
-    phone: bool = Field(description="Whether it is a phone, by its size and its touch screen.")
-    keyboard: bool | None = Field(default=None, description="Whether a keyboard was seen; None if not asked for.")
-    automation: bool = Field(description="Whether the browser says that a program drives it.")
+    touch: bool = Field(description="True if the screen has touch.")
+    phone: bool = Field(description="True for a phone, by its size and its touch screen.")
+    keyboard: bool | None = Field(default=None, description="True if a keyboard was seen; None if not asked for.")
+    automation: bool = Field(description="True if the browser reports that a program controls it.")
 
 
 class LabDevice(BaseModel):
-    """What a laboratory's program found of the machine when it opened the session."""
+    """The laboratory's report of the machine at the opening of the session."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     width_px: int = Field(ge=1, le=100_000, description="Width of the window, in pixels of the screen.")
     height_px: int = Field(ge=1, le=100_000, description="Height of the window, in pixels of the screen.")
-    full_screen: bool = Field(description="Whether the window takes the whole screen.")
+    full_screen: bool = Field(description="True for the full screen.")
     screen: int = Field(ge=0, le=1_000, description="Number of the screen, from 0.")
     monitor: str | None = Field(
         default=None, max_length=200, description="Name of the PsychoPy monitor; None if none was named."
     )
     nominal_hz: float | None = Field(
-        default=None, gt=0, le=10_000, description="Refresh rate that the screen's mode names, in Hz; None if unknown."
+        default=None, gt=0, le=10_000, description="Refresh rate of the screen's mode, in Hz; None if unknown."
     )
     measured_hz: float | None = Field(default=None, gt=0, le=10_000, description="Refresh rate as measured, in Hz.")
     frame_ms: float | None = Field(
         default=None,
         gt=0,
         le=10_000,
-        description="Frame interval, in ms: as measured, or where flips do not wait for the screen, by its mode.",
+        description="Frame interval, in ms: as measured, or by the screen's mode if flips do not wait for the screen.",
     )
-    is_synchronised: bool = Field(description="Whether flips wait for the screen.")
+    is_synchronised: bool = Field(description="True if flips wait for the screen.")
     pacing: Literal["frames", "clock"] = Field(
-        description="Whether the fixation is timed by counting frames, or by the clock where flips do not wait."
+        description="`frames` if the fixation is timed by counting frames; `clock` if flips do not wait."
     )
-    keyboard: Literal["ptb", "iohub", "event"] = Field(description="The backend of PsychoPy that stamps key presses.")
+    keyboard: Literal["ptb", "iohub", "event"] = Field(description="The keyboard backend of PsychoPy.")
     psychopy_version: str = Field(max_length=100, description="Version of PsychoPy.")
     python_version: str = Field(max_length=100, description="Version of Python.")
     platform: str = Field(max_length=200, description="The operating system with its version.")
@@ -125,28 +125,30 @@ class LabDevice(BaseModel):
 
 
 class Signals(BaseModel):
-    """What happened beside the answer between a trial's begin and its answer. Recorded, never acted upon."""
+    """Events of a trial beside its response. Recorded, never acted upon."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    hidden: int = Field(default=0, ge=0, le=1_000_000, description="Times the page was hidden, as by another tab.")
-    away_ms: int = Field(
-        default=0, ge=0, le=2_000_000_000, description="How long the page was hidden or without focus, in ms."
+    hidden: int = Field(
+        default=0, ge=0, le=1_000_000, description=("Times the page was hidden, for instance by another tab.")
     )
-    fullscreen_left: int = Field(default=0, ge=0, le=1_000_000, description="Times the full screen was left.")
-    pasted: int = Field(default=0, ge=0, le=1_000_000, description="Times something was pasted.")
-    copied: int = Field(default=0, ge=0, le=1_000_000, description="Times something was copied or cut.")
-    resized: int = Field(default=0, ge=0, le=1_000_000, description="Times the window changed its size.")
+    away_ms: int = Field(
+        default=0, ge=0, le=2_000_000_000, description="Duration for which the page was hidden or without focus, in ms."
+    )
+    fullscreen_left: int = Field(default=0, ge=0, le=1_000_000, description="Number of exits from the full screen.")
+    pasted: int = Field(default=0, ge=0, le=1_000_000, description="Number of pastes.")
+    copied: int = Field(default=0, ge=0, le=1_000_000, description="Number of copies or cuts.")
+    resized: int = Field(default=0, ge=0, le=1_000_000, description="Number of changes of the window's size.")
     too_early: int = Field(
-        default=0, ge=0, le=1_000_000, description="Answers before the stimulus was seen, or within `reading_ms`."
+        default=0, ge=0, le=1_000_000, description="Responses before the stimulus was visible, or within `reading_ms`."
     )
     untrusted: int = Field(
-        default=0, ge=0, le=1_000_000, description="Input events that were made by a program, not by a device."
+        default=0, ge=0, le=1_000_000, description="Input events made by a program, not by a device."
     )
 
 
 class JsPsychData(BaseModel):
-    """What jsPsych itself notes of a trial."""
+    """jsPsych's own data of a trial."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -156,48 +158,56 @@ class JsPsychData(BaseModel):
 
 
 class Response(BaseModel):
-    """What was answered on a trial, with its timings. Append-only."""
+    """The response to a trial, with its timings. Append-only."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     response_id: str = Field(
         pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one response."
     )
-    trial_index: int = Field(ge=0, le=1_000_000, description="The trial that is answered, from 0.")
-    response: JsonValue = Field(description="The answer, in the form of the item's task; null if `missing`.")
+    trial_index: int = Field(ge=0, le=1_000_000, description="Index of the trial, from 0.")
+    response: JsonValue = Field(description="The response, in the form of the item's task; null if `missing`.")
     missing: Literal["deadline", "interrupted"] | None = Field(
         default=None,
-        description="Why there is no answer: the deadline passed, or the page was closed meanwhile and the study "
-        "passes such trials over.",
+        description=(
+            "Why there is no response: the deadline passed, or the page was closed meanwhile and the study skips "
+            "such trials."
+        ),
     )
-    attempt: int = Field(
-        default=1, ge=1, le=1_000_000, description="How often the trial had been begun, this time included."
-    )
+    attempt: int = Field(default=1, ge=1, le=1_000_000, description="Number of the attempt at the trial, from 1.")
     visit: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="The opening of the session in which it was answered, from 1."
+        default=None, ge=1, le=1_000_000, description="Number of the session's visit with the response, from 1."
     )
-    input: Literal["key", "mouse", "touch", "pen"] | None = Field(default=None, description="What it was made with.")
+    input: Literal["key", "mouse", "touch", "pen"] | None = Field(default=None, description="Input device.")
     rt_ms: float | None = Field(
-        default=None, ge=0, le=86_400_000, description="From stimulus onset to the answer, in ms."
+        default=None, ge=0, le=86_400_000, description="From stimulus onset to the response, in ms."
     )
-    fixation_ms: float | None = Field(default=None, ge=0, le=86_400_000, description="Fixation as shown, in ms.")
-    fixation_frames: int | None = Field(default=None, ge=0, le=1_000_000, description="Fixation as shown, in frames.")
+    fixation_ms: float | None = Field(
+        default=None, ge=0, le=86_400_000, description=("Actual duration of the fixation, in ms.")
+    )
+    fixation_frames: int | None = Field(
+        default=None, ge=0, le=1_000_000, description=("Actual duration of the fixation, in frames.")
+    )
     fixation_frames_intended: int | None = Field(
-        default=None, ge=0, le=1_000_000, description="Fixation as it should have been shown, in frames."
+        default=None, ge=0, le=1_000_000, description="Intended duration of the fixation, in frames."
     )
     frame_ms: float | None = Field(
         default=None,
         gt=0,
         le=10_000,
-        description="The display's frame interval, in ms: as measured, or in a laboratory whose flips do not wait for "
-        "the screen, by its mode.",
+        description=(
+            "The display's frame interval, in ms: as measured, or by the screen's mode in a laboratory whose flips "
+            "do not wait for the screen."
+        ),
     )
     shown_at: Moment | None = Field(default=None, description="Stimulus onset by the client's clock, UTC.")
     onset_source: Literal["presented", "painted", "flip"] | None = Field(
         default=None,
-        description="Where the onset comes from: `presented`, the browser's stamp of the frame on the screen; "
-        "`painted`, the moment after it was painted, where the browser has no such stamp; "
-        "`flip`, the moment after the flip of a laboratory's window.",
+        description=(
+            "Source of the onset: `presented`, the browser's stamp of the frame on the screen; `painted`, the "
+            "moment after it was painted, if the browser has no such stamp; `flip`, the moment after the flip of a "
+            "laboratory's window."
+        ),
     )
     frames_dropped: int | None = Field(
         default=None, ge=0, le=1_000_000, description="Frames missed during the fixation."
@@ -208,15 +218,15 @@ class Response(BaseModel):
         le=1_000_000,
         description="Times the page, or a laboratory's window, lost the focus during the trial.",
     )
-    signals: Signals | None = Field(default=None, description="What else happened during the trial; None if nothing.")
-    jspsych: JsPsychData | None = Field(default=None, description="What jsPsych itself notes of the trial.")
+    signals: Signals | None = Field(default=None, description="Other events of the trial; None if there were none.")
+    jspsych: JsPsychData | None = Field(default=None, description="jsPsych's own data of the trial.")
 
 
 class RunResponse(Response):
-    """A model's answer."""
+    """A model's response."""
 
-    valid: bool = Field(default=True, description="Whether the answer is a possible answer; kept as it came if not.")
-    text: str = Field(default="", description="What the model wrote beside its answer.")
+    valid: bool = Field(default=True, description="True if the response is valid; an invalid one is kept unchanged.")
+    text: str = Field(default="", description="The model's text beside its response.")
     imported_correct: bool | None = Field(default=None, description="The correctness stored with an imported run.")
 
 
@@ -230,9 +240,9 @@ class Run(BaseModel):
     model_version: str = Field(description="The provider's exact name of the model.")
     temperature: float | None = Field(default=None, ge=0, description="Sampling temperature; None if not recorded.")
     prompt_digest: str | None = Field(default=None, description="SHA-256 of the prompt's fixed part.")
-    parameters: dict[str, JsonValue] = Field(default_factory=dict, description="Everything else that was set.")
+    parameters: dict[str, JsonValue] = Field(default_factory=dict, description="All other settings.")
     started_at: AwareDatetime = Field(description="When the run began, UTC.")
     completed_at: AwareDatetime = Field(description="When the run ended, UTC.")
-    source: Source = Field(description="import for a stored run, api for one made here.")
+    source: Source = Field(description="import for a stored run, api for one made with Equipoise.")
     item_ids: tuple[str, ...] = Field(description="The items asked, in order.")
-    responses: tuple[RunResponse, ...] = Field(description="The answers; trial_index counts in item_ids.")
+    responses: tuple[RunResponse, ...] = Field(description="The responses; trial_index is an index of item_ids.")

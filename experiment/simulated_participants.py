@@ -1,9 +1,9 @@
 """Simulated participants: programs that take a study over HTTP as people do, for pilots and for the demo.
 
-They are always labelled `simulated`. A careful one answers by the Rasch model (the chance to be right grows with
-ability minus the item's difficulty) and takes ex-Gaussian response times, the usual description of people's; a
-careless one answers at random, fast, and mostly fails the attention checks. Where there is a text, the careful one
-takes the time to read it besides.
+They are always labelled `simulated`. A careful one responds by the Rasch model (the probability of a right response
+grows with ability minus the item's difficulty), with ex-Gaussian response times, the usual description of people's; a
+careless one responds at random, fast, and mostly fails the attention checks. If there is a text, the careful one also
+takes the time to read it.
 """
 
 import hashlib
@@ -28,17 +28,17 @@ from experiment.study.demographics import DemographicQuestion
 
 CARELESS_SHARE = 0.15
 CARELESS_PASS_SHARE = 0.25
-"""Attention checks that a careless one passes, by luck."""
+"""Share of attention checks that a careless one passes by luck."""
 FASTEST_RT_MS = 150.0
 INTERRUPTED_SHARE = 0.004
-"""Trials on which somebody is called away, and takes `INTERRUPTION_MS` more."""
+"""Share of trials on which a participant is interrupted, and takes `INTERRUPTION_MS` more."""
 INTERRUPTION_MS = 150_000.0
 CONCURRENT_SESSIONS = 8
 
 
 @dataclass(frozen=True)
 class Person:
-    """What one simulated participant is like."""
+    """Parameters of one simulated participant."""
 
     ability: float
     """On the Rasch scale, in logits; the mean item has difficulty 0."""
@@ -50,7 +50,7 @@ class Person:
     tau_ms: float
     """Mean of the exponential part."""
     ms_per_word: float
-    """Time to read a word."""
+    """Reading time per word."""
 
 
 def draw_person(rng: np.random.Generator) -> Person:
@@ -66,7 +66,7 @@ def draw_person(rng: np.random.Generator) -> Person:
 def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
     """Draw an ex-Gaussian response time: normal plus exponential, never under `FASTEST_RT_MS`; rarely, interrupted.
 
-    The time to read `n_words` comes before.
+    The reading time of `n_words` is added first.
     """
     rt_ms = max(FASTEST_RT_MS, float(rng.normal(person.mu_ms, person.sigma_ms) + rng.exponential(person.tau_ms)))
     rt_ms += n_words * person.ms_per_word
@@ -74,7 +74,7 @@ def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
 
 
 def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Generator) -> JsonValue:
-    """Draw an answer: the key with the person's probability to be right, otherwise any other answer."""
+    """Draw a response: the key with the participant's probability to be right, otherwise any other response."""
     if person.careless:
         p_correct = CARELESS_PASS_SHARE if is_check else task_named(item.task).chance(item.content)
     elif is_check:
@@ -93,14 +93,14 @@ def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Gen
 
 
 def draw_about_person(question: DemographicQuestion, rng: np.random.Generator) -> str | int | None:
-    """Draw an answer to a question about the person; a text is left out."""
+    """Draw an answer to a question about the participant; a text is skipped."""
     if question.answer == "number":
         return int(rng.integers(question.low, question.high, endpoint=True))
     return str(rng.choice(question.options)) if question.answer == "choice" else None
 
 
 def difficulty(item: Item) -> float:
-    """Return an item's difficulty in logits: standard normal over items, the same for everyone."""
+    """Return an item's difficulty in logits: standard normal over items, the same for every participant."""
     number = int(hashlib.sha256(item.item_id.encode()).hexdigest()[:15], 16)
     return float(np.random.default_rng(number).normal())
 
@@ -114,38 +114,39 @@ def simulate(
     on_done: Callable[[], None] = lambda: None,
     first_number: int = 0,
 ) -> None:
-    """Let simulated participants take the study that is served at `url`.
+    """Run simulated participants through the study that is served at `url`.
 
-    The same seed and numbers give the same persons and answers again, in a study whose plans are the same.
+    The same seed and numbers give the same participants and responses again, in a study whose plans are the same.
 
     Parameters
     ----------
     url
-        Where the study is served, such as `http://127.0.0.1:8000`.
+        Address of the study, such as `http://127.0.0.1:8000`.
     token
-        The researcher's token of that server: it lets nobody else begin a simulated session.
+        The researcher's token of that server, required for simulated sessions.
     study
-        The study served; a simulated participant looks up there what a person would know.
+        The study served; a simulated participant looks up in it what a person would know.
     n_participants
-        How many participants.
+        Number of participants.
     seed
-        Seed of persons and answers.
+        Seed of participants and responses.
     on_done
         Called after each participant, for a progress bar.
     first_number
-        Number of the first participant, from 0: how many the study has already, so that nobody takes it twice.
+        Number of the first participant, from 0: the number of earlier ones in the study, so that no participant takes
+        it twice.
 
     Raises
     ------
     InputError
-        If the server cannot be reached or refuses an answer.
+        If the server cannot be reached or refuses a response.
     """
     try:
         _simulate(url, token, study, range(first_number, first_number + n_participants), seed, on_done)
     except httpx.HTTPStatusError as error:
         raise InputError(f"the server at {url} refused a request: {error.response.text.strip()}") from None
     except httpx.HTTPError as error:
-        raise InputError(f"the server at {url} does not answer any more ({error}). Fix: start it again.") from None
+        raise InputError(f"the server at {url} does not respond ({error}). Fix: start it again.") from None
 
 
 def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_done: Callable[[], None]) -> None:
@@ -158,7 +159,7 @@ def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_
             _take_session(client, session, {"Cookie": cookie}, items, checks, np.random.default_rng([seed, number]))
             on_done()
 
-        # Starts come one after the other, so that the n-th participant always gets the same group and plan.
+        # Sessions begin one after the other, so that the n-th participant always gets the same group and plan.
         under_way = []
         for number in numbers:
             session, cookie = _start_session(client, token, consent_digest)
@@ -168,7 +169,7 @@ def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_
 
 
 def _start_session(client: httpx.Client, token: str, consent_digest: str) -> tuple[dict[str, Any], str]:
-    """Begin a session and return it with its cookie; the client itself, shared by all, keeps none."""
+    """Begin a session and return it with its cookie; the client, shared by all, keeps none."""
     start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": Kind.SIMULATED}
     reply = client.post("/api/session", json=start, headers={"Authorization": f"Bearer {token}"}).raise_for_status()
     client.cookies.clear()
@@ -193,7 +194,7 @@ def _take_session(
         client.post("/api/demographics", json=about, headers=cookie).raise_for_status()
     next_trial_index = 0
     for trial in session["trials"]:
-        if trial["trial_index"] < next_trial_index:  # a round of practice that is not needed
+        if trial["trial_index"] < next_trial_index:  # A round of practice that is not needed.
             continue
         item = items[_shown(trial["task"], trial["content"])]
         response = {
@@ -217,5 +218,5 @@ def _take_session(
 
 
 def _shown(task: str, content: dict[str, Any]) -> str:
-    """Return a name for what is on the screen, by which the item is found: the server sends no item ids."""
+    """Return a name for the content of the screen, by which the item is found: the server sends no item ids."""
     return digest([task, content])

@@ -1,8 +1,9 @@
 """The rules of Black Box, as the published study plays it on its 8 x 8 board.
 
-Cells are (row, column) from 1, row 1 at the top; a port is a side and the row or column it looks into. A ray that
-meets an atom head-on is absorbed; an atom diagonally ahead turns it by 90 degrees away from the atom, atoms at both
-diagonals turn it back; an atom beside the entry cell sends it back at once. Hitting comes before turning, everywhere.
+Cells are (row, column) from 1, row 1 at the top. A port is a side and the row or column it looks into. A ray that meets
+an atom head-on is absorbed. An atom diagonally ahead turns the ray by 90 degrees away from the atom; atoms at both
+diagonals turn it back. An atom beside the entry cell reflects the ray at once. Absorption is tested before deflection,
+everywhere.
 """
 
 import re
@@ -24,7 +25,7 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Port:
-    """A place at the edge where a ray can enter or leave, such as `west-5`: the left end of row 5."""
+    """A position at the edge where a ray can enter or leave, such as `west-5`: the left end of row 5."""
 
     side: Side
     position: int
@@ -45,19 +46,19 @@ class Port:
         match = re.fullmatch(r"(north|south|east|west)-([1-9][0-9]?)", text)
         if match is None or int(match[2]) > size:
             raise ValueError(
-                f"{text!r} is not a port; a port is a side and a number from 1 to {size}, such as north-3."
+                f"{text!r} is not a port. Fix: write a side and a number from 1 to {size}, such as north-3."
             )
         return cls(Side(match[1]), int(match[2]))
 
 
 @dataclass(frozen=True)
 class Ray:
-    """What became of a ray."""
+    """The end of a ray and its path."""
 
     outcome: str
     """`absorbed`, `reflected`, or the port it left by, such as `west-5`."""
     path: tuple[Cell, ...]
-    """The cells it passed, the cell of the atom that absorbed it included; empty if it was reflected at entry."""
+    """Cells on the path, including the cell of the atom that absorbed the ray. Empty if it was reflected at entry."""
 
 
 _INWARD = {Side.NORTH: (1, 0), Side.SOUTH: (-1, 0), Side.WEST: (0, 1), Side.EAST: (0, -1)}
@@ -96,7 +97,8 @@ def trace(atoms: Atoms, entry: Port, size: int = 8) -> Ray:
     Returns
     -------
     Ray
-        Its outcome and path. Detours are reversible: a ray sent in where this one left leaves where this one entered.
+        Outcome and path of the ray. Paths are reversible: a ray that enters where this one left leaves where this one
+        entered.
     """
     row, column = entry_cell(entry, size)
     down, right = _INWARD[entry.side]
@@ -110,7 +112,7 @@ def trace(atoms: Atoms, entry: Port, size: int = 8) -> Ray:
         ahead = (row + down, column + right)
         if ahead in atoms:
             return Ray("absorbed", (*path, ahead))
-        # The two cells diagonally ahead lie at +-(right, down) from the cell ahead.
+        # The two cells diagonally ahead are +-(right, down) from the cell ahead.
         one = (ahead[0] + right, ahead[1] + down) in atoms
         other = (ahead[0] - right, ahead[1] - down) in atoms
         if one and other:

@@ -1,6 +1,6 @@
 """A human multiple-choice battery for other programs: `gorilla` (its spreadsheets) and `jspsych` (a runnable page).
 
-Both are functions from a battery to text files by their names. This module holds what they share: the trials of each
+Both are functions from a battery to text files by file name. This module holds what they share: the trials of each
 group, the file of answer keys for scoring, and spreadsheet files.
 """
 
@@ -20,19 +20,19 @@ from batteries.items import Battery, Item
 from batteries.tasks.multiple_choice import MultipleChoice
 
 KEYS_FILE = "keys.csv"
-"""Where the right answers are, apart from what participants are shown."""
+"""File of the right answers, separate from the files that participants load."""
 
 Phase = Literal["practice", "test", "attention_check"]
 
 
 @dataclass(frozen=True)
 class ExportedTrial:
-    """An item in the part it plays in a session."""
+    """An item and its phase in a session."""
 
     phase: Phase
     item: Item
     content: Mapping[str, Any]
-    """The item's content, whole: `text`, `prompt`, `options`."""
+    """The item's content with all defaults: `text`, `prompt`, `options`."""
 
 
 def trials_by_group(
@@ -52,8 +52,8 @@ def trials_by_group(
     Raises
     ------
     InputError
-        If an item is not a sound multiple-choice question, is named but not in the battery, plays two parts, or is in
-        no group.
+        If an item is not a valid multiple-choice question, is named but not in the battery, has two phases, or is in no
+        group.
     """
     roles = _roles(battery, groups, practice, attention_checks)
     trials = {item.item_id: _trial(item, roles[item.item_id]) for item in battery.items}
@@ -64,8 +64,8 @@ def trials_by_group(
         )
     if missing := [item_id for item_id in test if groups and item_id not in groups]:
         raise InputError(
-            f"the item `{missing[0]}` is in no group ({len(missing)} such in all). Fix: give it a group, or name it "
-            "as practice or attention check."
+            f"the item `{missing[0]}` is in no group ({len(missing)} such items in all). Fix: give it a group, or "
+            "name it as practice or attention check."
         )
     shown = {group: [*practice] for group in sorted(set(groups.values()) or {1})}
     for item_id in test:
@@ -77,16 +77,16 @@ def trials_by_group(
 
 
 def group_names(groups: Iterable[int]) -> dict[int, str]:
-    """Return each group's number as it is in names of files: at least two digits, all equally many."""
+    """Return each group's number as in file names: at least two digits, all of one length, with leading zeros."""
     groups = list(groups)
     width = max(2, len(str(max(groups))))
     return {group: f"{group:0{width}}" for group in groups}
 
 
 def keys_csv(trials: Mapping[int, Sequence[ExportedTrial]]) -> str:
-    """Return the right answer of every item with its phase, group and factors, as CSV: a row an item.
+    """Return the right answer of every item with its phase, group and factors, as CSV: one row per item.
 
-    The group is left empty for what every group sees.
+    The group is empty for items that every group sees.
     """
     rows: dict[str, dict[str, object]] = {}
     for group, in_group in trials.items():
@@ -98,17 +98,17 @@ def keys_csv(trials: Mapping[int, Sequence[ExportedTrial]]) -> str:
                 "key": trial.item.key,
                 **trial.item.factors,
             }
-    # Every row has the first four; a battery's items may have different factors.
+    # Every row has the first four columns; items of a battery may have different factors.
     columns = dict.fromkeys(column for row in rows.values() for column in row)
     return csv_text(list(columns), rows.values())
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """Return rows, each with an `item_id`, as CSV (RFC 4180) that a spreadsheet program cannot take for formulas.
+    """Return rows, each with an `item_id`, as CSV (RFC 4180) without cells that spreadsheets take for formulas.
 
-    A cell that begins with one of = + - @ is computed when the file is opened in a spreadsheet program, and saved as
-    what came out (https://owasp.org/www-community/attacks/CSV_Injection). Its usual cure, a quotation mark before it,
-    would be shown to participants; so such a text is refused.
+    A cell that begins with one of = + - @ is computed when a spreadsheet program opens the file, and saved as the
+    result (https://owasp.org/www-community/attacks/CSV_Injection). The usual remedy, an apostrophe before it, would be
+    shown to participants. So such a text is refused.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
 
 
 def provenance(battery: Battery) -> str:
-    """Return the sentences that say which battery was exported, for a file that stays with the researcher."""
+    """Return the sentences that name the exported battery, for a file that stays with the researcher."""
     canary = f" Canary: {battery.canary}." if battery.canary else ""
     return f"Battery `{battery.battery}`, version {battery.version}, digest {battery.digest}.{canary}"
 
@@ -155,7 +155,8 @@ def _trial(item: Item, phase: Phase) -> ExportedTrial:
     task = MultipleChoice()
     if item.task != task.name:
         raise InputError(
-            f"the item `{item.item_id}` has the task `{item.task}`; only {task.name} can be exported: leave it out."
+            f"the item `{item.item_id}` has the task `{item.task}`, and only {task.name} can be exported. Fix: "
+            "leave the item out."
         )
     try:
         return ExportedTrial(phase, item, task.checked_content(item.content, item.key))
@@ -167,4 +168,4 @@ def _trial(item: Item, phase: Phase) -> ExportedTrial:
 
 def _is_formula(cell: str) -> bool:
     start = cell.strip()
-    return is_formula(start) and not re.fullmatch(r"[-+]\d[\d.,]*", start)  # a number is not a formula
+    return is_formula(start) and not re.fullmatch(r"[-+]\d[\d.,]*", start)  # A number is not a formula.

@@ -18,7 +18,9 @@ from batteries.exports import KEYS_FILE, ExportedTrial, csv_text, group_names, k
 from batteries.items import Battery
 
 FACTORS = ("scenario", "version", "capability_type", "condition", "inference_level")
-"""Factors in the spreadsheets. The others are in the file of keys alone: some, as `option_order`, tell the key."""
+"""Factors in the spreadsheets. The others are only in the file of keys, because some, as `option_order`, reveal the
+key.
+"""
 
 
 def gorilla_spreadsheets(
@@ -30,7 +32,7 @@ def gorilla_spreadsheets(
     *,
     answers: bool = False,
 ) -> dict[str, str]:
-    """Return a spreadsheet (CSV) for each group, `keys.csv`, and `gorilla-how-to.md`, which says how to set them up.
+    """Return a spreadsheet (CSV) for each group, `keys.csv`, and `gorilla-how-to.md` with the instructions for Gorilla.
 
     Parameters
     ----------
@@ -41,10 +43,10 @@ def gorilla_spreadsheets(
     practice, attention_checks
         Ids of the items that every group sees.
     fixation_ms
-        How long the fixation cross is to be shown; the how-to names it.
+        Duration of the fixation cross, for the how-to.
     answers
-        Whether the spreadsheets have a column `answer`, by which Gorilla scores. Gorilla runs a task in the
-        participant's browser, so anyone who knows where to look can read it there; without it, score with `keys.csv`.
+        True to add a column `answer`, by which Gorilla scores. Gorilla runs a task in the participant's browser, so a
+        participant can find the answers there. Without it, score with `keys.csv`.
 
     Raises
     ------
@@ -63,9 +65,9 @@ def gorilla_spreadsheets(
 
 
 def trial_html(content: Mapping[str, Any]) -> str:
-    """Return story, question and numbered options as HTML in one line, which Markdown passes through as it is.
+    """Return story, question and numbered options as HTML on one line, which Markdown passes through unchanged.
 
-    Spaces are kept as they are written: where spacing is what varies, a browser must not draw two into one.
+    Spaces are kept as they are written: where spacing is the manipulation, a browser must not merge two into one.
     """
     paragraphs = [part for part in re.split(r"\n\s*\n", content["text"]) if part.strip()]
     story = "".join(f"<p>{_lines(paragraph)}</p>" for paragraph in paragraphs)
@@ -102,7 +104,7 @@ def _rows(trials: Sequence[ExportedTrial], answers: bool) -> Iterator[dict[str, 
         yield {
             "randomise_blocks": "",
             "randomise_trials": "" if is_practice else 1,
-            # A check is shown on the display of the test trials: nothing but its text must give it away.
+            # A check is shown on the same display as test trials: only its text may differ.
             "display": "practice" if is_practice else "trial",
             "html": trial_html(content),
             "text": content["text"],
@@ -118,10 +120,9 @@ def _rows(trials: Sequence[ExportedTrial], answers: bool) -> Iterator[dict[str, 
 def _how_to(battery: Battery, names: list[str], n_options: int, fixation_ms: int, answers: bool) -> str:
     first_last = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
     answer = (
-        "a *Scorer* whose\n   correct answer is bound to the column `answer`.\n\n"
-        "   Gorilla runs a task in the participant's browser, with its spreadsheet: who knows where to look can read\n"
-        "   the answers there. If that matters, leave the Scorer out, delete the column `answer` in Gorilla's editor,\n"
-        f"   and score with `{KEYS_FILE}`."
+        "a *Scorer* whose\n   correct answer is bound to the column `answer`.\n\n   Gorilla runs a task, with its "
+        "spreadsheet, in the participant's browser, where a participant can find the\n   answers. If that matters, "
+        f"leave the Scorer out, delete the column `answer` in Gorilla's editor,\n   and score with `{KEYS_FILE}`."
         if answers
         else f"no *Scorer*:\n   the answers stay with you, in `{KEYS_FILE}`."
     )

@@ -1,7 +1,7 @@
-"""jsPsych 8 (https://www.jspsych.org): a page that runs the battery by itself, and the keys to score with, kept apart.
+"""jsPsych 8 (https://www.jspsych.org): a self-contained page that runs the battery, and a separate file of answer keys.
 
-What is to go on a web server is in the folder `public/` and holds no key. It needs jsPsych itself and nothing else; the
-plugin that shows a trial is ours, as jsPsych's own take either keys or buttons, each in a package of its own.
+The files for the web server are in the folder `public/` and hold no key. They need only jsPsych. The plugin that shows
+a trial is ours, because jsPsych's own plugins take either keys or buttons, each in a package of its own.
 
 Sources
 -------
@@ -18,7 +18,7 @@ from batteries.exports import KEYS_FILE, ExportedTrial, group_names, keys_csv, p
 from batteries.items import Battery
 
 JSPSYCH_VERSION = "8.3.0"
-"""The version of the npm package `jspsych` that the page was tested with: that of our own web client."""
+"""Version of the npm package `jspsych` that the page was tested with: the version of our own web client."""
 
 
 def jspsych_files(
@@ -29,10 +29,10 @@ def jspsych_files(
     fixation_ms: int,
     title: str,
 ) -> dict[str, str]:
-    """Return the experiment (`public/...`), `keys.csv`, and `jspsych-how-to.md`, which says how to run it.
+    """Return the experiment (`public/...`), `keys.csv`, and `jspsych-how-to.md` with the instructions to run it.
 
-    The trials are scripts, not JSON, so that the page also runs from a disk, where browsers load no data; a browser
-    loads those of its own group alone.
+    The trials are scripts, not JSON, so that the page also runs from a disk, where browsers load no data. A browser
+    loads only the trials of its group.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def jspsych_files(
     practice, attention_checks
         Ids of the items that every group sees.
     fixation_ms
-        How long the fixation cross is shown, rounded by the page to whole frames of the display.
+        Duration of the fixation cross; the page rounds it to whole frames of the display.
     title
         Title of the page and heading of its first screen.
 
@@ -83,7 +83,7 @@ def _script(battery: Battery, group: int, trials: Sequence[ExportedTrial], fixat
 
 
 def _shown(trial: ExportedTrial) -> dict[str, object]:
-    """Return what a browser may know of a trial."""
+    """Return the fields of a trial that a browser may know."""
     content = trial.content
     return {
         "item_id": trial.item.item_id,

@@ -1,5 +1,5 @@
-"""Writing files: CSV whose texts no spreadsheet runs, files that are whole or absent, and folders for one owner.
+"""Reading and writing files: checked models, CSV that is safe in spreadsheets, atomic writes, and private folders.
 
-Everything that Equipoise writes as CSV goes through `csv_files`; everything that holds answers or identities is
+Everything that Equipoise writes as CSV goes through `csv_files`. Everything that holds responses or identities is
 written through `private_files`.
 """

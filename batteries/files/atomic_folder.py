@@ -1,4 +1,4 @@
-"""Replacing the files of an output folder together: all of them or none; files of others are not touched."""
+"""Replacing the files of an output folder together: all of them or none. Files of others are not touched."""
 
 import hashlib
 import json
@@ -15,17 +15,17 @@ MANIFEST = "provenance.json"
 
 
 Content = bytes | Iterable[bytes]
-"""What a file holds, as a whole or part after part."""
+"""Content of a file, as a whole or in parts."""
 
 
 def write_together(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any]) -> None:
-    """Write `files` (by their paths within `out`) and a manifest that names them with their SHA-256.
+    """Write `files` (by their paths within `out`) and a manifest that lists them with their SHA-256.
 
-    Everything is written to a temporary folder first: beside `out` if that does not exist, and the folder then becomes
-    it in one step; otherwise within it, and the files are moved into place one by one, the manifest last. Files of an
-    earlier analysis that this one no longer has are removed if they are unchanged; other files stay as they are. If a
-    file cannot be moved or removed, all are put back as they were. New folders and all files are for their owner only:
-    among them are answers.
+    Everything is written to a temporary folder first. If `out` does not exist, that folder is beside it and is renamed
+    to it in one step. Otherwise it is within `out`, and the files are moved into place one by one, the manifest last.
+    Files of an earlier analysis that this one no longer has are removed if they are unchanged; other files stay as they
+    are. If a file cannot be moved or removed, all are restored. New folders and all files are readable by their owner
+    only, because they hold responses.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def _write(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any])
 
 
 def _write_file(path: Path, content: Content) -> str:
-    """Write a file, and return the SHA-256 of what it holds."""
+    """Write a file, and return the SHA-256 of its content."""
     private_folder(path.parent)
     digest = hashlib.sha256()
     with open(path, "xb", opener=open_private) as file:
@@ -96,7 +96,7 @@ def _refuse_blocked_places(out: Path, names: Sequence[str]) -> None:
 
 
 def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], outdated: Sequence[str]) -> None:
-    """Take the outdated files out and move the new ones in; if one cannot be, put back those that were."""
+    """Move the outdated files out and the new ones in; if one cannot be moved, restore those that were."""
     done: list[str] = []
     place = out
     try:
@@ -123,7 +123,7 @@ def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], outdated: S
 
 
 def _earlier_files(out: Path) -> dict[str, str]:
-    """Return the files of the analysis that is in `out`, with their digests."""
+    """Return the files of the analysis in `out`, with their digests."""
     manifest = out / MANIFEST
     if not manifest.exists():
         return {}
@@ -137,7 +137,7 @@ def _earlier_files(out: Path) -> dict[str, str]:
 
 
 def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the files of the earlier analysis that this one no longer has, and that are as they were written."""
+    """Return the files of the earlier analysis that this one no longer has and that are unchanged."""
     names = []
     for name, digest in earlier.items():
         path = out / name

@@ -13,7 +13,7 @@ from batteries.files.private_files import open_private
 
 @contextmanager
 def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
-    """Open a UTF-8 file for writing; it exists when it is complete, or not at all.
+    """Open a UTF-8 file for writing; it appears when it is complete, or not at all.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def write_new_folder(files: Mapping[str, str], folder: Path) -> None:
     Raises
     ------
     InputError
-        If there is something in the folder already, or it cannot be written.
+        If the folder is not empty, or cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: this folder is not empty, or is a file. Fix: name a new folder.")
     is_new = not folder.exists()
-    # Written beside their places and moved when whole: a full disk leaves nothing that looks like an export.
+    # Written beside their final names and moved when complete: a full disk leaves nothing that looks like an export.
     unfinished = folder / ".unfinished"
     try:
         for name, text in files.items():

@@ -1,6 +1,6 @@
-"""YAML 1.2 texts into ruamel's round-trip nodes, with limits on size, nesting and what aliases (`*name`) expand to.
+"""YAML 1.2 texts as ruamel's round-trip nodes, with limits on size, nesting and the expansion of aliases (`*name`).
 
-A few hundred bytes of aliases to aliases stand for gigabytes ("billion laughs"). They are counted while the text is
+A few hundred bytes of aliases to aliases expand to gigabytes ("billion laughs"). They are counted while the text is
 read, so that such a file is refused before anything is expanded.
 """
 
@@ -18,29 +18,28 @@ LONGEST_TEXT = 20_000_000
 DEEPEST = 50
 """Lists and mappings inside each other. No file of ours needs ten; Python's stack ends at some hundreds."""
 MOST_EXPANDED = 1_000_000
-"""Values and their characters that all aliases of a file together may stand for."""
+"""Values and characters that all aliases of a file together may expand to."""
 
 LARGEST_NUMBER_BITS = 1024
 """Bits of a whole number, those of the largest float; Python refuses to write numbers of some thousands of digits."""
 
 
 class UnreadableYAMLError(Exception):
-    """A text that is too large, or holds a value that cannot be; says what is wrong and how to fix it."""
+    """The text is too large or holds an invalid value; the message says what is wrong and how to fix it."""
 
     def __init__(self, line: int, sentence: str) -> None:
         super().__init__(sentence)
         self.line = line
-        """Where, from 1."""
+        """Line of the problem, from 1."""
 
 
 def load_yaml(text: str) -> Any:
-    """Return what a YAML text holds, as ruamel's types, which know their lines.
+    """Return the content of a YAML text, as ruamel's types, which know their lines.
 
     Raises
     ------
     UnreadableYAMLError
-        If the text is too long, is nested too deeply, its aliases stand for too much, or it holds a value that
-        cannot be.
+        If the text is too long or nested too deeply, its aliases expand to too much, or it holds an invalid value.
     ruamel.yaml.error.YAMLError
         If it is not YAML.
     """
@@ -65,16 +64,16 @@ def _line(mark: StringMark | None) -> int:
 
 
 class _CountingComposer(Composer):
-    """Counts what aliases stand for, while the text is composed into nodes."""
+    """Counts the expanded size of aliases while the text is composed into nodes."""
 
     def __init__(self, loader: Any = None) -> None:
         super().__init__(loader=loader)
         self._size = 0
         """Values and characters so far, with aliases expanded."""
         self._expanded = 0
-        """Those of aliases alone."""
+        """Values and characters of aliases alone."""
         self._sizes: dict[str, int] = {}
-        """The size of what each anchor names, once it is complete."""
+        """Size of the value of each anchor, once it is complete."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.parser.peek_event()
@@ -84,7 +83,7 @@ class _CountingComposer(Composer):
         else:
             before = self._size
             self._size += 1 + len(getattr(event, "value", ""))
-            self._sizes.pop(event.anchor, None)  # a name that is given again names the new value
+            self._sizes.pop(event.anchor, None)  # An anchor that is defined again names the new value.
             node = super().compose_node(parent, index)
             if event.anchor is not None:
                 self._sizes[event.anchor] = self._size - before
@@ -96,7 +95,7 @@ class _CountingComposer(Composer):
 
     def _count_alias(self, event: AliasEvent) -> None:
         if event.anchor not in self.anchors:
-            return  # ruamel's own error says so
+            return  # ruamel reports this error itself.
         line = _line(event.start_mark)
         if event.anchor not in self._sizes:
             raise UnreadableYAMLError(
@@ -107,13 +106,13 @@ class _CountingComposer(Composer):
         if self._expanded > MOST_EXPANDED:
             raise UnreadableYAMLError(
                 line,
-                f"the aliases up to `*{event.anchor}` stand for more than {MOST_EXPANDED:,} values and characters. "
+                f"the aliases up to `*{event.anchor}` expand to more than {MOST_EXPANDED:,} values and characters. "
                 "Fix: use fewer aliases of aliases.",
             )
 
 
 class _Constructor(RoundTripConstructor):
-    """Says in which line a value is that Python cannot hold, such as a date that does not exist."""
+    """Reports the line of a value that Python cannot hold, such as a date that does not exist."""
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         try:

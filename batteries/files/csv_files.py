@@ -1,10 +1,10 @@
-"""CSV whose text cells no spreadsheet takes for formulas, and that can be read back.
+"""CSV whose text cells no spreadsheet takes for formulas, and that can be read back unchanged.
 
-OWASP names the signs with which a formula begins (https://owasp.org/www-community/attacks/CSV_Injection): = + - @, the
-same signs in full width, which spreadsheets in Japanese and Chinese read alike, and a tab or line end, which some
-programs drop. Spaces and quotation marks before a sign are dropped by some programs, too. Such a text gets a leading
-apostrophe. Texts that begin with apostrophes before such a sign get one more, so that `unguarded` restores every text.
-Numbers are never changed.
+OWASP lists the signs with which a formula begins (https://owasp.org/www-community/attacks/CSV_Injection): = + - @, the
+same signs in full width, which Japanese and Chinese spreadsheets read alike, and a tab or line end, which some programs
+drop. Some programs also drop spaces and quotation marks before a sign. Such a text gets a leading apostrophe. Texts
+that begin with apostrophes before such a sign get one more, so that `unguarded` restores every text. Numbers are never
+changed.
 """
 
 import re
@@ -17,12 +17,12 @@ _SPECIAL = re.compile(r'[,"\r\n]')
 
 
 def is_formula(text: str) -> bool:
-    """Return whether a spreadsheet may take a text for a formula."""
+    """Return True if a spreadsheet may take a text for a formula."""
     return _FORMULA.match(text) is not None
 
 
 def guarded(text: str) -> str:
-    """Return `text` as a cell that a spreadsheet shows and does not run.
+    """Return `text` as a cell that a spreadsheet shows and does not compute.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def unguarded(text: str) -> str:
 def cell_text(value: object, cell_of: Callable[[str], str] = guarded) -> str:
     """Return a value as a cell of a CSV file, in quotation marks where it needs them; None is an empty cell.
 
-    Not by the module `csv`, which leaves a lone carriage return bare, so that a reader takes it for a line's end.
+    The module `csv` leaves a lone carriage return unquoted, and readers take it for a line end. So it is not used here.
     """
     text = cell_of(value) if isinstance(value, str) else "" if value is None else str(value)
     return '"{}"'.format(text.replace('"', '""')) if _SPECIAL.search(text) else text
@@ -60,10 +60,10 @@ def write_rows(file: TextIO, rows: Iterable[Iterable[object]], cell_of: Callable
     file
         Open for writing with `newline=""`.
     rows
-        The rows, the heading first.
+        The rows, the header first.
     cell_of
-        What a text becomes. Only a writer that refuses formulas itself passes anything but `guarded`.
+        Function that makes a cell safe. Only a writer that refuses formulas itself passes anything but `guarded`.
     """
     for row in rows:
         cells = [cell_text(value, cell_of) for value in row]
-        file.write(",".join(cells if cells != [""] else ['""']) + "\n")  # an empty line would be no row
+        file.write(",".join(cells if cells != [""] else ['""']) + "\n")  # An empty line would not be read as a row.

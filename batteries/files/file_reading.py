@@ -20,13 +20,13 @@ from batteries.files.bounded_yaml import UnreadableYAMLError, load_yaml
 Model = TypeVar("Model", bound=BaseModel)
 
 MOST_SENTENCES = 5
-"""Mistakes that are named of one line, export or request: with more of them it is of another kind altogether."""
+"""Most mistakes reported for one line, export or request; a text with more is of another kind altogether."""
 MOST_SENTENCES_OF_A_FILE = 50
-"""Mistakes that are named of one file, which its author corrects together."""
+"""Most mistakes reported for one file, which its author corrects together."""
 LONGEST_SHOWN = 60
-"""Characters of a name or value that a sentence quotes; a longer name is compared with no known one."""
+"""Characters of a name or value that a message quotes; a longer name is not compared with known ones."""
 DEEPEST_JSON = 100
-"""Lists and objects inside each other in a JSON text; more could exhaust Python's stack where it is used."""
+"""Nesting of lists and objects in a JSON text; more could exhaust Python's stack later."""
 
 
 def read_text(path: Path, newline: str | None = None) -> str:
@@ -41,12 +41,12 @@ def read_text(path: Path, newline: str | None = None) -> str:
         with path.open(encoding="utf-8-sig", newline=newline) as file:
             return file.read()
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file. Fix: check the name, or where you started from.") from None
+        raise InputError(f"{path}: this file does not exist. Fix: check the name and the current folder.") from None
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: byte {error.start} is not UTF-8 text. Fix: save the file with the encoding UTF-8."
         ) from None
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have.
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{path}: cannot be read ({reason}). Fix: check its name and permissions.") from None
 
@@ -57,7 +57,7 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     Raises
     ------
     InputError
-        One sentence for each mistake, each with the file, its line and how to correct it.
+        One sentence for each mistake, with the file, the line and how to correct it.
     """
     return parse_yaml(read_text(path), path, model)
 
@@ -95,12 +95,12 @@ def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
 
 
 def line_of(path: Path, location: tuple[int | str, ...]) -> int:
-    """Return the line (from 1) of a place, such as `("timeline", "consent")`, in a YAML file that can be read."""
+    """Return the line (from 1) of a key, such as `("timeline", "consent")`, in a readable YAML file."""
     return _find(load_yaml(read_text(path)), location)[0]
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield the line number (from 1) and the value of each line of a JSON Lines file; empty lines are passed over.
+    """Yield the line number (from 1) and the value of each line of a JSON Lines file; empty lines are skipped.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def parse_json(text: str, place: str) -> Any:
         value = json.loads(text, object_pairs_hook=_each_name_once)
         _refuse_deep(value)
     except json.JSONDecodeError as error:
-        # In a text of many lines the parser's line is more use than the place alone.
+        # In a text of many lines the parser's line is more useful than `place` alone.
         line = f", line {error.lineno}" if "\n" in text else ""
         raise InputError(
             f"{place}{line}: this is not JSON ({error.msg} at column {error.colno}). Fix: correct it."
@@ -128,13 +128,14 @@ def parse_json(text: str, place: str) -> Any:
         raise InputError(f"{place}: the name `{error}` appears twice in one object. Fix: keep one.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{place}: this JSON cannot be read ({error}); its numbers or nesting are too large."
+            f"{place}: this JSON cannot be read ({error}): its numbers or nesting are too large. Fix: use smaller "
+            "numbers and less nesting."
         ) from None
     return value
 
 
 def _refuse_deep(value: Any) -> None:
-    """Raise RecursionError where a value holds too many lists and objects inside each other."""
+    """Raise RecursionError if a value has too many levels of lists and objects."""
     level = [value]
     for _ in range(DEEPEST_JSON):
         level = [
@@ -149,7 +150,7 @@ def _refuse_deep(value: Any) -> None:
 
 
 class _NameTwiceError(Exception):
-    """A JSON object has two fields of one name, of which json.loads would silently keep the last."""
+    """A JSON object has two fields of one name; json.loads would silently keep the last."""
 
 
 def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -168,7 +169,7 @@ def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Mo
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return what is wrong in one sentence for each mistake that pydantic found, the first few of many."""
+    """Return one sentence for each mistake that pydantic found, the first few of many."""
     return " ".join(sentences(error, model, MOST_SENTENCES))
 
 
@@ -198,9 +199,9 @@ def _plain(node: Any) -> Any:
 
 
 def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int, tuple[int | str, ...]]:
-    """Return the line (from 1) of a place in the document, and the place without the names of alternatives.
+    """Return the line (from 1) of a key in the document, and the key without the names of alternatives.
 
-    Where the place itself is missing, the line is that of the nearest thing around it.
+    If the key itself is missing, the line is that of the nearest enclosing element.
     """
     node: Any = document
     line: int = document.lc.line
@@ -211,7 +212,7 @@ def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int,
         elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
             line = node.lc.item(step)[0]
         elif step is location[-1]:
-            place.append(step)  # a missing field
+            place.append(step)  # A missing field.
             break
         else:
             continue  # pydantic names the alternative it tried, such as `deal`; the document does not
@@ -231,7 +232,7 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             near = get_close_matches(name, known, n=1) if len(name) <= LONGEST_SHOWN else []
             listed = f"; the fields here are {', '.join(known)}." if known else "."
             hint = f"; did you mean `{near[0]}`?" if near else listed
-            return f"`{place}` is not a field Equipoise knows{hint} Correct the spelling or take it out."
+            return f"`{place}` is an unknown field{hint} Fix: correct the spelling or delete it."
         case "missing":
             return f"`{place}` is missing. Fix: add it."
         case "string_type":
@@ -239,31 +240,29 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             quoted = f'put it in quotes: "{given}".' if is_number else f"it is {given}. Fix: correct it."
             return f"`{place}` must be a text; {quoted}"
         case "tuple_type" | "list_type":
-            return f"`{place}` must be a list, such as [{_shown_in_list(details['input'])}]."
+            return f"`{place}` must be a list. Fix: write [{_shown_in_list(details['input'])}]."
         case "model_type" | "model_attributes_type" | "dict_type":
-            return f"`{place}` must hold `name: value` fields (it is {given})."
+            return f"`{place}` must hold `name: value` fields (it is {given}). Fix: correct it."
         case "int_type" | "int_parsing" | "int_from_float":
             return f"`{place}` must be a whole number (it is {given}). Fix: correct it."
         case "string_too_short" if details["ctx"]["min_length"] == 1:
             return f"`{place}` is empty. Fix: write it."
         case "too_short":
-            return f"`{place}` needs at least {details['ctx']['min_length']} entries."
+            return f"`{place}` has too few entries. Fix: write at least {details['ctx']['min_length']}."
         case "value_error":
             return f"`{place}`: {details['ctx']['error']}" if location else str(details["ctx"]["error"])
         case "union_tag_invalid":
             expected = details["ctx"]["expected_tags"].replace("'", "`")
-            return f"`{place}`: {_given(details['ctx']['tag'])} is not known; it must be one of {expected}."
+            return f"`{place}`: {_given(details['ctx']['tag'])} is unknown. Fix: write one of {expected}."
         case "union_tag_not_found":
-            return (
-                f"`{place}` lacks the field {details['ctx']['discriminator']}, which says what kind it is. Fix: add it."
-            )
+            return f"`{place}` lacks the field {details['ctx']['discriminator']}, which names its kind. Fix: add it."
         case _:
             message = details["msg"][0].lower() + details["msg"][1:]
             return f"`{place}`: {message} (it is {given})."
 
 
 class _Bounded(Repr):
-    """A `repr` whose work does not grow with the value."""
+    """A `repr` whose cost does not grow with the value."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -279,17 +278,17 @@ _REPR = _Bounded()
 
 
 def _given(value: object) -> str:
-    """Return a value as Python writes it, its beginning if it is long."""
+    """Return a value as Python writes it, truncated if it is long."""
     return _shorter(_REPR.repr(value))
 
 
 def _shorter(text: str) -> str:
-    """Return a text, its beginning if it is long."""
+    """Return a text, truncated if it is long."""
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
 def _shown_in_list(value: object) -> str:
-    """Return a value as one would write it in a YAML list."""
+    """Return a value as an author would write it in a YAML list."""
     if isinstance(value, Mapping):
         first = islice(value.items(), _REPR.maxdict)
         return _shorter(f"{{{', '.join(f'{name}: {_given(inner)}' for name, inner in first)}}}")
@@ -297,17 +296,17 @@ def _shown_in_list(value: object) -> str:
 
 
 def _mistakes(error: ValidationError) -> list[ErrorDetails]:
-    """Return what pydantic found, without its claim that a list is too short only because its entries are wrong."""
+    """Return pydantic's mistakes, without "list too short" where only the list's entries are wrong."""
     found = error.errors(include_url=False)
-    # Of a list that is called too short, whether anything else lies within its place; counted once for all lists.
+    # For each list that is called too short: True if it also has other mistakes. Counted once for all lists.
     depths = {len(details["loc"]) for details in found if details["type"] == "too_short"}
     n_inside = Counter(details["loc"][:depth] for depth in depths for details in found)
     return [details for details in found if details["type"] != "too_short" or n_inside[details["loc"]] == 1]
 
 
 def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the known fields beside an unknown one, where the way to them leads through models and lists of them."""
-    is_name = False  # of an entry in a mapping of names to models, which is not a field
+    """Return the known fields beside an unknown one, found by following models and lists of models."""
+    is_name = False  # An entry in a mapping of names to models is not a field.
     for step in location[:-1]:
         if isinstance(step, int) or is_name:
             is_name = False

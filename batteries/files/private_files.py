@@ -1,4 +1,4 @@
-"""Files and folders that only their owner may read, whatever the umask."""
+"""Files and folders that only their owner may read, whatever the umask is."""
 
 import os
 import shlex
@@ -9,22 +9,22 @@ PRIVATE_FILE = 0o600
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for its owner only; one that exists stays as it is."""
-    # Not by `parents=True`, with which the folders above would be open.
+    """Make a folder and its missing parents readable by their owner only; an existing folder stays as it is."""
+    # `parents=True` would make the parents readable by others.
     for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
         missing.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
-    folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)  # raises where a file is in the way
+    folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)  # Raises if a file is in the way.
 
 
 def open_private(path: str | Path, flags: int) -> int:
-    """Open a file as `os.open` does, for its owner only if it is new: an `opener` for `open`."""
+    """Open a file as `os.open` does, readable by its owner only if it is new: an `opener` for `open`."""
     return os.open(path, flags, PRIVATE_FILE)
 
 
 def open_folder_warning(folder: Path) -> str | None:
-    """Return a warning, one line, if other users of this machine can look into a folder; else None.
+    """Return a one-line warning if other users of this machine can read a folder; else None.
 
-    Its group may look into it without a warning: sharing with a group is deliberate. Windows has no such modes.
+    Access by the folder's group gives no warning: sharing with a group is deliberate. Windows has no such modes.
     """
     if os.name == "nt" or not folder.is_dir():
         return None

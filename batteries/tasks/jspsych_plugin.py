@@ -9,13 +9,13 @@ from batteries.errors import InputError
 from batteries.tasks.task import Feedback, Score, Task
 
 MOST_BYTES = 20_000
-"""Of one answer, as JSON."""
+"""Largest size of one response, as JSON."""
 
 Answer = dict[str, JsonValue]
 
 
 class JsPsychContent(BaseModel):
-    """What is shown."""
+    """Content of an item."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -23,7 +23,7 @@ class JsPsychContent(BaseModel):
     parameters: dict[str, JsonValue] = Field(description="The plugin's parameters, as its documentation names them.")
     answers: tuple[Answer, ...] = Field(
         min_length=2,
-        description="The answers that are told apart, each by fields of the plugin's data, such as {response: 0}.",
+        description="The possible answers, each given by fields of the plugin's data, such as {response: 0}.",
     )
 
     @field_validator("answers")
@@ -37,9 +37,10 @@ class JsPsychContent(BaseModel):
 
 
 class JsPsychPlugin(Task):
-    """The response is the data of the plugin's trial; the key is the one of `answers` that is right.
+    """The response is the data of the plugin's trial; the key is the entry of `answers` that is right.
 
-    A response gives an answer if it has all its fields with the same values; one that gives none of them is wrong.
+    A response gives an answer if it has all its fields with the same values. A response that gives none of the answers
+    is wrong.
     """
 
     name = "jspsych"
@@ -51,7 +52,7 @@ class JsPsychPlugin(Task):
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         whole = super().checked_content(content, key)
         if key not in self.responses(whole):
-            raise InputError(f"the key {key!r} is none of `answers`. Fix: name the right one of them.")
+            raise InputError(f"the key {key!r} is not in `answers`. Fix: name the right one of them.")
         return whole
 
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
@@ -70,7 +71,7 @@ class JsPsychPlugin(Task):
 
 
 def _gives(response: Answer, answer: Answer) -> bool:
-    # By their JSON: in Python, `true` equals 1.
+    # Compared as JSON: in Python, `True` equals 1.
     return all(
         name in response and canonical_json(response[name]) == canonical_json(value) for name, value in answer.items()
     )

@@ -18,7 +18,7 @@ READING_WORDS_PER_MINUTE = 238
 
 @dataclass(frozen=True)
 class Score:
-    """What a grader says of one answer."""
+    """Result of grading one response."""
 
     correct: bool
     score: float
@@ -27,33 +27,35 @@ class Score:
 
 @dataclass(frozen=True)
 class Feedback:
-    """What a participant is told after a practice trial."""
+    """Feedback to a participant after a practice trial."""
 
     correct: bool
     text: str
-    """Name of the sentence to say, in the catalogues of `experiment.texts`."""
+    """Key of the sentence, in the catalogues of `experiment.texts`."""
     values: dict[str, str | int]
-    """What is in the sentence's places."""
+    """Values of the sentence's placeholders."""
     solution: JsonValue
-    """The right answer, in a form the page can show; sent for practice trials only, after the answer."""
+    """The right answer, in a form the page can show; sent for practice trials only, after the response."""
 
 
 class Task(ABC):
-    """A kind of item. Content, key and response are plain JSON values, so that they travel and are stored as they are.
+    """A kind of item. Content, key and response are plain JSON values, so that they are sent and stored unchanged.
 
-    An implementer promises: `responses` lists every possible response (as the grader tells them apart), `score` is
-    pure and knows each of them, and `checked_content` passes only an item that can be shown and scored without failing.
+    An implementer promises: `responses` lists every possible response (one for each outcome that the grader
+    distinguishes), `score` is pure and accepts each of them, and `checked_content` accepts only an item that can be
+    shown and scored without failing.
     """
 
     name: ClassVar[str]
     content_model: ClassVar[type[BaseModel]]
     wording: ClassVar[frozenset[str]] = frozenset()
-    """Fields of the content whose texts are words to read; all else decides what the question is."""
+    """Fields of the content whose texts participants read; all other fields define the question."""
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
-        """Check content and key of an item, and return the content whole, with the defaults that were left out.
+        """Check content and key of an item, and return the content with the omitted defaults.
 
-        Nothing is converted: a number written as a text is an error, because graders and pages take what is written.
+        Nothing is converted: a number written as a text is an error, because graders and pages use the value as
+        written.
 
         Raises
         ------
@@ -85,13 +87,13 @@ class Task(ABC):
 
     @abstractmethod
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
-        """Return what to say after a practice trial."""
+        """Return the feedback after a practice trial."""
 
     def is_reworded(self, content: dict[str, Any], other: dict[str, Any]) -> bool:
-        """Return whether two contents ask the same question, in the same or in other words.
+        """Return True if two contents ask the same question, in the same or in other words.
 
-        Texts in lists must keep their places: options in another order are another question, as the key is a place.
-        Only likeness is compared, so words that mean the opposite can pass: `True` that became `Wrong`.
+        Texts in lists must keep their positions: options in another order are another question, because the key is a
+        position. Only similarity is compared, so words with the opposite meaning can pass: `True` that became `Wrong`.
         """
         return content.keys() == other.keys() and all(
             _differ_in_words(content[name], other[name])
@@ -110,9 +112,9 @@ class Task(ABC):
 
 
 def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
-    """Return whether two JSON values have the same form and the same values, apart from texts.
+    """Return True if two JSON values have the same form and the same values, apart from texts.
 
-    A text may not come or go, and texts in a list may not change their places.
+    A text may not be added or removed, and texts in a list may not change their positions.
     """
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and not _moved(one, other) and all(map(_differ_in_words, one, other))
@@ -122,7 +124,7 @@ def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
 
 
 def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
-    """Return whether a text of one list is more like a text at another place of the other list than like its own."""
+    """Return True if a text of one list is more similar to another position of the other list than to its own."""
     before, after = _comparable([str(text) for text in one], [str(text) for text in other])
     places = range(len(before))
     alike = [[_likeness(before[here], after[there]) for there in places] for here in places]
@@ -130,12 +132,12 @@ def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
 
 
 def _likeness(one: str, other: str) -> float:
-    """Return how alike two texts are, from 0 to 1; the same whichever comes first."""
+    """Return the similarity of two texts, from 0 to 1; the same in either order."""
     return SequenceMatcher(None, min(one, other), max(one, other), autojunk=False).ratio()
 
 
 def _comparable(*lists: list[str]) -> list[list[str]]:
-    """Return texts without what seldom matters; more of it is kept where the texts of a list differ in nothing else."""
+    """Return texts without minor details; keep more of them if the texts of a list differ in nothing else."""
     for form in (_letters_and_digits, _without_spaces):
         short = [[form(text) for text in texts] for texts in lists]
         if all(all(texts) and len(set(texts)) == len(texts) for texts in short):
@@ -144,7 +146,7 @@ def _comparable(*lists: list[str]) -> list[list[str]]:
 
 
 def _letters_and_digits(text: str) -> str:
-    """Return letters, with the marks on them, and digits, in lower case."""
+    """Return letters, with their diacritics, and digits, in lower case."""
     return "".join(sign for sign in text.casefold() if unicodedata.category(sign)[0] in "LMN")
 
 

@@ -1,4 +1,4 @@
-"""A battery's file, written item by item, so that a million instances need no more memory than one."""
+"""Writing a battery's file item by item, so that a million instances need no more memory than one."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,14 +20,14 @@ def write_battery(
     path: Path,
     on_item: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write a battery as JSON Lines, or as CSV with the published columns, whichever the file's name asks for.
+    """Write a battery as JSON Lines, or as CSV with the published columns, depending on the file's suffix.
 
-    The file is there whole or not at all; a file of that name is replaced.
+    The file is complete or absent; a file of the same name is replaced.
 
     Parameters
     ----------
     header
-        What is said of the battery as a whole; CSV has no place for it.
+        Metadata of the battery; CSV has no field for it.
     items
         The items.
     dimensions
@@ -40,7 +40,7 @@ def write_battery(
     Raises
     ------
     InputError
-        If the file's name ends otherwise, or the file cannot be written.
+        If the file has another suffix, or cannot be written.
     """
     check_output(path)
 
@@ -59,11 +59,13 @@ def write_battery(
 
 
 def check_output(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
-    """Raise InputError if no such file can be written there, before the work is done."""
+    """Raise InputError if the file cannot be written there, before the work is done."""
     if path.suffix not in suffixes:
-        raise InputError(f"{path}: this is written as {' or '.join(suffixes)}. Fix: name the file so.")
+        raise InputError(
+            f"{path}: batteries are written as {' or '.join(suffixes)}. Fix: give the file one of these suffixes."
+        )
     if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}. Fix: make it, or name another.")
+        raise InputError(f"{path}: the folder {path.parent} does not exist. Fix: make it, or name another.")
     if path.is_dir():
         raise InputError(f"{path}: this is a folder. Fix: name a file.")
 

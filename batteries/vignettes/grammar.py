@@ -1,8 +1,8 @@
-"""Grammar that filled placeholders would spoil: the form of `a` and `an`, and whether a label is one thing or several.
+"""Grammar of filled placeholders: the form of `a` and `an`, and whether a label is singular or plural.
 
-`inflect` knows most words. Where it is wrong, the tables here take its place; they were drawn up by comparing it with
-the CMU Pronouncing Dictionary (articles) and with the commonest 60,000 words of English (plurals). Spelling and sound
-are British: an heir and an honour, but a hotel, a historic house and a herb.
+`inflect` knows most words. Where it is wrong, the tables here replace it. They were made by comparing it with the CMU
+Pronouncing Dictionary (articles) and with the most frequent 60,000 words of English (plurals). Spelling and sound are
+British: an heir and an honour, but a hotel, a historic house and a herb.
 """
 
 import re
@@ -21,7 +21,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _NEXT_WORD = r"""["'“‘«(\[{*_£$€¥]*([^\W_][\w'’-]*)"""
-"""The word an article belongs to, behind quotes, brackets, emphasis or a currency's sign."""
+"""The word after an article, behind quotes, brackets, emphasis or a currency's sign."""
 
 # Two patterns, since a search for one letter is four times as fast as a search for either.
 _SMALL_ARTICLE = re.compile(rf"a(?=n?\s)(?<!\wa)(?<!\w[-'’./]a)n?(?=\s[^\S\n]*{_NEXT_WORD})")
@@ -47,7 +47,7 @@ _SPELT = _words(
     "FAA FAQ FIA FOI HIV HOA HOV LAPD LAX LEA LED MEP MIT MOD MOT MOU NAACP NEC NIH NUS RAC RAF RIP ROI ROV SAE SAS SEC"
     " SEO SLA SME SOS STI SUV"
 )
-"""Said letter by letter, though they look like words."""
+"""Pronounced letter by letter, though they look like words."""
 
 _INFLECT_ERRS_WITH_A = re.compile(
     r"ewok|hors(?:$|-)|mbira|mrna|nvidia|u(?:ber|buntu|gali|ni(?:gn|ll|r|ss)|sher)|x(?:box|ray|tra)|y[^aeiouy\W\d_]",
@@ -62,14 +62,14 @@ _STROKED = str.maketrans("æœøÆŒØ", "eooEOO")
 
 
 def correct_articles(text: str) -> str:
-    """Return `text` with every `a` and `an` in the form that the word behind it asks for, and nothing else changed.
+    """Return `text` with every `a` and `an` in the form that the next word requires, and nothing else changed.
 
-    A small `a` is taken for an article wherever it is alone, unless a word follows that no article can be
-    before (option a or b, a is). A capital `A` is one only at the start of the text, a line, a sentence, a quotation
-    or a bracket, and before a word of the same line: "Plan A appears" keeps its A. At the start of a sentence the
-    letter and the article cannot always be told apart: "A opened the door" becomes "An opened the door", so nobody in
-    a story should be called A. The same holds for the name An. Capitals throughout (AN HOUR) are left as they are, and
-    acronyms are told by their capitals: "a hiv test" would be read as a word.
+    A small `a` is taken for an article wherever it is a word of its own, unless the next word cannot follow an article
+    (option a or b, a is). A capital `A` is an article only at the start of the text, a line, a sentence, a quotation or
+    a bracket, and before a word of the same line: "Plan A appears" keeps its A. At the start of a sentence the letter
+    and the article cannot always be distinguished: "A opened the door" becomes "An opened the door", so a person in a
+    story should not be called A. The same holds for the name An. Words in capitals (AN HOUR) are left as they are, and
+    acronyms are recognized by their capitals: "a hiv test" would be read as a word.
     """
     return _CAPITAL_ARTICLE.sub(_mend_capital, _SMALL_ARTICLE.sub(_mend_small, text))
 
@@ -93,7 +93,7 @@ def _opens_sentence(article: re.Match[str]) -> bool:
 
 @cache
 def _form_before(word: str) -> str | None:
-    """Return `a` or `an`, or None for a word that no article is before."""
+    """Return `a` or `an`, or None for a word that cannot follow an article."""
     if word in _NEVER_AFTER_AN_ARTICLE:
         return None
     if word[0].isdigit():
@@ -110,7 +110,7 @@ def _form_before(word: str) -> str | None:
 
 
 def _is_spelt(capitals: str) -> bool:
-    """Return whether capitals are said letter by letter, or as a word that begins with a letter's name (UEFA)."""
+    """Return True if capitals are pronounced letter by letter, or as a word that begins with a letter's name (UEFA)."""
     return (
         (len(capitals) == 2 and capitals != "NO")
         or not set("AEIOU") & set(capitals[1:])
@@ -125,9 +125,9 @@ def _form(vowel_follows: bool) -> str:
 
 @cache
 def _inflect() -> "inflect.engine":
-    """Return the engine of `inflect`, imported when first needed and without typeguard's instrumentation.
+    """Return the engine of `inflect`, imported at first use and without typeguard's instrumentation.
 
-    inflect has every function of it rewritten to check its types at run time, which takes two seconds at the import.
+    inflect instruments all its functions to check types at run time, which takes two seconds at the import.
     """
     checked = typeguard.typechecked
     typeguard.typechecked = lambda target: target  # type: ignore[assignment]
@@ -151,7 +151,7 @@ _NUMBERS_ABOVE_ONE = _words(
     " nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion"
 )
 
-# `singular_noun` takes the s off whatever ends in one (bus, iris, physics), so such nouns are for these tables alone.
+# `singular_noun` removes any final s (bus, iris, physics), so such nouns are only in these tables.
 _SINGULAR_IN_S = _words(
     "alias asbestos atlas bias billiards biceps biogas calvados canvas chaos christmas corps cosmos crossroads cyclops"
     " diabetes ethos gallows gas gasworks herpes innings kudos lens madras maths measles mews molasses mumps news"
@@ -179,7 +179,7 @@ _SINGULAR_WITHOUT_S = _words(
 
 @cache
 def is_plural(label: str) -> bool:
-    """Return whether a label is referred to as they rather than it: by its head noun, not by the letters it holds.
+    """Return True if a label takes `they` rather than `it`: decided by its head noun, not by its letters.
 
     The head noun is the last word before the first `of`, `for`, `with`, `in`, `from`, `to` or the like: boxes in "boxes
     of tea", kit in "repair kit". A pair of anything is plural, as in the published template format, and so is a number

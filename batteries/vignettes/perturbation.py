@@ -19,7 +19,7 @@ _SINGLE_SPACE = re.compile(" (?<!  )(?! )")
 
 
 class Perturbation(BaseModel):
-    """How much noise of each kind a text gets; none by default."""
+    """Amount of text noise of each kind; none by default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,7 +35,7 @@ class Perturbation(BaseModel):
 
     @property
     def is_none(self) -> bool:
-        """Whether every text stays as it is."""
+        """True if every text stays as it is."""
         return not (
             self.spacing_proportion
             or self.spelling_letters * self.spelling_proportion
@@ -46,23 +46,23 @@ class Perturbation(BaseModel):
 def perturb(pieces: Sequence[str], perturbation: Perturbation, rng: random.Random) -> tuple[str, ...]:
     """Return the pieces of one text, such as story and question, with noise spread over all of them.
 
-    Numbers of letters and proportions hold for the pieces together; between two pieces there is neither space nor
-    letter. A share p of k places is `round(k * p)` of them, half to even, drawn without replacement. Where fewer
-    letters occur than are asked for, all of them are taken. Only the letters a to z and the space U+0020 are touched.
+    Numbers of letters and proportions apply to the pieces together; between two pieces there is neither space nor
+    letter. A share p of k positions is `round(k * p)` of them, half to even, drawn without replacement. If the text has
+    fewer letters than requested, all of them are taken. Only the letters a to z and the space U+0020 are changed.
 
-    Kinds asked for together are applied in turn: misspelling, then capitals, then spaces. So capitals fall on the
-    misspelt text: a letter that a misspelling brought in can be one of those capitalised, and counts among its
-    occurrences. Spaces meet neither of the others.
+    Kinds requested together are applied in turn: misspelling, then capitals, then spaces. So capitals apply to the
+    misspelt text: a letter that a misspelling inserted can be capitalised, and counts as an occurrence. Spaces are
+    independent of both.
 
     Parameters
     ----------
     pieces
         The parts of the text, in the order shown.
     perturbation
-        Which noise, and how much.
+        Amount of noise of each kind.
     rng
-        The source of randomness. Only `random()` is asked of it: the one method whose numbers Python promises to keep
-        for a seed, over versions and machines.
+        The source of randomness. Only `random()` is called: the one method whose numbers Python promises to keep for a
+        seed, over versions and machines.
     """
     ends = [0, *accumulate(map(len, pieces))]
     characters = list("".join(pieces))
@@ -83,9 +83,9 @@ def perturb(pieces: Sequence[str], perturbation: Perturbation, rng: random.Rando
 def _change_letters(
     characters: list[str], n_letters: int, proportion: float, changed: Callable[[str], str], rng: random.Random
 ) -> None:
-    """Change a share of the occurrences of some letters, all occurrences of a letter to the same character.
+    """Change a share of the occurrences of some letters; all occurrences of one letter change to the same character.
 
-    Occurrences are those in the text as it comes, so that no place is changed twice.
+    Occurrences are those in the original text, so that no position is changed twice.
     """
     if not n_letters:
         return
@@ -120,7 +120,7 @@ def _share(population: Sequence[T], proportion: float, rng: random.Random) -> li
 
 
 def _sample(population: Sequence[T], count: int, rng: random.Random) -> list[T]:
-    """Draw without replacement: a Fisher-Yates shuffle, left off after `count` draws; all if there are fewer."""
+    """Draw without replacement: a Fisher-Yates shuffle, stopped after `count` draws; all if there are fewer."""
     shuffled = list(population)
     count = min(count, len(shuffled))
     for drawn in range(count):

@@ -1,4 +1,4 @@
-"""The commands about what the answers say: analyze them, audit published numbers, find the number of participants."""
+"""The commands of the analysis: analyze responses, audit published numbers, find the number of participants."""
 
 import shutil
 import sys
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @STORE
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the results.")
-@click.option("--data", type=click.Path(path_type=Path), help="Analyze this CSV file in place of a study.")
+@click.option("--data", type=click.Path(path_type=Path), help="Analyze this CSV file instead of a study.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan for --data, a YAML file.")
-@click.option("--lock", is_flag=True, help="Stamp the plan with digest and time before data are seen; analyze nothing.")
-@click.option("--study-version", help="Take only sessions of this version of the study.  [default: all]")
-@click.option("--without-simulated", is_flag=True, help="Leave simulated participants out, as after a pilot.")
+@click.option(
+    "--lock", is_flag=True, help=("Lock the plan with its digest and time before data are seen, and analyze nothing.")
+)
+@click.option("--study-version", help="Include only sessions of this version of the study.  [default: all]")
+@click.option("--without-simulated", is_flag=True, help="Exclude simulated participants, for instance after a pilot.")
 def analyze(
     study: Path | None,
     store: str | None,
@@ -34,8 +36,8 @@ def analyze(
 ) -> None:
     """Apply the preregistered exclusions and compare people with models: tables, models, figures, report.html.
 
-    STUDY is a study's folder, whose plan is `analysis:` in its study.yaml. Any other table is analyzed with --data and
-    --plan in its place.
+    STUDY is a study's folder; the plan is `analysis:` in its study.yaml. Any other table is analyzed with --data and
+    --plan instead.
     """
     from equipoise.commands.analyze import analyze as run_analysis
 
@@ -53,18 +55,18 @@ def analyze(
 def _print_lock(stamp: "Lock") -> None:
     click.echo(f"The plan is locked since {stamp.locked_at}; its digest is {stamp.digest}.")
     if stamp.n_sessions:
-        click.echo(f"{stamp.n_sessions:,} sessions had begun by then, and the report will say so.")
+        click.echo(f"{stamp.n_sessions:,} sessions had begun by then; the report states this.")
 
 
 @click.command(epilog="Example: equipoise audit table-2.csv --participants 169 --trials 24")
 @click.argument("source", metavar="TABLE", type=click.Path(path_type=Path))
 @click.option("--participants", type=click.IntRange(1), help="Participants recruited, in the whole study.")
 @click.option("--trials", type=click.IntRange(1), help="Trials of one participant, in one row of the table.")
-@click.option("--items", type=click.IntRange(1), help="Answers that each participant's value is the mean of.")
-@click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest answer, as whole numbers.")
-@click.option("--whole-numbers", is_flag=True, help="Answers are whole numbers: check means and SDs.")
-@click.option("--total", "totals", multiple=True, metavar="LABEL", help="A row that is a total; may be repeated.")
-@click.option("--column", "columns", multiple=True, metavar="WHAT=HEADER", help="What a column is; may be repeated.")
+@click.option("--items", type=click.IntRange(1), help="Number of responses in the mean of one participant.")
+@click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest response, as whole numbers.")
+@click.option("--whole-numbers", is_flag=True, help="Responses are whole numbers: check means and SDs.")
+@click.option("--total", "totals", multiple=True, metavar="LABEL", help="Row with a total; may be repeated.")
+@click.option("--column", "columns", multiple=True, metavar="WHAT=HEADER", help="Meaning of a column; may be repeated.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the findings, .csv.")
 @click.pass_context
 def audit(
@@ -72,7 +74,7 @@ def audit(
     scale: tuple[int, int] | None, whole_numbers: bool, totals: tuple[str, ...], columns: tuple[str, ...],
     output: Path | None,
 ) -> None:  # fmt: skip
-    """Check whether the numbers of a published table can be true together.
+    """Check whether the numbers of a published table can all be true.
 
     TABLE is a CSV file of the table as printed, one row per group, condition or test. The exit code is 1 if anything is
     impossible, inconsistent or suspicious.
@@ -94,14 +96,14 @@ def audit(
 @STUDY
 @click.option(
     "--effect", "effects", metavar="EFFECT", multiple=True, required=True,
-    help="Levels and their difference in accuracy, such as condition=B,inference_level=3:-0.15; several add up.",
+    help="Levels and their difference in accuracy, such as condition=B,inference_level=3:-0.15; several are added.",
 )  # fmt: skip
 @click.option("--test", metavar="NAME", help="A test of the plan.  [default: a paired t test of the first effect]")
 @click.option("--model", metavar="NAME", help="A mixed model of the plan, instead of a test.")
 @click.option("--term", metavar="TERM", help="The term or coefficient of the model.  [default: the only term]")
 @click.option(
     "--accuracy", metavar="SHARE", default=0.8, show_default=True, type=click.FloatRange(0, 1, True, True),
-    help="Accuracy of the population where there is no effect.",
+    help="Accuracy of the population without the effects.",
 )  # fmt: skip
 @click.option(
     "--participant-sd", metavar="SD", default=1.0, show_default=True, type=click.FloatRange(0, 5),
@@ -113,11 +115,11 @@ def audit(
 )  # fmt: skip
 @click.option(
     "--item", "item_columns", metavar="COLUMN", multiple=True,
-    help="What makes an item, such as --item scenario --item version.  [default: item_id]",
+    help="Factors that identify an item, such as --item scenario --item version.  [default: item_id]",
 )  # fmt: skip
 @click.option(
     "-n", "ns", metavar="N", multiple=True, type=click.IntRange(2, 10_000),
-    help="Participants to try; give several.  [default: 30, 60, 90]",
+    help="Number of participants to try; may be repeated.  [default: 30, 60, 90]",
 )  # fmt: skip
 @click.option(
     "--simulations", metavar="NUMBER", default=1_000, show_default=True, type=click.IntRange(20, 1_000_000),
@@ -131,14 +133,21 @@ def audit(
     "--excluded", metavar="SHARE", default=0.0, show_default=True, type=click.FloatRange(0, 1, max_open=True),
     help="Share of participants lost to exclusion.",
 )  # fmt: skip
-@click.option("--seed", metavar="NUMBER", default=1, show_default=True, type=click.IntRange(0), help="Seed of answers.")
+@click.option(
+    "--seed",
+    metavar="NUMBER",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0),
+    help=("Seed of the simulated responses."),
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for power.csv and power.svg.")
 def power(
     study: Path, effects: tuple[str, ...], test: str | None, model: str | None, term: str | None, accuracy: float,
     participant_sd: float, item_sd: float, item_columns: tuple[str, ...], ns: tuple[int, ...], simulations: int,
     alpha: float, excluded: float, seed: int, output: Path | None,
 ) -> None:  # fmt: skip
-    """Find the number of participants: simulate answers to a study's own items, and analyze them again and again.
+    """Find the number of participants: simulate responses to a study's own items, and analyze them repeatedly.
 
     With an effect of 0 the shares are false-positive rates. Nothing is stored.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _RunsByDefault(click.Group):
-    """`equipoise lab STUDY` is `equipoise lab run STUDY`: an argument that is not a command is a study or an option."""
+    """Group in which `equipoise lab STUDY` means `equipoise lab run STUDY`, as a study is not a command's name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_of_run = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
@@ -39,7 +39,7 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
         default=1,
         show_default=True,
         type=click.IntRange(1),
-        help="Which of the participant's sessions.",
+        help="Number of the participant's session.",
     )
     @click.option(
         "--group", type=click.IntRange(1), help="Counterbalance group.  [default: the one with the fewest participants]"
@@ -82,7 +82,7 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group(cls=_RunsByDefault)
 def lab() -> None:
-    """The laboratory: the same study in a window of PsychoPy.
+    """The laboratory: the same study in a PsychoPy window.
 
     `equipoise lab STUDY --participant P01` runs a session. It needs PsychoPy: pip install 'equipoise[lab]'.
     """
@@ -136,7 +136,7 @@ def _outcome_sentence(outcome: str, visitor: "Visitor") -> str:
 
 
 def _report_upload(visit: "LabVisit", command: str) -> bool:
-    """Print what the server lacks; return whether responses there are still to be deleted."""
+    """Print what the server lacks; return True if responses there are still to be deleted."""
     is_withdrawn = visit.outcome == "withdrawn"
     if visit.waiting_for is not None and is_withdrawn:
         click.echo(
@@ -171,9 +171,9 @@ def check(study: Path | None, setup: "Setup") -> None:
 @lab.command("upload", epilog="Example: equipoise lab upload my-study --server https://study.example.org")
 @STUDY
 @STORE
-@click.option("--server", metavar="URL", help="Server that takes the sessions.")
-@click.option("--into", metavar="STORE", help="Store that takes them: a file or postgresql://...")
-@click.option("--prefix", default="", help="Put before the participants' codes there, such as B-, if codes collide.")
+@click.option("--server", metavar="URL", help="Server to upload to.")
+@click.option("--into", metavar="STORE", help="Store to upload to: a file or postgresql://...")
+@click.option("--prefix", default="", help="Prefix of the participants' codes there, such as B-, if codes collide.")
 def upload(study: Path, store: str | None, server: str | None, into: str | None, prefix: str) -> None:
     """Upload the laboratory sessions of a store to a server, or to another store; nothing is stored twice.
 
@@ -203,8 +203,8 @@ def _print_result(result: "UploadResult") -> None:
         )
     if result.excluded:
         click.echo(
-            f"Excluded here, but not there: {', '.join(result.excluded)}. "
-            "Fix: exclude them there too with `equipoise exclude`.",
+            f"Excluded here, but not there: {', '.join(result.excluded)}. Fix: exclude them there with `equipoise "
+            "exclude`.",
             err=True,
         )
     for sentence in result.refused:

@@ -21,7 +21,7 @@ class _BadInput(click.ClickException):
 
 
 class _Commands(click.Group):
-    """Commands whose mistakes in the input end as sentences on standard error and exit code 2."""
+    """Group of commands. A mistake in the input ends the command with a sentence on standard error and exit code 2."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -30,13 +30,13 @@ class _Commands(click.Group):
             raise _BadInput(str(error)) from None
         except UnicodeEncodeError:
             raise _BadInput(
-                "one of the words of this command holds a letter that the terminal did not pass on whole. Fix: set "
-                "its encoding to UTF-8, or write the letter otherwise."
+                "the terminal did not pass on a letter of this command. Fix: set its encoding to UTF-8, or write "
+                "the letter otherwise."
             ) from None
 
 
 def _print_warning(message: Warning | str, category: type[Warning], *where: object, **options: object) -> None:
-    """Print a warning for people as a sentence; those for programmers keep their form."""
+    """Print a warning for people as a sentence; warnings for programmers keep their form."""
     if issubclass(category, FutureWarning):
         click.echo(f"Warning: {message}", err=True)
     else:
@@ -51,19 +51,21 @@ _show_warning = warnings.showwarning
 def main() -> None:
     """One battery of questions for people and language models, and one analysis that compares them fairly.
 
-    Begin with `equipoise demo`, which runs a whole study on simulated participants.
+    Start with `equipoise demo`, which runs a whole study on simulated participants.
     """
     warnings.showwarning = _print_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a title in another script must not end a command on an old console
+            stream.reconfigure(errors="replace")  # A title in another script must not stop a command on an old console.
 
 
 @main.command(epilog="Example: equipoise demo --no-serve")
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="Folder to make.  [default: equipoise-demo]")
 @click.option("-n", "n_participants", default=40, show_default=True, type=click.IntRange(1), help="Participants.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
-@click.option("--no-serve", is_flag=True, help="End after the report instead of serving the study.")
+@click.option(
+    "--seed", default=1, show_default=True, type=click.IntRange(0), help=("Seed of participants and responses.")
+)
+@click.option("--no-serve", is_flag=True, help="Exit after the report instead of serving the study.")
 def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) -> None:
     """Run a sample study end to end: serve, simulate, compare with baselines, analyze, report."""
     from equipoise.commands.demo import demo as run_demo
@@ -97,12 +99,14 @@ TABLES = click.option(
 @TEMPLATES
 @TABLES
 @click.option(
-    "--spec", type=click.Path(path_type=Path), help="Check only for what this SPEC.yaml asks.  [default: everything]"
+    "--spec",
+    type=click.Path(path_type=Path),
+    help=("Check only the part that this SPEC.yaml selects.  [default: everything]"),
 )
 def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> None:
-    """Find the mistakes of story templates and their tables, all at once.
+    """Report all mistakes of story templates and their tables.
 
-    TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
+    TEMPLATES is a folder with one folder per scenario, or `intuition` for the templates that come with Equipoise.
     """
     from equipoise.commands.battery import battery_check
 
@@ -118,14 +122,17 @@ def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> No
 @click.option(
     "--spec",
     type=click.Path(path_type=Path),
-    help="SPEC.yaml: what the battery is to hold.  [default: every template, four levels, first person, five variants]",
+    help=(
+        "SPEC.yaml, the specification of the battery.  [default: every template, four levels, first person, five "
+        "variants]"
+    ),
 )
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of labels and option orders.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl or .csv.")
 def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, output: Path) -> None:
     """Build a battery from story templates; the same templates, spec and seed always give the same file.
 
-    TEMPLATES is a folder with a folder for each scenario, or `intuition` for the templates that come with Equipoise.
+    TEMPLATES is a folder with one folder per scenario, or `intuition` for the templates that come with Equipoise.
     """
     from equipoise.commands.battery import battery_build
 
@@ -150,9 +157,9 @@ SOURCE = click.argument("source", metavar="STUDY_OR_BATTERY", type=click.Path(pa
 @SOURCE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write, .html.")
 def preview(source: Path, output: Path) -> None:
-    """Write a page of a whole battery: conditions side by side, what differs, counterbalancing, reading time.
+    """Write a page of a whole battery: conditions side by side, differences, counterbalancing, reading time.
 
-    Of a study's folder the page shows who sees what; of a battery's file, the items alone.
+    For a study's folder the page shows the items of each group; for a battery's file, the items alone.
     """
     from equipoise.commands.battery import battery_preview
 
@@ -163,36 +170,40 @@ def preview(source: Path, output: Path) -> None:
 @battery.command("export", epilog="Example: equipoise battery export my-study --format jspsych -o my-study-jspsych")
 @SOURCE
 @click.option("--format", "form", required=True, type=click.Choice(["csv", "gorilla", "jspsych"]), help="For whom.")
-@click.option("--answers", is_flag=True, help="Put the right answers into Gorilla's spreadsheets, which it may show.")
+@click.option(
+    "--answers",
+    is_flag=True,
+    help=("Put the right answers into Gorilla's spreadsheets, where participants may see them."),
+)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="File (csv) or new folder to write."
 )
 def export(source: Path, form: str, answers: bool, output: Path) -> None:
     """Export a study's battery, or a battery's file, for other programs.
 
-    csv has the columns of the published vignette batteries; gorilla is a spreadsheet for each group; jspsych is a page
+    csv has the columns of the published vignette batteries; gorilla is one spreadsheet per group; jspsych is a page
     that runs by itself.
     """
     from equipoise.commands.battery import battery_export
 
     n_groups = battery_export(source, form, output, answers)
-    alone = " A battery's file has no groups, so everybody would see all of it; a study's folder has groups."
+    alone = " A battery's file has no groups, so every participant would see all of it; a study's folder has groups."
     click.echo(f"Made {output}.{'' if n_groups or form == 'csv' else alone}")
 
 
 @main.command(epilog="Example: equipoise serve my-study --port 8000")
 @STUDY
 @STORE
-@click.option("--host", help="Address to listen on.  [default: 127.0.0.1, this machine's own]")
+@click.option("--host", help="Address to listen on.  [default: 127.0.0.1, this machine only]")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.  [default: 8000]")
 @click.option("--processes", type=click.IntRange(1), help="Server processes, with PostgreSQL.  [default: 1]")
 @click.option("--proxies", type=click.IntRange(0), help="Reverse proxies in front of the server.  [default: 0]")
-@click.option("--quiet", is_flag=True, help="Print nothing but the log.")
+@click.option("--quiet", is_flag=True, help="Print only the log.")
 def serve(
     study: Path, store: str | None, host: str | None, port: int | None, processes: int | None, proxies: int | None,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Serve a study to participants, and its progress to the researcher, until Ctrl-C.
+    """Serve a study to participants, and its progress page to the researcher, until Ctrl-C.
 
     Every option, and more, can be set by environment variables: see docs/reference/settings.md.
     """
@@ -205,9 +216,11 @@ def serve(
 @STUDY
 @STORE
 @click.option("-n", "n_participants", required=True, type=click.IntRange(1, 100_000), help="Simulated participants.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of persons and answers.")
+@click.option(
+    "--seed", default=1, show_default=True, type=click.IntRange(0), help=("Seed of participants and responses.")
+)
 def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> None:
-    """Let simulated participants take a study over HTTP; stored as simulated, beside those there are already."""
+    """Run simulated participants through a study over HTTP; stored as simulated, beside earlier ones."""
     from equipoise.commands.server_process import simulate as simulate_participants
 
     place = simulate_participants(study, n_participants, seed, store)
@@ -217,7 +230,7 @@ def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> 
 @main.command(epilog="Example: equipoise withdraw my-study --code 3F0A91BC42")
 @STUDY
 @STORE
-@click.option("--code", help="The participant's own code, which they got at the end.")
+@click.option("--code", help="The withdrawal code, which the participant got at the end.")
 @SESSION
 @PANEL_ID
 @PARTICIPANT
@@ -229,22 +242,22 @@ def withdraw(
     panel_id: str | None,
     participant: str | None,
 ) -> None:
-    """Delete the answers of a participant who asks for it, and what a laboratory's files hold of them.
+    """Delete the responses of a participant on request, in the store and in the laboratory's files.
 
-    The participant is named by their own code, the session's name, the panel's id or the laboratory's code.
+    Name the participant by withdrawal code, session, panel id or the laboratory's code.
     """
     from equipoise.commands.store_access import SessionSelector
     from equipoise.commands.withdraw import withdraw as delete_responses
 
     kept = delete_responses(study, code, SessionSelector(session, panel_id, participant), store)
-    click.echo("The answers of this participant are deleted; what they began counts as withdrawn.")
+    click.echo("The responses of this participant are deleted; their sessions count as withdrawn.")
     for trace in kept:
         click.echo(trace, err=True)
 
 
 @main.group()
 def models() -> None:
-    """Model runs: read stored ones, or make runs of baselines."""
+    """Model runs: import stored runs, or run baselines."""
 
 
 @models.command("import", epilog="Example: equipoise models import my-study runs/*.json")
@@ -264,7 +277,7 @@ def import_runs(study: Path, store: str | None, files: tuple[Path, ...]) -> None
 @STORE
 @click.option("--model", required=True, help="baseline/straight-line, baseline/nearest-atom or baseline/tracer.")
 def run_model(study: Path, store: str | None, model: str) -> None:
-    """Let a computational baseline answer all test items of a study."""
+    """Run a computational baseline on all test items of a study."""
     from equipoise.commands.models import models_run
 
     for sentence in models_run(study, model, store):
@@ -272,7 +285,7 @@ def run_model(study: Path, store: str | None, model: str) -> None:
 
 
 @main.command("jspsych-plugins", epilog="Example: equipoise jspsych-plugins -o my-experiment/equipoise")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to copy them to.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the copies.")
 def jspsych_plugins(output: Path) -> None:
     """Copy our trial plugins and their stylesheet, to use them in a jsPsych experiment of your own."""
     from equipoise.commands.jspsych_plugins import FILES

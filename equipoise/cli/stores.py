@@ -1,4 +1,4 @@
-"""The commands about what is kept: the store itself, places in groups, panel ids, personal links."""
+"""The commands of the store: the store itself, slots in groups, panel ids, personal links."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from server.store.verify import Verified
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
-"""A study's folder; whether it is one is checked by `load_study`, whose message says more."""
+"""A study's folder, checked by `load_study`, whose messages say more than click's."""
 STORE = click.option(
     "--store",
     metavar="STORE",
-    help="Where answers are: a file or postgresql://...  [default: EQUIPOISE_STORE, or data/equipoise.db in STUDY]",
+    help="The store: a file or postgresql://...  [default: EQUIPOISE_STORE, or data/equipoise.db in STUDY]",
 )
 SESSION = click.option("--session", help="The session's name.")
-PANEL_ID = click.option("--panel-id", help="The person's id at the panel, or a personal link's token.")
-PARTICIPANT = click.option("--participant", help="The laboratory's own code for the person, such as P01.")
+PANEL_ID = click.option("--panel-id", help="The participant's panel id, or a personal link's token.")
+PARTICIPANT = click.option("--participant", help="The laboratory's own code for the participant, such as P01.")
 
 
 def warn_of_open_folder(folder: Path) -> None:
-    """Warn on standard error, in one line, if other users can read a folder that holds answers."""
+    """Warn on standard error, in one line, if other users can read a folder with responses."""
     warning = open_folder_warning(folder)
     if warning is not None:
         click.echo(f"Warning: {warning}", err=True)
@@ -31,7 +31,7 @@ def warn_of_open_folder(folder: Path) -> None:
 
 @click.group()
 def store() -> None:
-    """The store of a study's answers: back it up, verify it, copy it to another."""
+    """The store of a study's responses: back it up, verify it, copy it to another."""
 
 
 @store.command("backup", epilog="Example: equipoise store backup my-study -o backups/monday.db")
@@ -39,35 +39,37 @@ def store() -> None:
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New file for the backup.")
 def back_up(study: Path, store: str | None, output: Path) -> None:
-    """Write a backup of all answers to a new file; the server may be running.
+    """Write a backup of all responses to a new file; the server may be running.
 
-    The backup is a store by itself: put it in the place of a damaged one, or name it with --store.
+    The backup is a store by itself: replace a damaged store by it, or name it with --store.
     """
     from equipoise.commands.store import store_backup
 
     found = store_backup(study, output, store)
-    click.echo(f"Made {output}: {found.n_responses:,} answers in {found.n_sessions:,} sessions.")
-    _tell_problems(found, "the backup holds them too: keep your older ones")
+    click.echo(f"Made {output}: {found.n_responses:,} responses in {found.n_sessions:,} sessions.")
+    _tell_problems(found, "the backup has the same problems. Fix: keep your older backups")
 
 
 @store.command("verify", epilog="Example: equipoise store verify my-study")
 @STUDY
 @STORE
 def verify(study: Path, store: str | None) -> None:
-    """Check that every acknowledged answer is there and unchanged; exit code 1 if not.
+    """Check that every acknowledged response is stored unchanged; exit code 1 if not.
 
-    Note the digest down, or publish it: any later change of the answers changes it.
+    Record the digest, or publish it: any later change of the responses changes it.
     """
     from equipoise.commands.store import store_verify
 
     found = store_verify(study, store)
-    _tell_problems(found, "keep the store as it is, and compare it with a backup")
-    click.echo(f"{found.n_responses:,} answers in {found.n_sessions:,} sessions: all there, and unchanged.")
+    _tell_problems(
+        found, ("the store differs from what was written. Fix: keep it as it is, and compare it with a backup")
+    )
+    click.echo(f"{found.n_responses:,} responses in {found.n_sessions:,} sessions: complete and unchanged.")
     click.echo(f"Digest: {found.digest}")
 
 
 def _tell_problems(found: "Verified", advice: str) -> None:
-    """Print what is not as it was written, and end with exit code 1; return if there is nothing."""
+    """Print the problems and exit with code 1; return if there are none."""
     for problem in found.problems:
         click.echo(problem, err=True)
     if found.problems:
@@ -79,7 +81,7 @@ def _tell_problems(found: "Verified", advice: str) -> None:
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def list_sessions(study: Path, store: str | None, output: Path) -> None:
-    """Write a row for each session: how far it came, consent, device, and what people said about themselves."""
+    """Write one row per session: status, consent, device, and the answers to questions about the participant."""
     from equipoise.commands.store import store_sessions
 
     click.echo(f"Made {output} with {store_sessions(study, output, store):,} sessions.")
@@ -89,23 +91,23 @@ def list_sessions(study: Path, store: str | None, output: Path) -> None:
 @click.argument("source")
 @click.argument("target")
 def copy(source: str, target: str) -> None:
-    """Copy all that a store holds, a file or a database, into an empty one. Stop the server first."""
+    """Copy everything in a store, a file or a database, into an empty one. Stop the server first."""
     from equipoise.commands.store import store_copy
 
     found = store_copy(source, target)
-    click.echo(f"Copied {found.n_responses:,} answers in {found.n_sessions:,} sessions. Digest: {found.digest}")
+    click.echo(f"Copied {found.n_responses:,} responses in {found.n_sessions:,} sessions. Digest: {found.digest}")
 
 
 @click.group()
 def assignment() -> None:
-    """Places in the counterbalance groups: see them, close a group, release a place, read the log of decisions."""
+    """Slots of the counterbalance groups: list them, close a group, release a slot, write the log of decisions."""
 
 
 @assignment.command("show", epilog="Example: equipoise assignment show my-study")
 @STUDY
 @STORE
 def show(study: Path, store: str | None) -> None:
-    """Show what has become of the places in each group."""
+    """Show the slots of each group by their state."""
     from equipoise.commands.assignment import assignment_show
 
     for row in assignment_show(study, store):
@@ -120,7 +122,7 @@ GROUP = click.option("--group", required=True, type=click.IntRange(1), help="Num
 @STORE
 @GROUP
 def close(study: Path, store: str | None, group: int) -> None:
-    """Put no new participants into a group; those under way go on."""
+    """Close a group for new participants; sessions under way continue."""
     from equipoise.commands.assignment import assignment_close
 
     assignment_close(study, group, store)
@@ -136,7 +138,7 @@ def reopen(study: Path, store: str | None, group: int) -> None:
     from equipoise.commands.assignment import assignment_open
 
     assignment_open(study, group, store)
-    click.echo(f"Group {group} is open for new participants.")
+    click.echo("Open a closed group for new participants again.")
 
 
 @assignment.command("release", epilog="Example: equipoise assignment release my-study --panel-id 5f3a --reason return")
@@ -149,18 +151,18 @@ def reopen(study: Path, store: str | None, group: int) -> None:
     "--reason",
     required=True,
     type=click.Choice(["return", "exclusion"]),
-    help="return: the panel says that the person gave the submission back; exclusion: use `equipoise exclude`.",
+    help="return: the participant returned the submission at the panel; for exclusions use `equipoise exclude`.",
 )
 def release(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
 ) -> None:
-    """Release somebody's place, completed or not, so that another person is recruited for it. Answers stay."""
+    """Release a participant's slot, completed or not, so that another participant is recruited. Responses stay."""
     from equipoise.commands.assignment import assignment_release
     from equipoise.commands.store_access import SessionSelector
     from server.store import Release
 
     found = assignment_release(study, Release(reason), SessionSelector(session, panel_id, participant), store)
-    click.echo(f"The place of session {found.session} is released; somebody else will be recruited for it.")
+    click.echo(f"The slot of session {found.session} is released; another participant will be recruited for it.")
 
 
 @assignment.command("log", epilog="Example: equipoise assignment log my-study -o places.csv")
@@ -168,7 +170,7 @@ def release(
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def log(study: Path, store: str | None, output: Path) -> None:
-    """Write the log: every decision about places with its numbers, and what a researcher looked at or changed."""
+    """Write the log: every decision about slots with its numbers, and the researcher's views and changes."""
     from equipoise.commands.assignment import assignment_log
 
     click.echo(f"Made {output} with {assignment_log(study, output, store):,} entries.")
@@ -176,7 +178,7 @@ def log(study: Path, store: str | None, output: Path) -> None:
 
 @click.group()
 def identities() -> None:
-    """Panel ids and a laboratory's codes, which are personal data: export or delete them. No other export has them."""
+    """Panel ids and the laboratory's codes, which are personal data: export or delete them."""
 
 
 @identities.command("export", epilog="Example: equipoise identities export my-study -o panel-ids.csv")
@@ -184,10 +186,10 @@ def identities() -> None:
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def export(study: Path, store: str | None, output: Path) -> None:
-    """Write panel ids and codes with sessions, pseudonyms and completion codes, as needed to pay people."""
+    """Write panel ids and codes with sessions, pseudonyms and withdrawal codes, for payment."""
     from equipoise.commands.identities import identities_export
 
-    click.echo(f"Made {output} with {identities_export(study, output, store):,} people. Keep it safe.")
+    click.echo(f"Made {output} with {identities_export(study, output, store):,} participants. Keep it safe.")
 
 
 @identities.command("delete", epilog="Example: equipoise identities delete my-study --everybody")
@@ -196,7 +198,9 @@ def export(study: Path, store: str | None, output: Path) -> None:
 @SESSION
 @PANEL_ID
 @PARTICIPANT
-@click.option("--everybody", is_flag=True, help="Delete all of this study, as when all have been paid.")
+@click.option(
+    "--everybody", is_flag=True, help=("Delete all ids and codes of this study, for instance after everybody is paid.")
+)
 def delete(
     study: Path,
     store: str | None,
@@ -205,9 +209,9 @@ def delete(
     participant: str | None,
     everybody: bool,
 ) -> None:
-    """Delete panel ids and codes; the answers stay, and nobody can tell from the store any more whose they are.
+    """Delete panel ids and codes; responses stay, and the store no longer shows whose they are.
 
-    A participant whose id is deleted could take part once more. Files in `data/lab` keep the laboratory's codes.
+    A participant whose id is deleted could take part again. Files in `data/lab` keep the laboratory's codes.
     """
     from equipoise.commands.identities import identities_delete
     from equipoise.commands.store_access import SessionSelector
@@ -221,10 +225,10 @@ def delete(
 @click.command(epilog="Example: equipoise links my-study -n 30 --address https://study.example.org -o links.csv")
 @STUDY
 @click.option("-n", "n_links", required=True, type=click.IntRange(1, 100_000), help="How many.")
-@click.option("--address", required=True, help="Address at which the study is served.")
+@click.option("--address", required=True, help="Address of the study's server.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def links(study: Path, n_links: int, address: str, output: Path) -> None:
-    """Make personal links, each for one person to take part once (`recruitment: {entry: link}`)."""
+    """Make personal links; each admits one participant once (`recruitment: {entry: link}`)."""
     from equipoise.commands.identities import links as make_links
 
     make_links(study, n_links, address, output)

@@ -1,4 +1,4 @@
-"""The commands about a study under way: revise its wording, exclude a session by name."""
+"""The commands for a study under way: revise its wording, exclude a session by name."""
 
 from pathlib import Path
 
@@ -7,7 +7,9 @@ import click
 from equipoise.cli.stores import PANEL_ID, PARTICIPANT, SESSION, STORE, STUDY
 
 REASON = click.option(
-    "--reason", required=True, help="Why, in one sentence. It is in the log and the report, so name nobody."
+    "--reason",
+    required=True,
+    help=("Reason, in one sentence. It is in the log and the report, so it must not identify a person."),
 )
 
 
@@ -16,12 +18,11 @@ REASON = click.option(
 @STORE
 @REASON
 def revise(study: Path, store: str | None, reason: str) -> None:
-    """Accept a change of wording in a study that people have begun; its version, groups and quotas stay.
+    """Accept a change of wording in a study that has sessions; its version, groups and quotas stay.
 
-    Pages, the title, own `texts` that name no answer or place, and the wording of items may change. Other changes need
-    a new `version`. You answer for the meaning: nothing here can tell that new words mean something else, so read the
-    changed options that are printed. Sessions under way go on with what they began with; restart the server for those
-    that begin afterwards.
+    Pages, the title, own `texts` that do not label responses or positions, and the wording of items may change. Other
+    changes need a new `version`. Equipoise cannot check the meaning of new words: read the changed options that are
+    printed. Sessions under way keep their wording; restart the server for later ones.
     """
     from equipoise.commands.study_changes import revise as accept_revision
     from experiment.study.revision import listed
@@ -31,9 +32,11 @@ def revise(study: Path, store: str | None, reason: str) -> None:
     for option in revision.options:
         click.echo(f"  {option}")
     if revision.options:
-        click.echo("The OPTIONS changed: check that each still means the same. If not, bring the old ones back.")
+        click.echo("The OPTIONS changed: check that each still means the same. If not, restore the old ones.")
     if any(name.startswith("the consent") for name in revision.changed):
-        click.echo("The CONSENT changed: check that your ethics board allows it. Each session keeps which text it saw.")
+        click.echo(
+            "The CONSENT changed: check that your ethics board allows it. Each session records its version of the text."
+        )
     click.echo("Restart the server: sessions that begin afterwards see the new wording.")
 
 
@@ -44,14 +47,14 @@ def revise(study: Path, store: str | None, reason: str) -> None:
 @PANEL_ID
 @PARTICIPANT
 @REASON
-@click.option("--undo", is_flag=True, help="Take back into the analysis what was excluded.")
+@click.option("--undo", is_flag=True, help="Include excluded sessions in the analysis again.")
 def exclude(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str,
     undo: bool,
 ) -> None:  # fmt: skip
-    """Exclude a person's session from the analysis by hand; the answers stay, and another person is recruited.
+    """Exclude a participant's session from the analysis; the responses stay, and another participant is recruited.
 
-    --session names one session; --panel-id and --participant mean all sessions of the person. The report has a row
+    --session names one session; --panel-id and --participant mean all sessions of the participant. The report has a row
     for these exclusions and states every reason.
     """
     from equipoise.commands.store_access import SessionSelector
@@ -65,6 +68,8 @@ def exclude(
         return
     for name, has_slot in zip(decided.sessions, decided.has_slot, strict=True):
         slot = (
-            "it has a slot again" if has_slot else "it has no slot, as another participant has it or it was lost before"
+            "it has a slot again"
+            if has_slot
+            else ("it has no slot, because another participant has it or it was lost before")
         )
         click.echo(f"Session {name} is in the analysis again; {slot}.")

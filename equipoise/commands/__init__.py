@@ -1,1 +1,1 @@
-"""What each command does, as functions of the public API."""
+"""The commands as functions of the public API."""

@@ -1,4 +1,4 @@
-"""The analysis of a study's own store, and of any tidy file; locking a plan before data are seen."""
+"""The analysis of a study's own store, and of any tidy file; the locking of a plan before data are seen."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -50,15 +50,15 @@ def analyze(
     output
         Folder for the results.
     data, plan
-        In place of a study: a CSV file with one row per observation, and its plan (YAML).
+        Instead of a study: a CSV file with one row per observation, and its plan (YAML).
     lock
-        Lock the plan before data are seen, and analyze nothing.
+        True to lock the plan before data are seen, and analyze nothing.
     study_version
-        Take only sessions of this version of the study; all if None.
+        Include only sessions of this version of the study; all if None.
     without_simulated
-        Leave simulated participants out.
+        True to exclude simulated participants.
     store
-        The store of the study; by default what the settings say.
+        The store of the study; by default the store in the settings.
 
     Returns
     -------
@@ -71,17 +71,20 @@ def analyze(
         If the arguments do not fit each other, there are no responses yet, or a file cannot be read.
     """
     if (study is None) == (plan is None) or (study is not None and data is not None):
-        raise InputError("name either a study's folder, or a table and its plan with --data and --plan.")
+        raise InputError(
+            "neither a study nor a table is named, or both are. Fix: name a study's folder, or a table and its "
+            "plan with --data and --plan."
+        )
     if study is None and (store or study_version or without_simulated):
         raise InputError("--store, --study-version and --without-simulated go with a study. Fix: leave them out.")
     if lock:
         return _lock_study(loaded(study), store) if study is not None else _lock_file(Path(str(plan)))
     if output is None:
-        raise InputError("name a folder for the results with -o.")
+        raise InputError("no folder for the results. Fix: name one with -o.")
     if study is not None:
         _analyze_study(loaded(study), Path(output), study_version, without_simulated, store)
     elif data is None:
-        raise InputError("name the table with --data.")
+        raise InputError("no table is named. Fix: name it with --data.")
     else:
         _analyze_file(Path(data), Path(str(plan)), Path(output))
     return None
@@ -94,7 +97,7 @@ def _analyze_study(
     without_simulated: bool = False,
     location: str | None = None,
 ) -> None:
-    """Analyze what a study's store holds, by the plan in its `study.yaml`.
+    """Analyze a study's store by the plan in its `study.yaml`.
 
     Parameters
     ----------
@@ -103,39 +106,41 @@ def _analyze_study(
     output
         Folder for the results.
     study_version
-        Take only sessions of this version of the study; all if None.
+        Include only sessions of this version of the study; all if None.
     without_simulated
-        Whether simulated participants are left out, as when people follow a pilot on another battery.
+        True to exclude simulated participants, for instance if people follow a pilot on another battery.
     location
-        The store, a file or the address of a database; by default what the settings say.
+        The store, a file or the address of a database; by default the store in the settings.
 
     Raises
     ------
     InputError
-        If nothing has been answered yet, or the store cannot be read.
+        If there are no responses yet, or the store cannot be read.
     """
     store = store_location(study, read_settings(store=location))
     if not _may_exist(store):
         raise InputError(
-            f"{store}: nothing has been answered yet. Fix: collect answers with `equipoise serve {study.folder}`, "
-            f"or try `equipoise simulate {study.folder} -n 40`."
+            f"{store}: there are no responses yet. Fix: collect responses with `equipoise serve {study.folder}`, or "
+            f"try `equipoise simulate {study.folder} -n 40`."
         )
     if not is_address(store) and output.resolve() == Path(store).parent.resolve():
-        raise InputError(f"{output}: this folder holds the answers. Fix: name another for the results.")
+        raise InputError(f"{output}: this folder holds the responses. Fix: name another for the results.")
     give_back_freed_arrays()
     with spinner("Analyzing"):
         trials = _trials(study, store)
         left_out = []
         if without_simulated:
             n_simulated = trials.loc[trials["kind"] == Kind.SIMULATED, "session"].nunique()
-            left_out = [f"{n_simulated:,} sessions of simulated participants were left out (--without-simulated)."]
+            left_out = [f"{n_simulated:,} sessions of simulated participants were excluded (--without-simulated)."]
             trials = trials[trials["kind"] != Kind.SIMULATED].reset_index(drop=True)
             if trials.empty:
-                raise InputError(f"{_shown(store)}: there are only simulated participants. Fix: collect answers first.")
+                raise InputError(
+                    f"{_shown(store)}: there are only simulated participants. Fix: collect responses first."
+                )
         if study_version is not None:
             versions = sorted(trials["study_version"].unique())
             if study_version not in versions:
-                raise InputError(f"no session is of version {study_version}; the versions are {', '.join(versions)}.")
+                raise InputError(f"no session is of version {study_version}. Fix: name one of {', '.join(versions)}.")
             trials = trials[trials["study_version"] == study_version].reset_index(drop=True)
         locks, plan = read_locks(lock_path(study.folder)), study.definition.analysis
         analyze_trials(
@@ -154,7 +159,7 @@ def _analyze_study(
 
 
 def _may_exist(store: str) -> bool:
-    """Return whether there may be answers at a store's place; a file that is lost beside its log is refused."""
+    """Return True if there may be responses at a store's address; a missing file whose log exists is refused."""
     if is_address(store):
         return True
     refuse_missing(Path(store), must_exist=False)
@@ -162,12 +167,12 @@ def _may_exist(store: str) -> bool:
 
 
 def lock_path(folder: Path) -> Path:
-    """Return where the locked plans of a study are kept."""
+    """Return the path of a study's locked plans."""
     return folder / "analysis.lock.json"
 
 
 def _lock_study(study: Study, location: str | None = None) -> Lock:
-    """Stamp the analysis plan of a study with a digest and the time, before data are seen.
+    """Lock the analysis plan of a study with a digest and the time, before data are seen.
 
     Raises
     ------
@@ -189,12 +194,12 @@ def _lock_study(study: Study, location: str | None = None) -> Lock:
 
 
 def _asked(study: Study) -> dict[str, str]:
-    """Return what the plan is the plan of."""
+    """Return the subject of the plan."""
     return {"battery": study.battery.digest}
 
 
 def _first_at(trials: pd.DataFrame) -> str | None:
-    """Return when the first person began, or the first simulated participant where there are no people."""
+    """Return the start of the first person's session, or of the first simulated participant if there are no people."""
     for kind in (Kind.HUMAN, Kind.SIMULATED):
         times = pd.to_datetime(
             trials.loc[trials["kind"] == kind, "started_at"].dropna(), utc=True, format="ISO8601", errors="coerce"
@@ -210,7 +215,7 @@ def _analyze_file(data: Path, plan_path: Path, output: Path) -> None:
     Raises
     ------
     InputError
-        If one of the files cannot be read, or the plan asks for what the data have not.
+        If one of the files cannot be read, or the plan names what the data do not have.
     """
     locks, software = read_locks(_lock_beside(plan_path)), version("equipoise")
     give_back_freed_arrays()
@@ -237,7 +242,7 @@ def _analyze_file(data: Path, plan_path: Path, output: Path) -> None:
 
 
 def _lock_file(plan_path: Path) -> Lock:
-    """Stamp the plan in a YAML file with a digest and the time, before data are seen."""
+    """Lock the plan in a YAML file with a digest and the time, before data are seen."""
     return add_lock(
         _lock_beside(plan_path),
         read_yaml(plan_path, AnalysisPlan),
@@ -259,13 +264,14 @@ def _trials(study: Study, store: str) -> pd.DataFrame:
     here = trials["study"] == study.name
     if not here.any():
         raise InputError(
-            f"{store}: no session is of the study `{study.name}`; those there are of {', '.join(set(trials['study']))}."
+            f"{store}: no session is of the study `{study.name}`; the store has sessions of "
+            f"{', '.join(set(trials['study']))}. Fix: name another store with --store."
         )
     return trials if here.all() else trials[here].reset_index(drop=True)
 
 
 def _rows(study: Study, store: str) -> pd.DataFrame:
-    """Return the rows of this study in a store, as they are kept."""
+    """Return the rows of this study in a store, as stored."""
     try:
         with opened_store(store, must_exist=True) as opened:
             return pd.DataFrame.from_records(opened.trials(study))
@@ -278,13 +284,13 @@ def _shown(store: str) -> str:
 
 
 def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> list[str]:
-    """Return a sentence for each registered definition, of these versions, whose analysis was planned otherwise."""
+    """Return a sentence for each registered definition, of these versions, with another analysis plan."""
     try:
         with opened_store(location, must_exist=True) as store:
             warn_of_changes(study, store)
             registered, revisions = store.registered_definitions(study), store.revisions(study)
-    except (InputError, StoreUnavailable):  # such as a read-only copy, which can still be analyzed
-        return ["The plan that stood when the sessions began could not be read, so it was not compared with this one."]
+    except (InputError, StoreUnavailable):  # For instance a read-only copy, which can still be analyzed.
+        return ["The plan at the start of the sessions could not be read, so it was not compared with this one."]
     notes = []
     answered = [one for one in registered if one.definition.version in versions]
     for earlier in answered:
@@ -295,9 +301,9 @@ def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> li
         ]
         if changed:
             notes.append(
-                "The analysis plan is not the one that stood when version "
-                f"{earlier.definition.version} of the study was registered ({_minute(earlier.registered_at)}), before "
-                f"its {earlier.n_sessions} sessions began: {', '.join(changed)} changed since."
+                f"The analysis plan differs from the plan registered with version {earlier.definition.version} of "
+                f"the study ({_minute(earlier.registered_at)}), before its {earlier.n_sessions} sessions began: "
+                f"{', '.join(changed)} changed since."
             )
     notes += [
         f"Version {one.version} was reworded on {_minute(one.at)}: {listed(one.changed)}. Reason: “{one.reason}”."
@@ -312,7 +318,7 @@ def _minute(time: str) -> str:
 
 
 def _differences_of_versions(definitions: Sequence[StudyDefinition]) -> list[str]:
-    """Return in which entries of `study.yaml` the versions that were answered differ."""
+    """Return the entries of `study.yaml` in which the answered versions differ."""
     if len(definitions) < 2:
         return []
     entries_of = [entries(one.model_dump(mode="json", exclude={"version"})) for one in definitions]
@@ -328,6 +334,6 @@ def _changed_battery(study: Study, answered: set[str]) -> list[str]:
     if study.battery.digest in answered:
         return []
     return [
-        f"The battery in the study's folder ({study.definition.battery}) is not the one that was answered; answers are "
-        "scored by the keys that stood when their sessions began."
+        f"The battery in the study's folder ({study.definition.battery}) is not the answered one; responses are "
+        "scored by the keys of the battery with which their sessions began."
     ]

@@ -21,7 +21,7 @@ from server.store.models import SessionFound
 
 
 def assignment_show(study: StudyFolder, store: str | None = None) -> list[tuple[str, ...]]:
-    """Return the places of people by group, as rows of text with a heading and a sum."""
+    """Return the slots by group, as rows of text with a header and a sum."""
     study = loaded(study)
     with store_to_read(study, store) as opened:
         groups = [group for group in opened.progress(study) if group.kind is Kind.HUMAN]
@@ -53,34 +53,36 @@ def _set_open(study: Study, group: int, is_open: bool, location: str | None) -> 
             store.open_group(study, group, is_open)
         except Conflict:
             n_groups = study.definition.design.groups
-            raise InputError(f"--group {group}: there is no such group; the groups are 1 to {n_groups}.") from None
+            raise InputError(
+                f"--group {group}: this group does not exist. Fix: name one from 1 to {n_groups}."
+            ) from None
 
 
 def assignment_release(
     study: StudyFolder, reason: Release, named: SessionSelector, store: str | None = None
 ) -> SessionFound:
-    """Release the place of a session, so that somebody else is recruited.
+    """Release the slot of a session, so that another participant is recruited.
 
     Raises
     ------
     InputError
-        If there is no such session, its place was released before, or the reason is an exclusion.
+        If the session does not exist, its slot was released before, or the reason is an exclusion.
     """
     study = loaded(study)
     if reason is Release.EXCLUSION:
         raise InputError(
-            "--reason exclusion: this would release the place and leave the answers in the analysis. "
-            f'Fix: `equipoise exclude {study.folder} ... --reason "..."`, which does both.'
+            "--reason exclusion: this would release the slot and leave the responses in the analysis. Fix: "
+            f'`equipoise exclude {study.folder} ... --reason "..."`, which does both.'
         )
     with store_of(study, store, must_exist=True) as opened:
         found = find_session(opened, study, named)
         if not opened.release_slot(found.session, reason):
-            raise InputError(f"the place of session {found.session} was released before; nothing was changed.")
+            raise InputError(f"the slot of session {found.session} was released before; nothing was changed.")
     return found
 
 
 def assignment_log(study: StudyFolder, path: Path, store: str | None = None) -> int:
-    """Write the log of decisions about places as CSV; return how many there are."""
+    """Write the log of decisions about slots as CSV; return the number of entries."""
     study = loaded(study)
     with store_to_read(study, store) as opened:
         events = opened.events(study)

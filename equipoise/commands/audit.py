@@ -1,4 +1,4 @@
-"""The audit of a published table: a CSV file as printed in, findings out."""
+"""The audit of a published table: from a CSV file as printed to findings."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ from batteries.files.file_reading import read_text
 from batteries.vignettes.battery_writer import check_output
 
 NARROWEST = 30
-"""Characters that a sentence has at least, also on a narrow terminal."""
+"""Smallest width of a sentence, also on a narrow terminal."""
 
 
 def audit(
@@ -33,23 +33,23 @@ def audit(
     columns: Sequence[str] = (),
     output: Path | None = None,
 ) -> pd.DataFrame:
-    """Audit a table in a CSV file, and write the findings, if a file is named for them.
+    """Audit a table in a CSV file, and write the findings if a file is named for them.
 
     Parameters
     ----------
     source
         The table as printed: CSV in UTF-8, with commas, semicolons or tabs.
     participants, trials, items, scale, whole_numbers, totals
-        As `analysis.audit.audit_table` takes them.
+        As in `analysis.audit.audit_table`.
     columns
-        Headers by what they are, each as `trials=Responses`.
+        Headers by their meaning, each as `trials=Responses`.
     output
         File for the findings, `.csv`.
 
     Raises
     ------
     InputError
-        If the file is no such table, or the findings cannot be written; and as of `analysis.audit.audit_table`.
+        If the file is not such a table, or the findings cannot be written; and as in `analysis.audit.audit_table`.
     """
     if output is not None:
         check_output(output, [".csv"])
@@ -76,7 +76,7 @@ def audit(
 
 
 def read_printed(path: Path) -> pd.DataFrame:
-    """Return a CSV file's cells as text, as they are printed; rows without anything are left out.
+    """Return a CSV file's cells as printed text; empty rows are left out.
 
     Raises
     ------
@@ -106,24 +106,28 @@ def read_printed(path: Path) -> pd.DataFrame:
             f"{path}, line {reader.line_num}: this is not CSV ({error}). Fix: correct its quotes."
         ) from None
     if header is None:
-        raise InputError(f"{path}: the file is empty; it needs a header and a row for each group, condition or test.")
+        raise InputError(
+            f"{path}: the file is empty. Fix: write a header and one row for each group, condition or test."
+        )
     return pd.DataFrame(rows, columns=[cell.strip() for cell in header], dtype=str)
 
 
 def _named(column: str) -> tuple[str, str]:
     role, equals, header = column.partition("=")
     if not equals:
-        raise InputError(f"--column {column}: write what the column is and its header, as trials=Responses.")
+        raise InputError(
+            f"--column {column}: unknown form. Fix: write the column's meaning and its header, as trials=Responses."
+        )
     return role.strip(), header.strip()
 
 
 def all_consistent(found: pd.DataFrame) -> bool:
-    """Return whether everything that could be checked is consistent."""
+    """Return True if everything that could be checked is consistent."""
     return bool(found["verdict"].isin([CONSISTENT, NOT_CHECKABLE]).all())
 
 
 def finding_lines(found: pd.DataFrame, width: int | None = None) -> list[str]:
-    """Return the findings as lines of text in columns, and a line that counts them.
+    """Return the findings as lines of text in columns, and a line with their number.
 
     With a `width`, sentences are broken so that they stay in their column.
     """
@@ -134,7 +138,7 @@ def finding_lines(found: pd.DataFrame, width: int | None = None) -> list[str]:
     indent = sum(widths) + 2 * len(widths)
     room = None if width is None else max(NARROWEST, width - indent)
     lines = []
-    for *cells, sentence in zip(*columns, ["what was found", *found["explanation"]], strict=True):
+    for *cells, sentence in zip(*columns, ["finding", *found["explanation"]], strict=True):
         start = "  ".join(cell.ljust(cell_width) for cell, cell_width in zip(cells, widths, strict=True))
         parts = [sentence] if room is None else textwrap.wrap(sentence, room)
         lines += [f"{start}  {parts[0]}", *(" " * indent + part for part in parts[1:])]

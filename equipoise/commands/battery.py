@@ -23,28 +23,28 @@ from experiment.study.definition import Study
 from experiment.study.timeline import Timing
 
 OURS = "intuition"
-"""Name by which our own battery's templates can be given instead of a folder."""
+"""Name of our own battery's templates, accepted instead of a folder."""
 
 
 def templates_folder(given: Path) -> Path:
-    """Return the folder of the templates: the one given, or that of our own battery when its name is given."""
+    """Return the folder of the templates: the given one, or that of our own battery."""
     return intuition.FOLDER if str(given) == OURS and not given.exists() else given
 
 
 def battery_check(
     templates: Path, tables: Path | None = None, spec: Path | None = None
 ) -> tuple[TemplateSet, list[str]]:
-    """Check templates and tables, for everything or for what a spec asks.
+    """Check templates and tables, completely or for a spec.
 
     Returns
     -------
     tuple
-        The templates, and sentences on what is not a mistake but worth a look.
+        The templates, and warnings that are not mistakes.
 
     Raises
     ------
     InputError
-        A sentence for every mistake.
+        One sentence for every mistake.
     """
     problems = Problems()
     asked = read_spec(spec) if spec else EVERYTHING
@@ -62,7 +62,7 @@ def battery_build(
     Raises
     ------
     InputError
-        A sentence for every mistake in templates, tables or spec; then nothing is written.
+        One sentence for every mistake in templates, tables or spec; then nothing is written.
     """
     check_output(output)
     asked = read_spec(spec) if spec else BuildSpec()
@@ -106,7 +106,7 @@ def battery_export(source: Path, form: str, output: Path, answers: bool = False)
     output
         The file, for `csv`; a new folder, for the others.
     answers
-        Whether Gorilla's spreadsheets have the right answers in them.
+        True to put the right answers into Gorilla's spreadsheets.
 
     Raises
     ------
@@ -136,5 +136,8 @@ def _battery_and_study(source: Path) -> tuple[Battery, Study | None]:
         study = load_study(source)
         return study.battery, study
     if source.suffix == ".csv":
-        raise InputError(f"{source}: make a battery of it first: equipoise battery import {source} -o battery.jsonl")
+        raise InputError(
+            f"{source}: this is not a battery file. Fix: make one first: equipoise battery import {source} -o "
+            "battery.jsonl"
+        )
     return load_battery(source), None

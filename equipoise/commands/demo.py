@@ -1,4 +1,4 @@
-"""The whole main job on a sample study: serve, simulate, compare with baselines, analyze, report."""
+"""The whole workflow on a sample study: serve, simulate, compare with baselines, analyze, report."""
 
 import sys
 from pathlib import Path
@@ -25,10 +25,10 @@ def demo(folder: Path | None = None, n_participants: int = 40, seed: int = 1, ke
     copy_sample_study(SAMPLE, folder)
     study = load_study(folder)
     click.echo(f"1. Study `{study.name}`: {len(study.test_items)} items, {study.definition.design.groups} groups.")
-    with running_server(folder) as url, progress_bar("   Answering over HTTP", n_participants) as on_done:
+    with running_server(folder) as url, progress_bar("   Responding over HTTP", n_participants) as on_done:
         simulate(url, researcher_token(study), study, n_participants, seed, on_done)
     click.echo(f"2. {n_participants} simulated participants took it over HTTP.")
-    click.echo("3. Computational baselines answered the very same items:")
+    click.echo("3. Computational baselines answered the same items:")
     for sentence in add_runs(study, [run_baseline(study, name) for name in BASELINES]):
         click.echo(f"   {sentence}")
     analyze(study, folder / "results")
@@ -42,7 +42,7 @@ def demo(folder: Path | None = None, n_participants: int = 40, seed: int = 1, ke
 
 
 def _fresh_folder() -> Path:
-    """Return the name of a folder that is not there yet: an earlier demo's data are never touched."""
+    """Return the name of a new folder: an earlier demo's data are never changed."""
     folder, number = Path("equipoise-demo"), 1
     while folder.exists():
         number += 1

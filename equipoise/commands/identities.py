@@ -24,7 +24,7 @@ from server.store.sql.identities import IDENTITY_COLUMNS
 
 
 def identities_export(study: StudyFolder, path: Path, store: str | None = None) -> int:
-    """Write the panel ids of a study with their pseudonyms as CSV, for the owner's eyes; return how many there are."""
+    """Write the panel ids of a study with their pseudonyms as CSV, readable by its owner only; return their number."""
     study = loaded(study)
     with store_to_read(study, store) as opened:
         people = opened.identities(study)
@@ -37,18 +37,18 @@ def identities_export(study: StudyFolder, path: Path, store: str | None = None) 
 def identities_delete(
     study: StudyFolder, named: SessionSelector, everybody: bool, store: str | None = None
 ) -> tuple[int, list[str]]:
-    """Delete ids and codes, one person's or everybody's, and leave the answers.
+    """Delete ids and codes, one participant's or everybody's, and keep the responses.
 
     Returns
     -------
     int
-        How many were deleted.
+        Number of deleted ids and codes.
     list of str
-        A sentence on each file that may still hold them.
+        One sentence for each file that may still hold them.
     """
     study = loaded(study)
     if everybody and named != SessionSelector():
-        raise InputError("--everybody deletes all ids and codes. Fix: leave it out to delete one person's.")
+        raise InputError("--everybody deletes all ids and codes. Fix: leave it out to delete one participant's.")
     with store_of(study, store, must_exist=True) as opened:
         participant = None if everybody else find_session(opened, study, named).participant
         n_deleted = opened.delete_identities(study, participant)
@@ -56,12 +56,12 @@ def identities_delete(
 
 
 def links(study: StudyFolder, n_links: int, address: str, path: Path) -> None:
-    """Write new personal links to a study, a line each.
+    """Write new personal links to a study, one per line.
 
     Raises
     ------
     InputError
-        If the study does not go by personal links.
+        If the study does not use personal links.
     """
     study = loaded(study)
     if study.definition.recruitment.entry != "link":
@@ -72,7 +72,7 @@ def links(study: StudyFolder, n_links: int, address: str, path: Path) -> None:
     is_plain = parts.scheme in {"http", "https"} and parts.hostname and not (parts.query or parts.fragment)
     if not is_plain or re.search(r"\s", address):
         raise InputError(
-            f"--address {address!r}: this is not an address of a study. Fix: write it like https://study.example.org."
+            f"--address {address!r}: this is not a study's address. Fix: write it like https://study.example.org."
         )
     key = read_secrets(secrets_folder(study, read_settings())).signing_key
     rows = [[f"{address.rstrip('/')}/?{LINK_PARAMETER}={make_link_token(study, key)}"] for _ in range(n_links)]

@@ -1,4 +1,4 @@
-"""Our trial plugins for jsPsych experiments that are made elsewhere."""
+"""Our trial plugins, for jsPsych experiments made elsewhere."""
 
 import shutil
 from importlib.resources import as_file, files
@@ -10,12 +10,12 @@ FILES = ("equipoise-plugins.js", "equipoise.css")
 
 
 def jspsych_plugins(folder: Path | str) -> None:
-    """Copy the plugins and their stylesheet to a folder, in place of older copies of them.
+    """Copy the plugins and their stylesheet to a folder, replacing older copies.
 
     Raises
     ------
     InputError
-        If the folder cannot be written to.
+        If the folder cannot be written.
     """
     folder = Path(folder)
     try:
@@ -25,5 +25,5 @@ def jspsych_plugins(folder: Path | str) -> None:
                 shutil.copy(source, folder / name)
     except OSError as error:
         raise InputError(
-            f"{folder}: the files cannot be written ({error.strerror}). Fix: name another place."
+            f"{folder}: the files cannot be written ({error.strerror}). Fix: name another folder."
         ) from None

@@ -1,4 +1,4 @@
-"""A study in the laboratory: the server's application in this process, its store, and the files labs expect."""
+"""A study in the laboratory: the server's application in this process, its store, and the laboratory's files."""
 
 import os
 import re
@@ -36,7 +36,7 @@ TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a vari
 
 @dataclass(frozen=True)
 class Setup:
-    """The machine's part: what the session is shown on, and where event codes go."""
+    """The machine: the display of the session, and the destination of event codes."""
 
     monitor: str | None = None
     """A monitor of PsychoPy's Monitor Center."""
@@ -45,22 +45,22 @@ class Setup:
     size_px: tuple[int, int] | None = None
     """Size of a window; None for the full screen."""
     trigger: str | None = None
-    """Where event codes go, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
+    """Destination of event codes, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
 
 
 @dataclass(frozen=True)
 class LabVisit:
-    """How a visit went."""
+    """Result of a visit."""
 
     outcome: VisitOutcome
     table: Path | None
     """PsychoPy's table, if there is one."""
     problem: str | None
-    """What could not be written beside the store; None if all could be."""
+    """File that could not be written beside the store; None if all were."""
     waiting_for: str | None
-    """Why the server does not have everything yet; None if it has, or there is none."""
+    """Why the server lacks something; None if it has everything, or there is no server."""
     withdrawals_waiting_for: str | None
-    """Why answers of others who have withdrawn are not deleted at the server yet; None if they are."""
+    """Why responses of other, withdrawn participants are not deleted on the server yet; None if they are."""
 
 
 def lab_run(
@@ -71,7 +71,7 @@ def lab_run(
     store: str | None = None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> LabVisit:
-    """Run one visit of a participant in a window of PsychoPy.
+    """Run one visit of a participant in a PsychoPy window.
 
     Parameters
     ----------
@@ -80,13 +80,13 @@ def lab_run(
     visitor
         Who comes.
     setup
-        The machine's part.
+        The machine.
     server
-        Address of a server to which all is handed on as it comes; None to keep it here.
+        Address of a server for uploads during the session; None for no upload.
     store
         The store on this machine; by default the study's own.
     warn
-        Receives warnings for the experimenter, before the window opens, such as of a code that looks mistyped.
+        Receives warnings for the experimenter before the window opens, for instance of a code that looks mistyped.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def lab_run(
     check_tasks(study)
     n_groups = study.definition.design.groups
     if visitor.group is not None and visitor.group > n_groups:
-        raise InputError(f"--group {visitor.group}: there is no such group; the groups are 1 to {n_groups}.")
+        raise InputError(f"--group {visitor.group}: this group does not exist. Fix: name one from 1 to {n_groups}.")
     if server is not None and visitor.kind is Kind.SIMULATED:
         raise InputError("--rehearsal: a rehearsal stays on this machine. Fix: leave --server out.")
     require_psychopy()
@@ -129,49 +129,49 @@ def lab_run(
 
 
 def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
-    """Refuse who cannot begin or go on before the window opens, and not when they sit in front of it."""
-    lab_client.find(visitor.participant, visitor.occasion)  # refused if it was taken elsewhere
+    """Refuse an ineligible participant before the window opens."""
+    lab_client.find(visitor.participant, visitor.occasion)  # Refused if it was run elsewhere.
     lab_client.require_slot(visitor.participant, visitor.occasion, visitor.group)
 
 
 def _warn_of_typing_errors(
     study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, tell: Callable[[str], None]
 ) -> None:
-    """Tell of what looks like a slip in the code, or in the session's number: it would make two people of one."""
+    """Warn of a likely slip in the code, or in the session's number: it would make two participants of one."""
     code, occasion = visitor.participant, visitor.occasion
     others = {str(one["external_id"]) for one in store.identities(study) if one["source"] == SOURCE}
     if occasion > 1 and not any(_has_begun(lab_client, code, occasion - 1) for lab_client in lab_clients):
-        tell(f"Look at the code: {code} has no session {occasion - 1} here, and this will be session {occasion}.")
+        tell(f"Check the code: {code} has no session {occasion - 1} here, and this will be session {occasion}.")
     alike = sorted(other for other in others if _bare(other) == _bare(code))
     if alike and code not in alike:
-        tell(f"Look at the code: {code} is new here, but there is {' and '.join(alike)}.")
+        tell(f"Check the code: {code} is new here, but there is {' and '.join(alike)}.")
 
 
 def _has_begun(lab_client: LabClient, code: str, occasion: int) -> bool:
-    with suppress(httpx.HTTPError, InputError):  # what was begun goes on without the server, too
+    with suppress(httpx.HTTPError, InputError):  # A session that has begun continues without the server.
         return lab_client.find(code, occasion) is not None
     return False
 
 
 def _bare(code: str) -> str:
-    """Return what is left of a code where people slip: without capitals, zeros before numbers, and signs between."""
+    """Return the part of a code without usual slips: capitals, zeros before numbers, and signs between."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))
 
 
 def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> tuple[str, bool]:
-    """Look whether this machine is fit for a laboratory.
+    """Check this machine for the laboratory.
 
     Parameters
     ----------
     study
-        Whose letters the fonts must have; None to leave that out.
+        Study whose letters the fonts must have; None to skip that.
     setup
-        The machine's part.
+        The machine.
 
     Returns
     -------
     tuple of str and bool
-        What was found, for a technician, and whether the machine can be used.
+        Findings for a technician, and True if the machine can be used.
     """
     setup = setup or Setup()
     study = loaded(study) if study is not None else None
@@ -204,23 +204,23 @@ def _missing_glyphs(study: Study) -> tuple[str, ...]:
 def lab_upload(
     study: StudyFolder, server: str | None = None, into: str | None = None, prefix: str = "", store: str | None = None
 ) -> UploadResult:
-    """Hand the laboratory sessions of a store on, to a server or to another store.
+    """Upload the laboratory sessions of a store to a server or to another store.
 
     Parameters
     ----------
     study
         The study.
     server, into
-        Where they go: a server's address, or another store.
+        Target: a server's address, or another store.
     prefix
-        What is put before the participants' codes there.
+        Prefix of the participants' codes there.
     store
-        The store where they are; by default the study's own.
+        The store with the sessions; by default the study's own.
 
     Raises
     ------
     InputError
-        If the server or the store cannot be reached, or it is the store where they are.
+        If the server or the store cannot be reached, or target and source are the same.
     """
     if (server is None) == (into is None):
         raise InputError("no target, or two. Fix: name one, with --server or with --into.")
@@ -237,17 +237,17 @@ def lab_upload(
             return replace(uploaded, problem=delete_withdrawn(study, opened))
         except httpx.HTTPError as error:
             raise InputError(
-                f"--server {server}: it cannot be reached ({error}); it keeps what it has got, and the rest is "
-                "safe here: try again later."
+                f"--server {server}: it cannot be reached ({error}); it keeps what it has received, and the rest is "
+                "safe here. Fix: try again later."
             ) from None
 
 
 @contextmanager
 def local_client(study: Study, location: str | None) -> Iterator[tuple[LabClient, Store]]:
-    """Lend the server's application in this process, and its store."""
+    """Yield the server's application in this process, and its store."""
     settings = read_settings(store=location)
     with store_of(study, location) as store:
-        # Of this process alone: a token in a file here would be taken for the server's.
+        # The token is only for this process: in a file it would be taken for the server's.
         own = Secrets(secrets.token_urlsafe(), secrets.token_urlsafe())
         app = create_app(study, store, own, settings)
         with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://localhost") as client:
@@ -256,23 +256,24 @@ def local_client(study: Study, location: str | None) -> Iterator[tuple[LabClient
 
 @contextmanager
 def remote_client(server: str) -> Iterator[LabClient]:
-    """Lend the desk of a server elsewhere.
+    """Yield the client of a server elsewhere.
 
     Raises
     ------
     InputError
-        If the address is none that a token may be sent to, or the researcher's token is not known.
+        If the address is not safe for a token, or the researcher's token is unknown.
     """
     try:
         address = httpx.URL(server)
     except httpx.InvalidURL:
         address = httpx.URL()
     if not address.host or address.scheme not in {"http", "https"}:
-        raise InputError(f"--server {server}: this is not an address of a server. Fix: write https:// and its name.")
+        raise InputError(f"--server {server}: this is not a server's address. Fix: write https:// and its name.")
     if address.scheme == "http" and address.host not in THIS_MACHINE:
         raise InputError(
-            f"--server {server}: without encryption anybody on the way could read the researcher's token and the "
-            "answers. Fix: use its https:// address, or a tunnel to it from this machine and http://localhost."
+            f"--server {server}: without encryption, others on the network could read the researcher's token and "
+            "the responses. Fix: use its https:// address, or a tunnel to it from this machine and "
+            "http://localhost."
         )
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:

@@ -1,9 +1,9 @@
-"""The files of the laboratory: for each session PsychoPy's table, the frames, and what was begun.
+"""The files of the laboratory: for each session PsychoPy's table, the frames, and the attempts at trials.
 
-They are in the folder `lab` beside the store, whatever folder of the study a visit comes from; by default that is
-`data/lab` of the study. The frames are in a folder of their own, so that `lab/*.csv` are tables of trials alone. Names
-begin as users of PsychoPy expect, with the code, the session and the time, and end with the session's name in the
-store, by which they are found again, whatever the code, the clock or the time zone were.
+They are in the folder `lab` beside the store, for every folder of the study; by default that is `data/lab` of the
+study. The frames are in a separate folder, so that `lab/*.csv` are only tables of trials. Names begin as in PsychoPy,
+with the code, the session and the time. They end with the session's name in the store, by which the files are found,
+whatever the code, the clock or the time zone were.
 """
 
 import re
@@ -26,14 +26,14 @@ FRAMES = "_frames.csv"
 
 
 class LabFiles:
-    """The files of the session that a participant has now.
+    """The files of a participant's current session.
 
-    The store has every answer: what cannot be written to them stops no session.
+    The store has every response: a failed write to these files stops no session.
 
     Raises
     ------
     InputError
-        If there can be no such folder.
+        If the folder cannot be made.
     """
 
     def __init__(self, study: Study, store: Store, visitor: Visitor) -> None:
@@ -48,22 +48,22 @@ class LabFiles:
             private_folder(folder / "frames")
         except OSError as error:
             raise InputError(
-                f"{folder}: the files of the laboratory cannot be written there ({error.strerror}). Fix: make it a "
-                "folder that may be written to, and begin again."
+                f"{folder}: the laboratory's files cannot be written there ({error.strerror}). Fix: make the folder "
+                "writable, and start again."
             ) from None
 
     @property
     def problem(self) -> str | None:
-        """Why a file could not be written or deleted, the last time; None if all could be."""
+        """Reason of the last failed write or deletion; None if there was none."""
         return self._problem or (self._notes.problem if self._notes else None)
 
     def open_attempt_log(self, session: OpenSession) -> AttemptLog:
-        """Return the notes of a session."""
+        """Return the log of a session."""
         self._notes = AttemptLog(self._path(session, BEGUN), self._path(session, FRAMES))
         return self._notes
 
     def write_table(self, session: OpenSession) -> None:
-        """Write PsychoPy's table anew, from what is in the store."""
+        """Write PsychoPy's table again, from the store."""
         self.table = self._path(session, ".csv")
         who, began = self._visitor, session.started_at
         try:
@@ -71,7 +71,7 @@ class LabFiles:
             heading = Heading(who.participant, who.kind, who.occasion, session.group, session.seed, began, devices)
             write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
             self._problem = None
-        except (InputError, StoreUnavailable) as error:  # such as a table that is open in Excel
+        except (InputError, StoreUnavailable) as error:  # For instance a table that is open in Excel.
             self._problem = (
                 f"{error} Every response is in the store."
                 if isinstance(error, InputError)
@@ -79,12 +79,12 @@ class LabFiles:
             )
 
     def delete(self, _: OpenSession) -> None:
-        """Delete the files of the session, whose answers were withdrawn, and of the participant's other ones."""
+        """Delete the files of the withdrawn session, and of the participant's other sessions."""
         self.table = None
         self._problem = delete_withdrawn(self._study, self._store)
 
     def _path(self, session: OpenSession, ending: str) -> Path:
-        """Return where a file of a session is, or is to be if there is none of the session yet."""
+        """Return the path of a session's file, or its future path if the session has none yet."""
         folder = self._folder / "frames" if ending == FRAMES else self._folder
         begun = next(self._folder.glob(f"*_{session.session}{BEGUN}"), None)
         if begun is not None:
@@ -101,27 +101,25 @@ def lab_folder(study: Study, store: Store) -> Path:
 
 
 def delete_withdrawn(study: Study, store: Store) -> str | None:
-    """Delete the files of all sessions whose answers were withdrawn, wherever and whenever that was.
+    """Delete the files of all withdrawn sessions, wherever and whenever they were withdrawn.
 
     Returns
     -------
     str or None
-        Which file cannot be deleted, and what to do, for the experimenter; it does not keep the others.
+        The file that cannot be deleted and the fix, for the experimenter; the other files are deleted.
     """
     try:
         with store.snapshot() as db:
             withdrawn = withdrawn_in_laboratory(db, study.name)
     except StoreUnavailable as error:
-        return (
-            f"Files of participants who have withdrawn could not be looked for ({error}). Fix: run the command again."
-        )
+        return f"The files of withdrawn participants could not be found ({error}). Fix: run the command again."
     problem = None
     for path in [path for session in withdrawn for path in lab_folder(study, store).rglob(f"*_{session}*")]:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
             problem = (
-                f"{path}: it holds what a participant has withdrawn, and cannot be deleted ({error.strerror}). Fix: "
-                "close what has it open, and delete it."
+                f"{path}: it holds responses of a withdrawn participant, and cannot be deleted ({error.strerror}). "
+                "Fix: close the program that has it open, and delete it."
             )
     return problem

@@ -1,4 +1,4 @@
-"""Uploading laboratory sessions to a server or another store: during a session, or later, and never twice."""
+"""Upload of laboratory sessions to a server or another store: during a session or later; nothing is stored twice."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from server.store.sql.lab_sessions import (
 RESPONSES_PER_REQUEST = 50
 RETRY_S = 10.0
 PATIENCE_S = 20.0
-"""How long a session waits at its end for the upload."""
+"""Longest wait for the upload at the end of a session."""
 
 T = TypeVar("T")
 
@@ -48,14 +48,14 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
     record
         The session.
     server
-        Where it is uploaded to.
+        The target.
     prefix
-        What is put before the participant's code there.
+        Prefix of the participant's code there.
 
     Returns
     -------
     int
-        How many responses were new there.
+        Number of new responses there.
 
     Raises
     ------
@@ -71,7 +71,8 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
         if record.status is Status.WITHDRAWN:
             return 0
         raise WithdrawnOnServerError
-    if record.content_digest == study.digest:  # else it began with another revision, whose digest the server knows
+    # Otherwise it began with another revision, whose digest the server knows.
+    if record.content_digest == study.digest:
         plan_of(study, there)
     if there.status == "active" and record.demographics is not None and there.demographics:
         server.send_demographics(there.session, record.demographics)
@@ -88,7 +89,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
 
 
 def _upload_changes(record: LabSessionRecord, before: LabSessionRecord, server: LabClient) -> None:
-    """Upload what a session has gained since `before`, to a server that has it open."""
+    """Upload the changes of a session since `before`, to a server that has it open."""
     if before.demographics is None and record.demographics is not None:
         server.send_demographics(record.session, record.demographics)
     if record.status is Status.WITHDRAWN:
@@ -123,7 +124,7 @@ class UploadResult:
     excluded: tuple[str, ...] = ()
     """Uploaded sessions that the researcher has excluded here; the exclusion is not uploaded."""
     problem: str | None = None
-    """Which file of a withdrawn session could not be deleted here; None if all are."""
+    """File of a withdrawn session that could not be deleted here; None if all are deleted."""
 
 
 def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") -> UploadResult:
@@ -165,7 +166,7 @@ def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | N
     for record in withdrawn:
         try:
             upload_session(study, record, server)
-        except httpx.HTTPError as error:  # the next would fail too, and a participant waits
+        except httpx.HTTPError as error:  # The next would fail too, and a participant waits.
             return str(error)
         except InputError as error:
             problem = f"{record.code}, session {record.occasion}: {error}"
@@ -194,7 +195,7 @@ def _start_of(record: LabSessionRecord, prefix: str) -> LabStart:
 
 
 class UploadState(Enum):
-    """What the server has of a session that is running here."""
+    """State of a running session's upload."""
 
     PENDING = "the server may lack something"
     UPLOADING = "an upload is running"
@@ -234,7 +235,7 @@ class SessionUpload:
         self._thread.start()
 
     def changed(self) -> None:
-        """Upload what was stored here since."""
+        """Upload the changes in this store."""
         with self._changes:
             self._state = UploadState.PENDING
             self._changes.notify()
@@ -246,8 +247,8 @@ class SessionUpload:
             self._changes.notify()
 
     def wait(self) -> bool:
-        """Wait `PATIENCE_S` for the thread to end; return whether the server has everything."""
-        if self._thread.ident is not None:  # else it was never started
+        """Wait `PATIENCE_S` for the thread to end; return True if the server has everything."""
+        if self._thread.ident is not None:  # Otherwise it was never started.
             self._thread.join(PATIENCE_S)
         return not self._thread.is_alive() and self._state is UploadState.SYNCED
 
@@ -257,7 +258,7 @@ class SessionUpload:
             self._state = UploadState.UPLOADING
         is_done = self._try()
         with self._changes:
-            if self._state is UploadState.UPLOADING:  # else something has changed meanwhile
+            if self._state is UploadState.UPLOADING:  # Otherwise something has changed meanwhile.
                 self._state = UploadState.SYNCED if is_done else UploadState.FAILED
 
     def _run(self) -> None:
@@ -265,11 +266,11 @@ class SessionUpload:
         while not is_last:
             with self._changes:
                 self._changes.wait_for(lambda: self._is_closing or self._state is UploadState.PENDING, RETRY_S)
-                is_last = self._is_closing  # read before the session, so that nothing is stored after the last upload
+                is_last = self._is_closing  # Read before the session, so that nothing is stored after the last upload.
             self.upload()
 
     def _try(self) -> bool:
-        before, self._on_server = self._on_server, None  # after a failure, what the server has is asked for again
+        before, self._on_server = self._on_server, None  # After a failure, the server is asked for its state.
         try:
             with self._store.snapshot() as db:
                 record = lab_session_record(db, self._session)
@@ -280,7 +281,7 @@ class SessionUpload:
         except WithdrawnOnServerError:
             self.problem = "it was withdrawn there"
             return False
-        except Exception as error:  # no error may end the session or this thread
+        except Exception as error:  # No error may end the session or this thread.
             self.problem = str(error)
             return False
         self._on_server = record
@@ -290,8 +291,8 @@ class SessionUpload:
 class SyncingClient(LabClient):
     """A client of this machine's store that uploads the session to a server while it runs.
 
-    Group and seed come from the server, whose slots are the ones that count. Nobody waits for the network: when the
-    server cannot be reached, the session continues, and is uploaded with the next visit or by `equipoise lab upload`.
+    Group and seed come from the server, which counts the slots. The session never waits for the network: if the server
+    cannot be reached, the session continues, and is uploaded with the next visit or by `equipoise lab upload`.
 
     Parameters
     ----------
@@ -322,12 +323,12 @@ class SyncingClient(LabClient):
             return None
         if here.status == "active":
             there = None
-            with suppress(httpx.HTTPError, InputError):  # a session that has begun continues without the server
+            with suppress(httpx.HTTPError, InputError):  # A session that has begun continues without the server.
                 there = self._server.find(participant, occasion)
             is_same = there is not None and there.session == here.session
             if there is not None and is_same and there.next_trial_index > here.next_trial_index:
                 raise _run_elsewhere(participant, occasion)
-        else:  # its upload may have been cut off at its end
+        else:  # Its upload may have been interrupted.
             self._upload = SessionUpload(self._study, self._store, here.session, self._server)
             self._upload.upload()
         return here
@@ -335,13 +336,13 @@ class SyncingClient(LabClient):
     def require_slot(self, participant: str, occasion: int, group: int | None) -> None:
         if self._here.find(participant, occasion) is None:
             self._reach(lambda: self._server.require_slot(participant, occasion, group))
-        else:  # a session that has begun continues without the server
+        else:  # A session that has begun continues without the server.
             self._here.require_slot(participant, occasion, group)
 
     def start(self, start: LabStart) -> OpenSession:
         if self._here.find(start.participant, start.occasion) is None:
             there = self._reach(lambda: self._server.start(start))
-            plan_of(self._study, there)  # refused before anything is stored here if the server makes another plan
+            plan_of(self._study, there)  # Refused before anything is stored here if the server's plan differs.
             uploaded = UploadedSession(
                 session=there.session,
                 participant=there.participant,
@@ -375,14 +376,14 @@ class SyncingClient(LabClient):
         self._changed()
 
     def finish(self) -> bool:
-        """Wait for the upload; return whether the server has everything."""
+        """Wait for the upload; return True if the server has everything."""
         if self._upload is None:
             return True
         self._upload.close()
         return self._upload.wait()
 
     def close(self) -> None:
-        """End the upload without waiting for it, as its connection is closed now."""
+        """End the upload without waiting for it, because its connection is closed now."""
         if self._upload is not None:
             self._upload.close()
 

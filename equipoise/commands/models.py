@@ -1,4 +1,4 @@
-"""Storing model runs, and saying in words what became of them."""
+"""Storing model runs, and reporting the result in words."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from server.store import Conflict
 
 
 def models_import(study: StudyFolder, files: Sequence[Path], store: str | None = None) -> list[str]:
-    """Import stored Black Box runs (JSON), all or none, and return a sentence on each.
+    """Import stored Black Box runs (JSON), all or none, and return one sentence for each.
 
     Raises
     ------
@@ -31,19 +31,19 @@ def models_run(study: StudyFolder, model: str, store: str | None = None) -> list
     Raises
     ------
     InputError
-        If there is no such baseline, or it cannot answer the study's task.
+        If the baseline is unknown, or cannot answer the study's task.
     """
     study = loaded(study)
     return add_runs(study, [run_baseline(study, model)], store)
 
 
 def add_runs(study: Study, runs: Sequence[Run], location: str | None = None) -> list[str]:
-    """Store runs, all or none, and return a sentence on each.
+    """Store runs, all or none, and return one sentence for each.
 
     Raises
     ------
     InputError
-        If answers of a run are stored already as part of another.
+        If responses of a run are stored already as part of another.
     """
     with store_of(study, location) as store:
         try:
@@ -51,7 +51,7 @@ def add_runs(study: Study, runs: Sequence[Run], location: str | None = None) -> 
         except Conflict as conflict:
             raise InputError(str(conflict)) from None
     return [
-        f"{outcome.run}: {_summary(study, run)}" if outcome.is_new else f"{outcome.run}: was in the store already."
+        f"{outcome.run}: {_summary(study, run)}" if outcome.is_new else f"{outcome.run}: already in the store."
         for outcome, run in zip(added, runs, strict=True)
     ]
 
@@ -68,9 +68,9 @@ def _summary(study: Study, run: Run) -> str:
     sentence = f"{n} answers, {sum(correct)} correct ({sum(correct) / n:.1%})"
     n_invalid = sum(not response.valid for response in run.responses)
     if n_invalid:
-        sentence += f", {n_invalid} of them no possible answer"
+        sentence += f", {n_invalid} of them invalid"
     stored = [response.imported_correct for response in run.responses]
     if None not in stored:
         n_different = sum(ours != theirs for ours, theirs in zip(correct, stored, strict=True))
-        sentence += f"; the stored scoring says {sum(map(bool, stored))} correct and differs on {n_different}"
+        sentence += f"; the stored scoring has {sum(map(bool, stored))} correct and differs on {n_different}"
     return sentence + "."

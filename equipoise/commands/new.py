@@ -1,4 +1,4 @@
-"""`equipoise new` and `equipoise schema`: a new study folder, and the JSON Schemas that editors check it by."""
+"""`equipoise new` and `equipoise schema`: a new study folder, and the JSON Schemas for editors."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def new(folder: Path | str, sample: str = "blackbox-predict") -> None:
     Raises
     ------
     InputError
-        If there is no such sample study, or the folder is not empty.
+        If the sample study does not exist, or the folder is not empty.
     """
     copy_sample_study(sample, Path(folder))
 

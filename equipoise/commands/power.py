@@ -1,4 +1,4 @@
-"""How many participants a study needs: power by simulation of people's answers to the study's own test items."""
+"""The number of participants for a study: power by simulation of people's responses to the study's own test items."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -38,16 +38,16 @@ from experiment.plan import Phase
 from experiment.study.definition import Study
 
 TARGETS = (0.8, 0.9)
-"""The powers that studies are usually planned for."""
+"""The powers for which studies are usually planned."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be found out."""
+    """The question of a simulation."""
 
     effects: tuple[Effect, ...]
     accuracy: float
-    """Of the population, where no effect is."""
+    """Of the population, without the effects."""
     population: Population
     ns: tuple[int, ...]
     simulations: int
@@ -95,7 +95,7 @@ def _unreadable(text: str) -> InputError:
 
 
 def design_of(study: Study) -> pd.DataFrame:
-    """Return a row for each test item: `group`, `item_id`, `task`, `chance` and factors, as in the tidy table."""
+    """Return one row for each test item: `group`, `item_id`, `task`, `chance` and factors, as in the tidy table."""
     rows = [
         dict.fromkeys(VIEW_COLUMNS)
         | {
@@ -117,12 +117,12 @@ def _json(value: Any) -> str:
 
 
 def power(study: StudyFolder, request: Request, output: Path | None = None) -> str:
-    """Simulate studies and say what they tell of the number of participants; write table and figure to `output`.
+    """Simulate studies and report the power of each number of participants; write table and figure to `output`.
 
     Raises
     ------
     InputError
-        The design, the plan or the request do not allow it; the message says what to change.
+        If the design, the plan or the request do not allow it; the message says what to change.
     """
     study = loaded(study)
     if output is not None:
@@ -166,9 +166,9 @@ def _figure(table: pd.DataFrame, effect: bool) -> Drawing | None:
 def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAnalysis:
     plan = study.definition.analysis
     if request.test is not None and request.model is not None:
-        raise InputError("name a test or a model of the plan, not both.")
+        raise InputError("a test and a model are named. Fix: name only one of them.")
     if request.term is not None and request.model is None:
-        raise InputError("a term is one of a model. Fix: name the model with --model.")
+        raise InputError("only a model has terms. Fix: name the model with --model.")
     if request.test is not None:
         return planned_test_analysis(trials, plan, request.test)
     if request.model is not None:
@@ -177,7 +177,7 @@ def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAna
 
 
 def _refuse_results_of_analysis(output: Path) -> None:
-    """Refuse a folder with other results, which would be taken for outdated files and removed."""
+    """Refuse a folder with other results, because they would be removed as outdated files."""
     manifest = output / MANIFEST
     if manifest.is_file() and '"power"' not in manifest.read_text(encoding="utf-8", errors="replace")[:200]:
         raise InputError(f"{output}: this folder holds the results of an analysis. Fix: name another one.")
@@ -192,16 +192,16 @@ def _in_words(
     uneven = [str(n) for n in request.ns if n % n_groups]
     lines = [
         f"Analysis: {analysis.title}; alpha {request.alpha:g}, two-sided.",
-        f"Answers: accuracy {request.accuracy:g}{''.join(f', {cell}' for cell in cells)}; standard deviations in "
+        f"Responses: accuracy {request.accuracy:g}{''.join(f', {cell}' for cell in cells)}; standard deviations in "
         f"log-odds {population.participant_sd:g} of participants and {population.item_sd:g} of items "
         f"({', '.join(population.item)}), both drawn anew in each study.",
-        f"Studies: {request.simulations:,} of each number of participants, from the seed {request.seed}"
+        f"Studies: {request.simulations:,} for each number of participants, seed {request.seed}"
         + (f"; each participant is excluded with probability {population.excluded:g}." if population.excluded else "."),
     ]
     if uneven:
         lines.append(f"N = {', '.join(uneven)}: not a multiple of the {n_groups} groups, so some groups have one more.")
     lines += [*analysis.notes, "", *_table_lines(table, analysis, effect, request.model is not None), ""]
-    lines += _findings(table) if effect else ["There is no effect, so these are false-positive rates."]
+    lines += _findings(table) if effect else ["The effect is 0, so these are false-positive rates."]
     return "\n".join([*lines, *_warnings(table, request)])
 
 
@@ -230,7 +230,7 @@ def _table_lines(table: pd.DataFrame, analysis: PowerAnalysis, effect: bool, is_
 
 
 def _findings(table: pd.DataFrame) -> list[str]:
-    """Return which numbers suffice, and how often the analysis finds what is not there."""
+    """Return the sufficient numbers, and the rate of false positives."""
     tried = table[table["effect"] == "as given"].sort_values("n_participants")
     smallest = []
     for target in TARGETS:
@@ -241,7 +241,7 @@ def _findings(table: pd.DataFrame) -> list[str]:
     null = table[table["effect"] == "none"].iloc[0]
     return [
         f"Of the N tried, the smallest that finds the effect in {', and in '.join(smallest)}.",
-        f"Without any effect it would find one in {_percent(null['power'])} of studies with N = "
+        f"Without any effect the analysis is significant in {_percent(null['power'])} of studies with N = "
         f"{null['n_participants']:,} (95 % CI {_percent(null['ci_low'])} to {_percent(null['ci_high'])}).",
     ]
 
@@ -251,16 +251,16 @@ def _warnings(table: pd.DataFrame, request: Request) -> list[str]:
     flawed = float(table[[NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE]].sum(axis=1).max())
     if flawed:
         said.append(
-            "Studies whose model did not converge or was singular, or whose answers could not be analysed, count as "
-            f"not significant; they are up to {_percent(flawed)}. `with singular` is the power if singular models were "
-            "believed."
+            "Studies whose model did not converge or was singular, or whose responses could not be analysed, count "
+            f"as not significant; they are up to {_percent(flawed)}. `with singular` is the power if singular "
+            "models are accepted."
         )
     null = table if not any(effect.difference for effect in request.effects) else table[table["effect"] == "none"]
     if (null["ci_low"] > request.alpha).any():
         said.append(
-            f"Warning: that is more often than alpha = {request.alpha:g} allows, so a significant result of this "
-            "analysis means less than it seems, and so does its power. It does not allow for all that varies from "
-            "study to study, such as the items. Fix: plan a model with random effects of participants and items."
+            f"Warning: this rate is higher than alpha = {request.alpha:g}, so a significant result of this analysis "
+            "means less than it seems, and so does its power. The analysis ignores some of the variance between "
+            "studies, for instance of the items. Fix: plan a model with random effects of participants and items."
         )
     return said
 

@@ -1,4 +1,4 @@
-"""`equipoise serve` and `equipoise simulate`: a study's server, and simulated participants who use it."""
+"""`equipoise serve` and `equipoise simulate`: a study's server, and simulated participants."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ def running_server(folder: Path, location: str | None = None) -> Iterator[str]:
     folder
         The study's folder.
     location
-        Its store; by default what the settings say.
+        Its store; by default the store in the settings.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def running_server(folder: Path, location: str | None = None) -> Iterator[str]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     process = subprocess.Popen(
-        # -P: a folder called `analysis` or `server` where the user happens to be must not be taken for ours.
+        # -P: a folder called `analysis` or `server` in the user's current folder must not be imported instead of ours.
         [
             sys.executable,
             "-P",
@@ -85,7 +85,8 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise InputError(
-                f"the server for this study ended at once (exit code {process.returncode}). Fix: see above."
+                f"the server for this study exited at once (exit code {process.returncode}). Fix: see the message "
+                "above."
             )
         try:
             httpx.get(f"{url}/api/study", timeout=5).raise_for_status()
@@ -93,30 +94,32 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
             time.sleep(0.05)
         else:
             return
-    raise InputError(f"the server did not answer within {START_TIMEOUT_S} s; is the machine very busy? Try again.")
+    raise InputError(
+        f"the server did not respond within {START_TIMEOUT_S} s. Fix: close other programs, and try again."
+    )
 
 
 def number_of_simulated(study: Study, location: str | None = None) -> int:
-    """Return how many simulated participants have begun the study so far."""
+    """Return the number of simulated participants that have begun the study."""
     with store_of(study, location) as store:
         store.register_study(study)
         return sum(group.n_begun for group in store.progress(study) if group.kind is Kind.SIMULATED)
 
 
 def researcher_token(study: Study) -> str:
-    """Return the token by which the servers of a study know its researcher."""
+    """Return the token by which the servers of a study recognise its researcher."""
     return read_secrets(secrets_folder(study, read_settings())).researcher_token
 
 
 def announce(folder: Path, settings: Settings) -> None:
-    """Print where a study is served."""
+    """Print the addresses of a served study."""
     study = load_study(folder)
     address = link(settings.host, settings.port)
     token = read_secrets(secrets_folder(study, settings)).researcher_token
     click.echo(f"{study.definition.title}")
     click.echo(f"  participants: {address}/")
     click.echo(f"  progress:     {address}/researcher/#{token}")
-    click.echo("Press Ctrl-C to stop; nothing that was answered is lost.")
+    click.echo("Press Ctrl-C to stop; no response is lost.")
 
 
 def serve(
@@ -136,9 +139,9 @@ def serve(
     folder
         The study's folder.
     store, host, port, processes, proxies
-        As the settings of these names; by default what the environment says.
+        As the settings of these names; by default from the environment.
     quiet
-        Print nothing but the log.
+        True to print only the log.
     """
     folder = Path(folder)
     settings = read_settings(store=store, host=host, port=port, processes=processes, proxies=proxies)
@@ -146,7 +149,7 @@ def serve(
 
 
 def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: str | None = None) -> str:
-    """Let simulated participants take a study over HTTP; return where their responses are.
+    """Run simulated participants through a study over HTTP; return the store's name.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: str 
     seed
         Seed of the participants and their responses.
     store
-        The store; by default what the settings say.
+        The store; by default the store in the settings.
     """
     study = loaded(study)
     with running_server(study.folder, store) as url, progress_bar("Simulating participants", n_participants) as on_done:

@@ -13,7 +13,7 @@ from server.store.verify import Verified, verify
 
 
 def store_verify(study: StudyFolder, store: str | None = None) -> Verified:
-    """Check that all is in a store that was acknowledged, unchanged."""
+    """Check that everything acknowledged is in the store, unchanged."""
     study = loaded(study)
     with store_to_read(study, store) as opened, spinner("Checking"), opened.snapshot() as db:
         damage = db.damage()
@@ -21,8 +21,8 @@ def store_verify(study: StudyFolder, store: str | None = None) -> Verified:
         found.problems[:0] = damage
         if not damage and not db.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
             found.problems.append(
-                "no study is registered in this store, so it is not the one in which answers were stored. Fix: look "
-                "for the file that was here, or a backup."
+                "no study is registered in this store, so it is not the one with the responses. Fix: find the file "
+                "that was here, or a backup."
             )
         return found
 
@@ -54,7 +54,7 @@ def store_copy(source: str, target: str) -> Verified:
 
 
 def store_sessions(study: StudyFolder, path: Path, store: str | None = None) -> int:
-    """Write a row for each session to a CSV file, and return how many: how it went, on what, and who by their own word.
+    """Write one row per session to a CSV file (status, device, answers about the participant); return their number.
 
     Raises
     ------

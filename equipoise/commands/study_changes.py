@@ -14,30 +14,30 @@ LONGEST_REASON = 500
 
 @dataclass(frozen=True)
 class Decided:
-    """The sessions that a decision was about."""
+    """The sessions of a decision."""
 
     sessions: tuple[str, ...]
     """Their names, sorted."""
     has_slot: tuple[bool, ...] = ()
-    """Of sessions that were taken back, whether each has its place again."""
+    """For sessions that were included again: True if the session has its slot again."""
 
 
 def revise(study: StudyFolder, reason: str, store: str | None = None) -> Revision:
-    """Accept a change of wording in a version of a study that people have begun.
+    """Accept a change of wording in a version of a study that has sessions.
 
     Parameters
     ----------
     study
         The study as it is now.
     reason
-        Why, in a sentence for the log and the report.
+        Reason, in a sentence for the log and the report.
     store
-        Its store; by default what the settings say.
+        Its store; by default the store in the settings.
 
     Raises
     ------
     InputError
-        If nobody has begun this version, nothing changed, or more than the wording changed.
+        If this version has no sessions, nothing changed, or more than the wording changed.
     """
     study, reason = loaded(study), checked_reason(reason)
     with store_of(study, store, must_exist=True) as opened:
@@ -49,12 +49,12 @@ def exclude(
 ) -> Decided:
     """Exclude a session, or all sessions of a participant, from the analysis; responses stay, slots are released.
 
-    With `undo`, take excluded sessions back into the analysis.
+    With `undo`, include excluded sessions again.
 
     Raises
     ------
     InputError
-        If there is no such session of a person, or it is excluded or withdrawn; with `undo`, if it is not excluded.
+        If the session does not exist, or is excluded or withdrawn; with `undo`, if it is not excluded.
     """
     study, reason = loaded(study), checked_reason(reason)
 
@@ -79,7 +79,7 @@ def _decide(
 ) -> Decided:
     with store_of(study, location, must_exist=True) as store:
         candidates = sessions_named(store, study, named)
-        # Where there is none to decide about, the last one is refused with why: it is withdrawn, or was decided before.
+        # If none can be changed, the error of the last one says why: it is withdrawn, or was decided before.
         found = [one for one in candidates if _is_open(one, is_excluded)] or candidates[-1:]
         try:
             return job(store, sorted(one.session for one in found))
@@ -92,17 +92,17 @@ def _is_open(session: SessionFound, is_excluded: bool) -> bool:
 
 
 def checked_reason(reason: str) -> str:
-    """Return a reason that can be kept in the log and printed in a report.
+    """Return a reason that can be stored in the log and printed in a report.
 
     Raises
     ------
     InputError
-        If it is empty, too long, or holds what cannot be printed.
+        If it is empty, too long, or contains unprintable characters.
     """
     reason = reason.strip()
     if not reason or len(reason) > LONGEST_REASON or not reason.isprintable():
         raise InputError(
-            f"--reason: write one sentence of at most {LONGEST_REASON} characters on one line. It is in the log and "
-            "in the report, so name nobody."
+            "--reason: it is empty, too long or not on one line. Fix: write one sentence of at most "
+            f"{LONGEST_REASON} characters that identifies no person, since the log and the report print it."
         )
     return reason

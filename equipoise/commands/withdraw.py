@@ -1,4 +1,4 @@
-"""Withdrawing by the researcher's hand, for a participant who asks for it and cannot do it by themselves."""
+"""Withdrawal by the researcher, for a participant who asks for it."""
 
 from batteries.errors import InputError
 from equipoise.commands.lab_files import delete_withdrawn
@@ -6,31 +6,33 @@ from equipoise.commands.store_access import SessionSelector, StudyFolder, find_s
 
 
 def withdraw(study: StudyFolder, code: str | None, named: SessionSelector, store: str | None = None) -> list[str]:
-    """Delete the answers of one participant, in all their sessions, and the laboratory's files of them.
+    """Delete the responses of one participant, in all their sessions, and the laboratory's files of them.
 
     Parameters
     ----------
     study
         The study.
     code
-        The participant's own code.
+        The participant's withdrawal code.
     named
-        What else names one of their sessions, in place of the code.
+        Another name of one of their sessions, instead of the code.
     store
-        The store; by default what the settings say.
+        The store; by default the store in the settings.
 
     Returns
     -------
     list of str
-        A sentence on each file that may still hold the answers.
+        One sentence for each file that may still hold the responses.
 
     Raises
     ------
     InputError
-        If the participant is named by none or several of these, or nobody is known by it.
+        If not exactly one of these names the participant, or no participant has this name.
     """
     if [code, named.session, named.panel_id, named.participant].count(None) != 3:
-        raise InputError("name the participant by one of --code, --session, --panel-id and --participant.")
+        raise InputError(
+            "no participant is named, or several are. Fix: name one by --code, --session, --panel-id or --participant."
+        )
     study = loaded(study)
     with store_of(study, store, must_exist=True) as opened:
         if code is None:
@@ -39,12 +41,13 @@ def withdraw(study: StudyFolder, code: str | None, named: SessionSelector, store
             sessions = opened.sessions_with_code(study, "".join(code.split()).upper())
         if not sessions:
             raise InputError(
-                f"no session of this study has {code} as its own code, so nothing was deleted; check the "
-                "code with the participant. (A code that study.yaml fixes for everyone names nobody.)"
+                f"no session of this study has the withdrawal code {code}, so nothing was deleted. Fix: check the "
+                "code with the participant. (A completion code in study.yaml is the same for everyone and names no "
+                "one.)"
             )
         for one in sessions:
             opened.withdraw_session(one, by_researcher=True)
         problem, kept = delete_withdrawn(study, opened), opened.kept_traces()
     if problem is not None:
-        raise InputError(f"the answers are deleted, but not all files: {problem}")
+        raise InputError(f"the responses are deleted, but not all files: {problem}")
     return kept

@@ -16,22 +16,22 @@ def sample_studies() -> list[str]:
 
 
 def copy_sample_study(name: str, folder: Path) -> None:
-    """Copy a sample study to a new folder, with the schema by which editors check `study.yaml`.
+    """Copy a sample study to a new folder, with the schema for editors of `study.yaml`.
 
     Raises
     ------
     InputError
-        If there is no such study, or the folder has something in it.
+        If the sample study does not exist, or the folder is not empty.
     """
     if name not in sample_studies():
-        raise InputError(f"there is no sample study `{name}`; the sample studies are {', '.join(sample_studies())}.")
+        raise InputError(f"unknown sample study `{name}`. Fix: name one of {', '.join(sample_studies())}.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: there is something at this place already. Fix: name a new folder.")
+        raise InputError(f"{folder}: this already exists. Fix: name a new folder.")
     try:
         shutil.copytree(_HERE / name, folder, dirs_exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: this folder cannot be made ({error}). Fix: name another place.") from None
+        raise InputError(f"{folder}: this folder cannot be made ({error}). Fix: name another folder.") from None
     schema = json.dumps(StudyDefinition.model_json_schema(), indent=2, ensure_ascii=False)
     (folder / "study.schema.json").write_text(schema + "\n", encoding="utf-8")
-    # Answers are personal: they must not slip into a public repository.
+    # Responses are personal: they must not get into a public repository by mistake.
     (folder / ".gitignore").write_text("data/\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a participant reads and is asked beside the trials: pages, consent, messages, questions about the person."""
+"""Screens beside the trials: pages, consent, messages, questions about the participant."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -20,9 +20,9 @@ class PageReader:
     Parameters
     ----------
     stage, sheet
-        Where they are shown, and drawn.
+        The display, and the sheet for drawing.
     on_escape
-        Called when somebody presses escape; if it returns, what was on the screen comes back.
+        Called after a press of escape; if it returns, the previous screen comes back.
     """
 
     def __init__(self, display: Display, sheet: Sheet, on_escape: Callable[[], None]) -> None:
@@ -35,23 +35,23 @@ class PageReader:
         self._onward_sign, self._back_sign = ("→", "←") if is_ltr else ("←", "→")
 
     def onward(self, label: str) -> Action:
-        """Return the action that goes on."""
+        """Return the action that continues."""
         return Action("next", label, self._onward_sign)
 
     def read(self, texts: Mapping[str, str], last: str | None = None, *others: Action) -> str:
-        """Show Markdown texts, by their names, until they are read; return what was done on the last page.
+        """Show Markdown texts, by their names, until they are read; return the action on the last page.
 
-        `last` is what goes on from there, named `next`; `others` can be done there too.
+        `last` is the action that continues, named `next`; `others` are the other actions on that page.
         """
         return self._through(texts, [self.onward(last or self._say("next")), *others])
 
     def consents(self, texts: Mapping[str, str]) -> bool:
-        """Show texts of which the last asks for consent; return whether it is given."""
+        """Show texts of which the last asks for consent; return True if it is given."""
         answers = [Action("agree", self._say("agree"), "1"), Action("decline", self._say("decline"), "2")]
         return self._through(texts, answers) == "agree"
 
     def _through(self, texts: Mapping[str, str], actions: Sequence[Action]) -> str:
-        """Go to and fro through pages until something is done on the last; return its name."""
+        """Turn pages back and forth until the participant acts on the last one; return the action's name."""
         back = Action("back", self._say("back"), self._back_sign)
         pictures = pages(self._sheet, texts, actions, back, self.onward(self._say("next")))
         number = 0
@@ -67,7 +67,7 @@ class PageReader:
                 number += 1
 
     def choose(self, title: str, paragraphs: Sequence[str], actions: Sequence[Action]) -> str:
-        """Show a message with what can be done; return the name of what is chosen. Escape is not asked about again."""
+        """Show a message with actions; return the name of the chosen one. Escape does not ask about leaving here."""
         picture = message(self._sheet, title, paragraphs, actions)
         names = self._names(actions)
         self._display.show(picture)
@@ -81,11 +81,11 @@ class PageReader:
         self.choose(title, paragraphs, [self.onward(self._say("close"))])
 
     def show(self, picture: ScreenImage) -> None:
-        """Show a picture that has the action `onward` until it is read."""
+        """Show an image that has the action `onward` until it is read."""
         self._pressed(picture, tuple(self._names([self.onward("")])))
 
     def ask(self, question: DemographicQuestion, progress: str) -> str | int | None:
-        """Ask a question about the person and return the answer; None if it is left out."""
+        """Ask a question about the participant and return the answer; None if it is skipped."""
         form_state, action = FormState(), Action("continue", self._say("continue"), "Enter")
         while not form_state.is_done:
             picture = form(self._sheet, question, form_state, progress, [action])
@@ -94,13 +94,13 @@ class PageReader:
             if press.name == ESCAPE:
                 self._on_escape()
             else:
-                # To turn a page is a step on in the direction of reading.
+                # Turning a page moves in the direction of reading.
                 turning = {self._onward_key: "right", self._back_key: "left"} if press.input == "key" else {}
                 form_state = after_press(question, form_state, turning.get(press.name, press.name))
         return answer_of(question, form_state)
 
     def _names(self, actions: Sequence[Action]) -> dict[str, str]:
-        """Return the action's name by every key and region that means it."""
+        """Return the action's name for every key and region that triggers it."""
         names = {action.name: action.name for action in actions}
         for action in actions:
             if action.key == self._onward_sign:
@@ -110,7 +110,7 @@ class PageReader:
         return names
 
     def _pressed(self, picture: ScreenImage, keys: Collection[str]) -> str:
-        """Show a picture and return the key or region that is pressed."""
+        """Show an image and return the key or region that is pressed."""
         while True:
             self._display.show(picture)
             press = self._display.press(picture, keys)

@@ -1,4 +1,4 @@
-"""One trial on the screen: the fixation for its time, then the stimulus, and a record of what was achieved."""
+"""Presentation of one trial: the fixation for its duration, then the stimulus, and a record of the actual timing."""
 
 import gc
 import time
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Onset:
-    """When a stimulus was shown, and how its fixation went; the names are those of `experiment.records.Response`."""
+    """Onset of a stimulus, and the timing of its fixation; the names are those of `experiment.records.Response`."""
 
     onset_ns: int
     """The flip that showed the stimulus, by `time.perf_counter_ns`."""
@@ -30,9 +30,11 @@ class Onset:
     frame_ms: float
     """One frame: as measured if flips wait for the screen, else as it should be; see `Refresh.frame_ms`."""
     frames_dropped: int
-    """Paced by frames: frames of the fixation beyond its flips. By the clock: frames that the stimulus came late."""
+    """Paced by frames: frames of the fixation beyond its flips. Paced by the clock: frames by which the stimulus was
+    late.
+    """
     frame_intervals_ms: tuple[float, ...]
-    """Between all flips from that of the fixation to that of the stimulus, in ms."""
+    """Intervals between all flips from that of the fixation to that of the stimulus, in ms."""
     onset_source: Literal["flip"] = "flip"
 
 
@@ -46,21 +48,21 @@ def present(
 ) -> Onset:
     """Show the fixation, then the stimulus; return as soon as the stimulus is on the screen.
 
-    Where flips wait for the screen, the fixation is there for the frames nearest to `fixation_ms`. A frame that is
-    missed counts as one of them, so that one miss does not make the fixation longer. Elsewhere the stimulus is drawn
-    beforehand and flipped when `fixation_ms` have passed by the clock.
+    If flips wait for the screen, the fixation lasts the number of frames nearest to `fixation_ms`. A missed frame
+    counts as one of them, so that one miss does not make the fixation longer. Otherwise the stimulus is drawn in
+    advance and flipped when `fixation_ms` have passed by the clock.
 
     Parameters
     ----------
     window
         Where.
     fixation, stimulus
-        Ready pictures; no fixation is shown if it is None or shorter than half a frame.
+        Prepared images; no fixation is shown if it is None or shorter than half a frame.
     fixation_ms
-        How long the fixation is to be seen.
+        Intended duration of the fixation.
     on_fixation, on_onset
-        Called in the moment of the flip that shows the fixation, or the stimulus, with the flip's
-        `time.perf_counter_ns`: triggers, and `InputDevices.reset`.
+        Called at the flip that shows the fixation, or the stimulus, with the flip's `time.perf_counter_ns`: triggers,
+        and `InputDevices.reset`.
     """
     n_intended = round(fixation_ms / window.frame_ms) if fixation is not None else 0
     stamps_ns: list[int] = []
@@ -68,7 +70,7 @@ def present(
         if fixation is not None and n_intended > 0:
             stamps_ns.append(_show(window, fixation, on_fixation))
             if window.pacing == "frames":
-                # Half a frame of tolerance, as flips jitter.
+                # Half a frame of tolerance, because flips jitter.
                 while _lasted_ms(stamps_ns) < (n_intended - 1.5) * window.frame_ms:
                     stamps_ns.append(window.show(fixation))
                 stamps_ns.append(_show(window, stimulus, on_onset))
@@ -120,7 +122,7 @@ def _achieved(window: "LabWindow", stamps_ns: list[int], n_intended: int, fixati
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """A collection takes longer than a frame if much is in memory."""
+    """A garbage collection takes longer than a frame if much is in memory."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""How far a session has come: which trial is next, and what a participant is told of it; practice counts once."""
+"""Progress of a session: the next trial, and the participant's progress display; practice counts once."""
 
 from batteries.errors import InputError
 from experiment.lab_api import OpenSession, PracticeResult
@@ -8,20 +8,20 @@ from experiment.texts import Texts
 
 
 class SessionProgress:
-    """The way through a plan.
+    """Progress through a plan.
 
     Parameters
     ----------
     study, plan
-        What is gone through.
+        The plan.
     next_trial_index
-        Where to go on.
+        Index of the trial to resume at.
     """
 
     def __init__(self, study: Study, plan: Plan, next_trial_index: int) -> None:
         self.next_trial_index = next_trial_index
         self.practice: PracticeResult | None = None
-        """How the round of practice went that was answered last, if so much of it must be right."""
+        """Result of the last completed round of practice, if the study has a practice criterion."""
         self._trials = plan.trials
         self._words: Texts = study.words
         self._n_in_round = len(study.definition.practice)
@@ -34,15 +34,15 @@ class SessionProgress:
         return self._trials[self.next_trial_index] if self.next_trial_index < len(self._trials) else None
 
     def n_questions_before(self, trial: Trial) -> int:
-        """Return how many questions come before a trial; those of the practice are none."""
+        """Return the number of questions before a trial; practice trials do not count."""
         return max(0, trial.trial_index - self._n_practice)
 
     def begins_further_round(self, trial: Trial) -> bool:
-        """Return whether a trial is the first of a round of practice after the first round."""
+        """Return True if a trial is the first of a later round of practice."""
         return trial.phase is Phase.PRACTICE and trial.trial_index > 0 and trial.trial_index % self._n_in_round == 0
 
     def advance(self, practice: PracticeResult | None) -> None:
-        """Go on to the next trial, or to where the practice leads; past the last one if the practice is the end."""
+        """Move to the next trial, or to where the practice leads; past the last one if the practice ends it."""
         self.next_trial_index += 1
         if practice is not None:
             self.practice = practice
@@ -50,11 +50,11 @@ class SessionProgress:
 
     @property
     def practice_is_over(self) -> bool:
-        """Whether what comes next is not a practice any more."""
+        """True if the next trial is not practice."""
         return self.trial is None or self.trial.phase is not Phase.PRACTICE
 
     def position(self, trial: Trial) -> str:
-        """Return where a trial stands, in words."""
+        """Return the position of a trial, in words."""
         if trial.phase is Phase.PRACTICE:
             number = trial.trial_index % self._n_in_round + 1
             text = "practice_of" if self._n_in_round > 1 else "practice"
@@ -63,7 +63,7 @@ class SessionProgress:
 
     @property
     def n_answered(self) -> tuple[int, int]:
-        """How many trials are answered, and of how many, as a participant counts them."""
+        """Number of answered trials, and of all trials, as a participant counts them."""
         total = self._n_in_round + self.n_questions
         if self.trial is None:
             return total, total
@@ -73,20 +73,19 @@ class SessionProgress:
 
 
 def plan_of(study: Study, session: OpenSession) -> Plan:
-    """Return a session's plan, made here, where it is the one that is stored with the session.
+    """Make a session's plan, and return it if it equals the one that is stored with the session.
 
     Raises
     ------
     InputError
-        If it is another one, so that answers would be stored with items that were not shown.
+        If it is another one: responses would be stored with items that were not shown.
     """
     plan = plan_session(study, session.group, session.seed)
-    # Whether a question is an attention check is not said by the server.
+    # The server does not reveal which questions are attention checks.
     here = [(trial.phase is Phase.PRACTICE, study.battery.by_id[trial.item_id].content) for trial in plan.trials]
     if here != [(trial.phase is Phase.PRACTICE, trial.content) for trial in session.trials]:
         raise InputError(
-            f"{study.folder / 'study.yaml'}: the study on this machine makes another plan for this session than the "
-            "one that is stored with it. Fix: go on with the version of Equipoise and of the study with which it "
-            "was begun."
+            f"{study.folder / 'study.yaml'}: the study on this machine gives another plan for this session than the "
+            "stored one. Fix: resume with the version of Equipoise and of the study with which the session began."
         )
     return plan

@@ -1,4 +1,4 @@
-"""What a participant sits at: a window of PsychoPy with its keys, its mouse and its event codes."""
+"""The participant's display: a PsychoPy window with its keys, its mouse and its event codes."""
 
 import platform
 from collections.abc import Collection, Iterator
@@ -28,9 +28,9 @@ class PsychoPyDisplay:
     inputs
         Its keys and its mouse.
     trigger
-        Where event codes go, if anywhere.
+        Destination of event codes, if any.
     device
-        What all this is, as it is stored with the session.
+        Description of the machine, as stored with the session.
     """
 
     def __init__(self, window: LabWindow, inputs: InputDevices, trigger: Trigger | None, device: LabDevice) -> None:
@@ -82,7 +82,7 @@ class PsychoPyDisplay:
 def open_display(
     study: Study, monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None
 ) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
-    """Open a window, and lend it as a stage with the sheet on which a study is drawn in it.
+    """Open a window, and yield it as a display with the sheet for drawing the study in it.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ def open_display(
     size_px
         Size of a window; None for the full screen.
     trigger
-        Where event codes go; see `experiment.lab.hardware.triggers`.
+        Destination of event codes; see `experiment.lab.hardware.triggers`.
 
     Raises
     ------
     InputError
-        If there is no such monitor, screen, or trigger, or no font has all characters of the study.
+        If the monitor, screen or trigger does not exist, or no font has all characters of the study.
     """
     with (
         closing(open_trigger(trigger)) if trigger else nullcontext() as codes,

@@ -1,4 +1,4 @@
-"""Whether a study and a machine are fit for each other: its tasks, the window and the screen, the letters."""
+"""Requirements of a study for the laboratory: its tasks, the window and the screen, the letters."""
 
 from batteries.errors import InputError
 from experiment.lab.input.key_bindings import check_task
@@ -9,7 +9,7 @@ from experiment.records import LabDevice
 from experiment.study.definition import Study
 
 REFRESH_TOLERANCE = 0.02
-"""As in a browser: 59.94 Hz is sold as 60."""
+"""Tolerance as in a browser: 59.94 Hz is sold as 60."""
 
 
 def check_tasks(study: Study) -> None:
@@ -18,7 +18,7 @@ def check_tasks(study: Study) -> None:
     Raises
     ------
     InputError
-        If there is one.
+        If it has such an item.
     """
     try:
         for item in study.battery.items:
@@ -28,7 +28,7 @@ def check_tasks(study: Study) -> None:
 
 
 def check_device(study: Study, here: LabDevice) -> None:
-    """Refuse a machine that lacks what the study asks of every device.
+    """Refuse a machine that lacks what the study requires of every device.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def check_device(study: Study, here: LabDevice) -> None:
     if needs.refresh_hz and hz and hz < needs.refresh_hz * (1 - REFRESH_TOLERANCE):
         raise InputError(
             f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this one has {hz:.1f}. Fix: set a "
-            "faster mode of the screen, or take another."
+            "faster mode of the screen, or use another."
         )
 
 

@@ -1,7 +1,7 @@
-"""The client of the server's HTTP interface, in the same process or over a network.
+"""The client of the server's HTTP API, in the same process or over a network.
 
-Plans, practice feedback, checks of responses, completion and withdrawal are the server's for every source; the
-laboratory has no second implementation of them.
+Plans, practice feedback, checks of responses, completion and withdrawal are done by the server for every source; the
+laboratory has no second implementation.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ from experiment.records import Response
 
 
 class NotNow(InputError):
-    """The store cannot be used now, as on a full disk; the same request may succeed later."""
+    """The store is unavailable now, for instance because the disk is full; the same request may succeed later."""
 
 
 class LabClient:
@@ -71,12 +71,12 @@ class LabClient:
         return [each["feedback"] and TrialFeedback.model_validate(each["feedback"]) for each in stored]
 
     def complete(self, completed_at: datetime | None = None) -> Completion:
-        """Complete the session, whose responses are all stored; `completed_at` is for one that was run elsewhere."""
+        """Complete the session after all its responses; `completed_at` is for a session that was run elsewhere."""
         body = {"completed_at": completed_at.isoformat()} if completed_at else {}
         return Completion.model_validate(self._post("/api/complete", body))
 
     def withdraw(self) -> None:
-        """Delete the session's responses, as the participant asks."""
+        """Delete the session's responses at the participant's request."""
         self._post("/api/withdraw", {})
 
     def _get(self, address: str, form: type[SessionQuery], **fields: str | int | None) -> httpx.Response:
@@ -93,8 +93,8 @@ class LabClient:
 def _accepted(reply: httpx.Response) -> Any:
     if reply.status_code == httpx.codes.UNAUTHORIZED:
         raise InputError(
-            "this session is open in another program or window, or the participant resumed it elsewhere. Fix: close "
-            "that one, and run the same command again."
+            "this session is open in another program or window, or the participant resumed it elsewhere. Fix: "
+            "close that one, and run the same command again."
         )
     try:
         said = reply.json()
@@ -103,7 +103,7 @@ def _accepted(reply: httpx.Response) -> Any:
         sentence = str(said["error"])
     except (ValueError, KeyError, TypeError):
         sentence = (
-            f"{reply.url.host} is not a server of Equipoise (status {reply.status_code}, without a reason). Fix: check "
-            "the address, and whether the network asks for a sign-in."
+            f"{reply.url.host} is not an Equipoise server (status {reply.status_code}, without a reason). Fix: "
+            "check the address, and whether the network asks for a sign-in."
         )
     raise NotNow(sentence) if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE else InputError(sentence)

@@ -1,4 +1,4 @@
-"""A session in the laboratory from consent to debriefing, in the web's order; the trials are those of the plan."""
+"""A laboratory session from consent to debriefing, in the same order and with the same plan as on the web."""
 
 import hashlib
 import uuid
@@ -28,19 +28,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who comes to the laboratory."""
+    """The visitor of the laboratory."""
 
     participant: str
     """The laboratory's own code, such as `P01`."""
     occasion: int
     """Which of the participant's sessions, from 1."""
     group: int | None
-    """Counterbalance group; None for the one whose turn it is."""
+    """Counterbalance group; None for the one with the fewest participants."""
     kind: Kind = Kind.HUMAN
 
 
 class VisitOutcome(StrEnum):
-    """How a visit ended."""
+    """End of a visit."""
 
     COMPLETED = "completed"
     LEFT = "left"
@@ -65,7 +65,7 @@ class _Stops(Exception):
 
 
 class _NotDeleted(InputError):
-    """A participant has left for whom the answers could not be deleted."""
+    """A participant has left, and the responses could not be deleted."""
 
 
 class LabSession:
@@ -76,17 +76,17 @@ class LabSession:
     study
         The study.
     lab_client
-        Where answers go.
+        The client of the server that stores responses.
     stage, sheet
-        What the participant sits at, and what is drawn on.
+        The participant's display, and the sheet for drawing.
     visitor
         Who comes.
     open_attempt_log
-        Where attempts and frames of a session are noted.
+        Folder of the log of attempts and frames.
     on_stored
-        Called whenever something was stored, with the session.
+        Called after every write to the store, with the session.
     on_withdrawn
-        Called when the session's answers were deleted, so that what else holds them goes too.
+        Called after the session's responses were deleted, so that other files are deleted too.
     """
 
     def __init__(
@@ -114,13 +114,12 @@ class LabSession:
         self._session: OpenSession | None = None
 
     def run(self) -> VisitOutcome:
-        """Run the visit to its end, whatever that is; all that was answered is stored by then.
+        """Run the visit to its end; all responses are stored by then.
 
         Raises
         ------
         InputError
-            If the session cannot be begun or gone on with, or answers cannot be deleted, in a sentence for anyone who
-            runs the laboratory.
+            If the session cannot begin or resume, or responses cannot be deleted; the message is for the experimenter.
         """
         try:
             return self._run()
@@ -129,7 +128,7 @@ class LabSession:
                 title, words = _ENDS[stops.outcome]
                 self._reader.tell(self._say(title), self._say(words), self._say("lab_done"))
             return stops.outcome
-        except InputError as error:  # a sentence for the experimenter; the participant does not see the window vanish
+        except InputError as error:  # A message for the experimenter; the participant does not see the window vanish.
             words = "lab_not_deleted" if isinstance(error, _NotDeleted) else "lab_problem"
             self._reader.tell(self._say("error_title"), self._say(words))
             raise
@@ -164,7 +163,7 @@ class LabSession:
         return self._complete(session)
 
     def _begin(self) -> OpenSession:
-        """Begin the session after consent, or go on with the one that was begun."""
+        """Begin the session after consent, or resume it."""
         timeline, texts = self._study.definition.timeline, self._study.texts
         who = self._visitor
         is_human = who.kind is Kind.HUMAN
@@ -212,7 +211,7 @@ class LabSession:
         )
 
     def _skip_interrupted(self, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> bool:
-        """Pass the interrupted trial over where the study wants it so, but never practice; return whether one was."""
+        """Skip the interrupted trial if the study says so, but never practice; return True if it was skipped."""
         trial, wanted = progress.trial, self._study.definition.resume.interrupted_trial
         n_begun = attempt_log.n_begun(trial.trial_index) if trial else 0
         if trial is None or n_begun == 0 or wanted == "repeat" or trial.phase is Phase.PRACTICE:
@@ -235,7 +234,7 @@ class LabSession:
         self._own_page("welcome_back_title", "\n\n".join(words) + self._time_limit())
 
     def _page_before(self, trial: Trial, progress: SessionProgress) -> None:
-        """Show the page that is due before a trial, if one is."""
+        """Show the page that is due before a trial, if any."""
         breaks, answered = self._study.definition.timeline.breaks, progress.n_questions_before(trial)
         if trial.phase is Phase.PRACTICE:
             if progress.begins_further_round(trial) and progress.practice is not None:
@@ -248,7 +247,7 @@ class LabSession:
                 self._own_page("break_title", self._say("break", answered=answered, total=progress.n_questions))
 
     def _take(self, trial: Trial, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> None:
-        """Take a trial; anyone who thought of leaving and stays sees it from its fixation again."""
+        """Run a trial; a participant who thought of leaving and stays sees it from its fixation again."""
         item, timing = self._study.battery.by_id[trial.item_id], self._study.definition.timing
         shown = ShownTrial(trial, item, timing, progress.position(trial))
         while True:
@@ -269,7 +268,7 @@ class LabSession:
         return feedback
 
     def _patiently(self, request: Callable[[], T], words: str, leave: str = "lab_leave") -> T:
-        """Ask for help as long as something cannot be stored at the moment, and try it again, or stop for now."""
+        """Ask for help while the store is unavailable, and try again, or stop for now."""
         actions = [Action("again", self._say("device_try_again"), "1"), Action("leave", self._say(leave), "2")]
         while True:
             try:
@@ -302,7 +301,7 @@ class LabSession:
     def _last_page(
         self, outcome: VisitOutcome, name: str, parts: list[str], withdrawal_code: str | None
     ) -> VisitOutcome:
-        """Show how it ended, and what to keep of it; there is nothing to leave any more, so that escape closes it."""
+        """Show the end, with the codes to keep; leaving is no longer possible, so escape closes it."""
 
         def close() -> NoReturn:
             raise _Stops(outcome)
@@ -347,14 +346,14 @@ class LabSession:
         return self._reader.choose(self._say("leave_confirm"), words, actions) == "delete"
 
     def _withdraw(self, session: OpenSession) -> NoReturn:
-        """Have the answers deleted; where that cannot be, neither participant nor experimenter may think it was."""
+        """Delete the responses; if that fails, participant and experimenter must know."""
         try:
             self._patiently(self._client.withdraw, "lab_not_deleted", leave="close")
         except (_Stops, InputError) as error:
             why = "the store cannot be written to" if isinstance(error, _Stops) else str(error).rstrip(".")
             raise _NotDeleted(
-                f"{self._visitor.participant} has left and wants the answers deleted, and they are NOT deleted yet "
-                f"({why}); have that done with `equipoise withdraw {self._study.folder} --session {session.session}`."
+                f"{self._visitor.participant} has left and wants the responses deleted, and they are NOT deleted "
+                f"yet ({why}). Fix: run `equipoise withdraw {self._study.folder} --session {session.session}`."
             ) from None
         self._on_withdrawn(session)
         raise _Stops(VisitOutcome.WITHDRAWN)

@@ -1,4 +1,4 @@
-"""One trial in the laboratory: fixation, stimulus until answered or the time is over, and in practice the feedback."""
+"""One trial in the laboratory: fixation, stimulus until a response or the deadline, and in practice the feedback."""
 
 import uuid
 from collections.abc import Collection
@@ -22,48 +22,48 @@ if TYPE_CHECKING:
 
 
 class Display(Protocol):
-    """What a participant sits at: a screen, keys and a mouse."""
+    """The participant's screen, keys and mouse."""
 
     @property
     def device(self) -> LabDevice:
-        """What it is."""
+        """Description of the machine."""
 
     def show(self, picture: ScreenImage) -> None:
-        """Put a new screen up; what was pressed before does not count for it."""
+        """Show a new screen; earlier presses do not count for it."""
 
     def redraw(self, picture: ScreenImage) -> None:
-        """Show how the screen has changed by what was pressed; nothing is lost of what is pressed meanwhile."""
+        """Show the screen as changed by a press; presses during this call are kept."""
 
     def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> "Press | None":
-        """Return the next of these keys, escape, or click on a region; None when that time since the onset is over."""
+        """Return the next of these keys, escape, or click on a region; None if that time since the onset is over."""
 
     def typing(self, picture: ScreenImage) -> "Press":
-        """Return the next thing that somebody who types does."""
+        """Return the next typed text, editing key or click."""
 
     def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> "Onset":
-        """Show the fixation and then the stimulus, whose onset is time zero; nothing pressed before is taken after."""
+        """Show the fixation and then the stimulus, whose onset is time zero; earlier presses are discarded."""
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
-        """Forget what was pressed during the fixation; return how many of these presses would have been answers.
+        """Discard presses during the fixation; return how many of them would have been responses.
 
-        To be called at once after `fixate`.
+        Call it at once after `fixate`.
         """
 
     @property
     def n_focus_lost(self) -> int:
-        """How often another window has taken the focus since the fixation."""
+        """Number of times another window took the focus since the fixation."""
 
     def mark_response(self, phase: Phase) -> None:
         """Send the code of a response."""
 
 
 class Escaped(Exception):
-    """A participant pressed escape."""
+    """The participant pressed escape."""
 
 
 @dataclass(frozen=True)
 class ShownTrial:
-    """A trial as it is shown."""
+    """A trial on the screen."""
 
     trial: Trial
     item: Item
@@ -72,7 +72,7 @@ class ShownTrial:
 
     @property
     def deadline_ms(self) -> int | None:
-        """Time after which it passes unanswered; practice never does."""
+        """Time after which it passes unanswered; None in practice."""
         return None if self.trial.phase is Phase.PRACTICE else self.timing.deadline_ms
 
     def picture(self, sheet: Sheet, moment: TrialMoment) -> ScreenImage:
@@ -91,20 +91,20 @@ def run_trial(
     Parameters
     ----------
     stage, sheet
-        Where it is shown, and drawn.
+        The display, and the sheet for drawing.
     fixation
-        The picture of the fixation.
+        The image of the fixation.
     shown
         The trial.
     visit
         Number of the visit.
     attempt_log
-        Where the attempt and the frames are noted.
+        The log of attempts and frames.
 
     Raises
     ------
     Escaped
-        If somebody pressed escape; nothing is answered then.
+        If the participant pressed escape; nothing is stored then.
     """
     item, timing = shown.item, shown.timing
     keys, response_state = keys_of(item.task, item.content), ResponseState()
@@ -112,7 +112,7 @@ def run_trial(
     first = shown.picture(sheet, TrialMoment(is_reading=True)) if timing.reading_ms else asking
     onset = display.fixate(fixation, first, timing.fixation_ms, shown.trial.phase)
     n_too_early = display.discard_early_presses(first, keys)
-    attempt = attempt_log.begin(shown.trial.trial_index)  # as on the web: what nobody has seen was not begun
+    attempt = attempt_log.begin(shown.trial.trial_index)  # As on the web: a trial that was never visible has not begun.
     attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
     if timing.reading_ms:
         while _press(display, first, keys, timing.reading_ms) is not None:

@@ -1,1 +1,1 @@
-"""Models as participants: runs stored elsewhere and read in, and computational baselines run here."""
+"""Models as participants: imported runs from elsewhere, and computational baselines."""

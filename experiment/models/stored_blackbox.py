@@ -1,6 +1,6 @@
 """Reading the stored model runs of the Black Box study (its `Predict` exports, JSON).
 
-A file holds results, one a model and atom configuration; a run is all results of one model under one condition. Each
+A file holds results, one per model and atom configuration. A run is all results of one model under one condition. Each
 prediction is matched to the battery's item with the same atoms and entry port.
 """
 
@@ -24,7 +24,7 @@ _IDS = uuid.UUID("0c7c2b53-5b0b-4f7c-8f55-6a9b7f1f2a10")
 
 
 class _Stored(BaseModel):
-    # The files hold more than we need (prompts, game state); what we name is checked, the rest is passed over.
+    # The files hold more than we need (prompts, game state); named fields are checked, others are ignored.
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
 
 
@@ -46,7 +46,7 @@ class _Result(_Stored):
     mode: Literal["predict"]
     model: str
     model_name: str = Field(alias="modelName")
-    # The result's own condition: the one under `experimentConfig` says "baseline" in every file.
+    # The result's own condition: the one under `experimentConfig` is "baseline" in every file.
     prompt_condition: str = Field(alias="promptCondition")
     enable_thinking: bool = Field(alias="enableThinking")
     thinking_budget: int | None = Field(default=None, alias="thinkingBudget")
@@ -62,7 +62,7 @@ class _Result(_Stored):
 
     @property
     def condition(self) -> tuple[str, ...]:
-        """What a run's results have in common; the first is the model, the rest its condition in words."""
+        """Properties that a run's results share; the first is the model, the rest its condition in words."""
         words = [self.prompt_condition]
         if self.enable_thinking:
             words.append(f"thinking {self.thinking_budget}" if self.thinking_budget else "thinking")
@@ -92,7 +92,7 @@ def read_stored_runs(study: Study, paths: Iterable[Path]) -> list[Run]:
     Raises
     ------
     InputError
-        If a file is not such an export, or a prediction fits no item; nothing is taken over then.
+        If a file is not such an export, or a prediction fits no item; nothing is imported then.
     """
     items = {_board(item.content["atoms"], str(item.content["entry"])): item for item in study.test_items
              if item.task == "blackbox_predict"}  # fmt: skip
@@ -101,7 +101,7 @@ def read_stored_runs(study: Study, paths: Iterable[Path]) -> list[Run]:
         for number, result in enumerate(_read(path).results, start=1):
             answers = _match(result, items, f"{path}, result {number}")
             same_condition = runs.setdefault(result.condition, [])
-            # A repetition of items that a run has already is another run of the same model and condition.
+            # A repetition of items in a run is another run of the same model and condition.
             run = next((run for run in same_condition if not run.keys() & answers.keys()), None)
             if run is None:
                 same_condition.append(answers)
@@ -130,9 +130,7 @@ def _match(result: _Result, items: dict[tuple[object, str], Item], place: str) -
                 f"{where}: the battery has no item with these atoms and this port. Fix: use the battery asked."
             )
         if item.item_id in answers:
-            raise InputError(
-                f"{where}: this ray was predicted before in the same result. Fix: take one of the two out."
-            )
+            raise InputError(f"{where}: this ray is a duplicate in the same result. Fix: delete one of the two.")
         answers[item.item_id] = (result, prediction)
     return answers
 
@@ -171,7 +169,7 @@ def _response(index: int, item_id: str, result: _Result, prediction: _Prediction
         task_named("blackbox_predict").check_response(content, prediction.predicted)
         valid = True
     except InputError:
-        valid = False  # such as "unknown": kept as it came, and counted apart
+        valid = False  # Such as "unknown": kept unchanged, and counted separately.
     return RunResponse(
         response_id=str(uuid.uuid5(_IDS, f"{result.experiment_id}/{result.model}/{item_id}")),
         trial_index=index,

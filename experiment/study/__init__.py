@@ -1,1 +1,1 @@
-"""The study: what `study.yaml` says, its timeline, recruitment, analysis plan, and revisions of it."""
+"""The study: `study.yaml`, its timeline, recruitment, analysis plan, and revisions of it."""

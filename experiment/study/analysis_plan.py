@@ -1,4 +1,4 @@
-"""What is fixed before data are seen: exclusions in their order, tables, models, tests, comparisons and intervals.
+"""The preregistered analysis: exclusions in their order, tables, models, tests, comparisons and intervals.
 
 This is the part of a study that the analysis reads.
 """
@@ -13,7 +13,7 @@ from experiment.study.exclusion_rules import ExclusionRule
 from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
 
 FORMER_NAMES = {"calibration": "difficulty"}
-"""Keys of a plan that have another name now."""
+"""Former names of a plan's keys."""
 
 
 def with_present_names(plan: dict[str, Any]) -> dict[str, Any]:
@@ -22,16 +22,18 @@ def with_present_names(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 class AnalysisPlan(PlannedAnalyses):
-    """The analysis of a study, fixed beforehand."""
+    """The analysis of a study, fixed before data are seen."""
 
     exclusions: tuple[ExclusionRule, ...] = Field(default=(), description="Exclusion rules, applied in this order.")
-    by: tuple[str, ...] = Field(default=(), description="Factors whose levels the tables and figures set apart.")
+    by: tuple[str, ...] = Field(default=(), description="Factors whose levels the tables and figures separate.")
     difficulty: str | None = Field(
         default=None,
-        description="Factor with ordered levels, such as `inference_level`: does accuracy fall alike?",
+        description=(
+            "Factor with ordered levels, such as `inference_level`: does accuracy fall equally in people and models?"
+        ),
     )
     signals: dict[Name, PlannedSignal] = Field(
-        default_factory=dict, description="Hits and false alarms of an answer, by name."
+        default_factory=dict, description="Hits and false alarms of a response, by name."
     )
     comparisons: dict[Name, PlannedComparison] = Field(
         default_factory=dict, description="Comparisons of people with models beside those by `by`, by name."
@@ -40,7 +42,7 @@ class AnalysisPlan(PlannedAnalyses):
     @model_validator(mode="before")
     @classmethod
     def _rename_former_names(cls, plan: Any, info: ValidationInfo) -> Any:
-        """Accept the former names of keys; for a file that a person writes, warn of them."""
+        """Accept the former names of keys; in a file that a person writes, warn of them."""
         if not isinstance(plan, dict):
             return plan
         for former, present in FORMER_NAMES.items():
@@ -59,12 +61,12 @@ class AnalysisPlan(PlannedAnalyses):
     def _each_rule_once(cls, rules: tuple[ExclusionRule, ...]) -> tuple[ExclusionRule, ...]:
         for name, count in Counter(rule.rule for rule in rules).items():
             if count > 1:
-                raise ValueError(f"the rule {name} appears {count} times. Fix: state it once.")
+                raise ValueError(f"duplicate rule {name} ({count} times). Fix: state it once.")
         return rules
 
     @field_validator("by")
     @classmethod
     def _each_factor_once(cls, factors: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(factors)) < len(factors):
-            raise ValueError("a factor appears twice. Fix: name each once.")
+            raise ValueError("duplicate factor. Fix: name each once.")
         return factors

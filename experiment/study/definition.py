@@ -1,4 +1,4 @@
-"""The study: what `study.yaml` says, and the study as a whole with its battery, groups and texts."""
+"""The study: the content of `study.yaml`, and the study as a whole with its battery, groups and texts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Order(BaseModel):
         ge=1,
         description="Fewest test trials before the first, between two, and after the last attention check.",
     )
-    max_run: MaxRun | None = Field(default=None, description="Longest run of equal conditions; any if left out.")
+    max_run: MaxRun | None = Field(default=None, description="Longest run of equal conditions; no limit if omitted.")
 
 
 class Plugin(BaseModel):
@@ -54,7 +54,7 @@ class Plugin(BaseModel):
 
 
 class StudyDefinition(BaseModel):
-    """What `study.yaml` says. File names are relative to its folder."""
+    """The content of `study.yaml`. File names are relative to its folder."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -65,17 +65,18 @@ class StudyDefinition(BaseModel):
     battery: str = Field(description="File with the battery, .jsonl or .yaml.")
     practice: tuple[str, ...] = Field(default=(), description="Item ids of the practice trials, in order.")
     practice_criterion: PracticeCriterion | None = Field(
-        default=None, description="Practice until enough is right; one round for everyone if left out."
+        default=None, description="Practice until enough is right; one round for every participant if omitted."
     )
     attention_checks: tuple[str, ...] = Field(default=(), description="Item ids of the attention checks.")
     design: Design = Field(description="How the test items are divided over counterbalance groups.")
     order: Order = Field(default_factory=Order, description="Constraints on the order of trials.")
     timing: Timing = Field(default_factory=Timing, description="Durations of a trial.")
     timeline: Timeline = Field(default_factory=Timeline, description="The participants' pages.")
-    device: Device = Field(default_factory=Device, description="What a participant's device must have.")
-    resume: Resume = Field(default_factory=Resume, description="What becomes of somebody who comes back.")
+    device: Device = Field(default_factory=Device, description="Requirements for a participant's device.")
+    resume: Resume = Field(default_factory=Resume, description="Rules for participants who come back.")
     texts: dict[str, str] = Field(
-        default_factory=dict, description="Own words in place of ours, by name; `{...}` in a text stands for a value."
+        default_factory=dict,
+        description=("The study's own texts in place of ours, by name; `{...}` in a text is a placeholder."),
     )
     plugins: dict[str, Plugin] = Field(
         default_factory=dict, description="Published jsPsych plugins for items of the task `jspsych`, by their names."
@@ -84,12 +85,14 @@ class StudyDefinition(BaseModel):
         default=None,
         min_length=4,
         max_length=64,
-        description="Code that all participants get at the end, as panels want it; left out, each gets their own.",
+        description="Code that all participants get at the end, for panels; if omitted, each gets their own.",
     )
     recruitment: Recruitment = Field(
-        default_factory=Recruitment, description="How people come and how many; may change while data come in."
+        default_factory=Recruitment, description="Who may take part and how many; may change while data come in."
     )
-    analysis: AnalysisPlan = Field(default_factory=AnalysisPlan, description="The analysis, fixed beforehand.")
+    analysis: AnalysisPlan = Field(
+        default_factory=AnalysisPlan, description=("The analysis, fixed before data are seen.")
+    )
 
 
 @dataclass(frozen=True)
@@ -104,9 +107,9 @@ class Study:
     texts: Mapping[str, str]
     """The participants' pages (Markdown), the questions about them (YAML) and plugins (JavaScript), by file name."""
     demographics: tuple[DemographicQuestion, ...] = ()
-    """Questions about the person."""
+    """Questions about the participant."""
     panel_ids: frozenset[str] | None = None
-    """The panel ids that may begin; None where every id may. No part of the digest, as nothing of recruitment is."""
+    """The accepted panel ids; None for every id. Not part of the digest, like all of recruitment."""
 
     @property
     def name(self) -> str:
@@ -115,12 +118,12 @@ class Study:
 
     @property
     def store_path(self) -> Path:
-        """Where the study's data are kept."""
+        """Folder of the study's data."""
         return self.folder / "data" / "equipoise.db"
 
     @cached_property
     def words(self) -> Texts:
-        """The words that participants read beside the study's own texts."""
+        """The texts that participants read beside the study's own."""
         return texts_in(self.definition.language, self.definition.texts)
 
     @cached_property
@@ -145,10 +148,10 @@ class Study:
 
 
 def served_entries(definition: StudyDefinition) -> dict[str, Any]:
-    """Return what a definition says of what is served, without default values.
+    """Return the served part of a definition, without default values.
 
-    `recruitment` is left out, as it may change while data come in. So is `analysis`, except the rule on attention
-    checks: the server itself applies that rule to decide who is replaced.
+    `recruitment` is left out, because it may change while data come in. So is `analysis`, except the rule on attention
+    checks: the server itself applies that rule to decide which participants are replaced.
     """
     entries: dict[str, Any] = definition.model_dump(
         mode="json", exclude_defaults=True, exclude={"recruitment", "analysis"}

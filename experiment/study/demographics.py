@@ -1,4 +1,4 @@
-"""Questions about the person, asked once on one page, each of which may be left unanswered."""
+"""Questions about the participant, asked once on one page; each may be skipped."""
 
 import re
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ class DemographicQuestion(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(description="Name of its column: small letters, digits and underscores, at most 40 of them.")
-    ask: str = Field(min_length=1, description="The question as the participant reads it.")
+    ask: str = Field(min_length=1, description="The question in the participant's words.")
     answer: Literal["number", "choice", "text"] = Field(
         description="A whole number, one of `options`, or a line of text."
     )
@@ -31,15 +31,18 @@ class DemographicQuestion(BaseModel):
     def _can_name_a_column(cls, name: str) -> str:
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
             raise ValueError(
-                f"`{name}` cannot name a column. Fix: begin with a small letter, then small letters, digits and "
-                "underscores."
+                f"`{name}` is not a valid column name. Fix: begin with a small letter, then small letters, digits "
+                "and underscores."
             )
         return name
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "DemographicQuestion":
         if (self.answer == "choice") != (len(self.options) >= 2):
-            raise ValueError("a choice has two or more `options`, and only a choice has them.")
+            raise ValueError(
+                "`options` do not fit the kind of question. Fix: give a choice two or more `options`, and other "
+                "questions none."
+            )
         if len(set(self.options)) < len(self.options):
             raise ValueError("two options are the same. Fix: make each one different.")
         if self.low > self.high:
@@ -47,12 +50,12 @@ class DemographicQuestion(BaseModel):
         return self
 
     def check(self, answer: JsonValue) -> None:
-        """Refuse what is not an answer to this question.
+        """Refuse an invalid answer to this question.
 
         Raises
         ------
         InputError
-            If it is none; None, for a question left unanswered, always is one.
+            If it is invalid; None, for a skipped question, is always valid.
         """
         if answer is None:
             return
@@ -67,7 +70,7 @@ class DemographicQuestion(BaseModel):
 
 
 class Questionnaire(BaseModel):
-    """A file with questions about the person."""
+    """A file with questions about the participant."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -80,5 +83,5 @@ class Questionnaire(BaseModel):
         names = [question.name for question in self.questions]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"two questions have the name `{name}`. Fix: give each its own.")
+                raise ValueError(f"duplicate question name `{name}`. Fix: give each its own.")
         return self

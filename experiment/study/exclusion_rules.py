@@ -1,4 +1,4 @@
-"""Exclusion rules, as a plan states them. Times are in milliseconds; rules apply to people, never to models."""
+"""Exclusion rules of a plan. Times are in milliseconds; rules apply to people, never to models."""
 
 from typing import Annotated, Literal
 
@@ -10,39 +10,41 @@ class _Rule(BaseModel):
 
 
 class AttentionCheckRule(_Rule):
-    """Leave out participants who fail more attention checks than `max_failed`."""
+    """Exclude participants who fail more attention checks than `max_failed`."""
 
     rule: Literal["attention_check"]
     max_failed: int = Field(default=0, ge=0, description="Failed attention checks that are still allowed.")
 
 
 class _RtRule(_Rule):
-    min_ms: float | None = Field(default=None, ge=0, description="Response times under this are left out, in ms.")
-    max_ms: float | None = Field(default=None, gt=0, description="Response times over this are left out, in ms.")
+    min_ms: float | None = Field(default=None, ge=0, description="Response times under this are excluded, in ms.")
+    max_ms: float | None = Field(default=None, gt=0, description="Response times over this are excluded, in ms.")
 
     @model_validator(mode="after")
     def _has_bounds(self) -> "_RtRule":
         if self.min_ms is None and self.max_ms is None:
-            raise ValueError("the rule needs min_ms, max_ms or both.")
+            raise ValueError("the rule has no bound. Fix: set min_ms, max_ms or both.")
         if self.min_ms is not None and self.max_ms is not None and self.min_ms >= self.max_ms:
-            raise ValueError(f"min_ms ({self.min_ms:g}) must be under max_ms ({self.max_ms:g}).")
+            raise ValueError(
+                f"min_ms ({self.min_ms:g}) is not under max_ms ({self.max_ms:g}). Fix: correct one of them."
+            )
         return self
 
 
 class MedianRtRule(_RtRule):
-    """Leave out participants whose median response time over their answered test trials is out of bounds."""
+    """Exclude participants whose median response time over their answered test trials is out of bounds."""
 
     rule: Literal["median_rt"]
 
 
 class TrialRtRule(_RtRule):
-    """Leave out single test trials whose response time is out of bounds."""
+    """Exclude single test trials whose response time is out of bounds."""
 
     rule: Literal["trial_rt"]
 
 
 class MissingRule(_Rule):
-    """Leave out participants who left more than `max_share` of their test trials unanswered."""
+    """Exclude participants who left more than `max_share` of their test trials unanswered."""
 
     rule: Literal["missing"]
     max_share: float = Field(default=0.0, ge=0, lt=1, description="Share of unanswered test trials still allowed.")
@@ -55,30 +57,30 @@ class DuplicatesRule(_Rule):
 
 
 class FocusLostRule(_Rule):
-    """Leave out participants who left the page more than `max_times` during their test trials."""
+    """Exclude participants who left the page more than `max_times` during their test trials."""
 
     rule: Literal["focus_lost"]
-    max_times: int = Field(default=0, ge=0, description="Times that the page may be left.")
+    max_times: int = Field(default=0, ge=0, description="Number of times that a participant may leave the page.")
 
 
 class TrialFocusLostRule(_Rule):
-    """Leave out single test trials during which the page was left."""
+    """Exclude single test trials during which the participant left the page."""
 
     rule: Literal["trial_focus_lost"]
 
 
 class ImplausiblyFastRule(_Rule):
-    """Leave out participants more than `max_share` of whose answers are implausibly fast."""
+    """Exclude participants more than `max_share` of whose responses are implausibly fast."""
 
     rule: Literal["implausibly_fast"]
-    max_share: float = Field(default=0.0, ge=0, lt=1, description="Share of implausibly fast answers still allowed.")
+    max_share: float = Field(default=0.0, ge=0, lt=1, description="Share of implausibly fast responses still allowed.")
 
 
 class SameResponseRunRule(_Rule):
-    """Leave out participants who gave the same answer more than `max_length` times in a row."""
+    """Exclude participants who gave the same response more than `max_length` times in a row."""
 
     rule: Literal["same_response_run"]
-    max_length: int = Field(ge=1, description="Longest run of equal answers that is still allowed, in trials.")
+    max_length: int = Field(ge=1, description="Longest run of equal responses that is still allowed, in trials.")
 
 
 ExclusionRule = Annotated[

@@ -1,4 +1,4 @@
-"""Tables, models, tests and comparisons, as a plan states them; columns are those of the data to be analysed."""
+"""Tables, models, tests and comparisons of a plan; columns are those of the analysed data."""
 
 from math import isfinite
 from typing import Annotated, Any, Literal
@@ -22,12 +22,12 @@ def _levels(where: Any) -> Any:
 
 Where = Annotated[dict[str, Level | tuple[Level, ...]], BeforeValidator(_levels)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)]
-"""Names a file too."""
+"""Also the name of a file."""
 Who = Literal["people", "models", "everyone"]
 
 _WHERE: Any = Field(default_factory=dict, description="Only rows with these levels: a column, and its level or levels.")
 _EXPLORATORY: Any = Field(default=False, description="Not part of the confirmatory analysis; the report marks it.")
-_WHO = "Whose trials, where the data are a study's: people's, models', or everyone's."
+_WHO = "Trials of people, of models, or of both, if the data are a study's."
 
 
 class _Planned(BaseModel):
@@ -45,7 +45,7 @@ class PlannedTable(_Planned):
     order_by: tuple[str, ...] = Field(
         default=(), description="Columns of the table to sort by; `-` before a name sorts from high to low."
     )
-    first: int | None = Field(default=None, ge=1, description="Only so many rows from the top, as of a leaderboard.")
+    first: int | None = Field(default=None, ge=1, description="Only this many rows from the top, as in a leaderboard.")
     who: Who = Field(default="everyone", description=_WHO)
 
 
@@ -57,7 +57,7 @@ class PlannedContrasts(BaseModel):
     of: tuple[str, ...] = Field(min_length=1, description="Factors whose levels are compared, crossed.")
     by: tuple[str, ...] = Field(default=(), description="Factors within whose levels they are compared.")
     adjust: Literal["tukey", "holm", "bh", "none"] = Field(
-        default="holm", description="How p values allow for the number of comparisons."
+        default="holm", description="Correction of p values for the number of comparisons."
     )
 
 
@@ -71,7 +71,7 @@ class PlannedModel(_Planned):
         default="gaussian", description="`gaussian` for a linear model, `binomial` for a logistic one of 0 and 1."
     )
     reference: dict[str, Level] = Field(
-        default_factory=dict, description="Reference level of a factor; its first level in order if left out."
+        default_factory=dict, description="Reference level of a factor; its first level in order if omitted."
     )
     contrasts: tuple[PlannedContrasts, ...] = Field(
         default=(), description="Estimated marginal means and pairwise contrasts."
@@ -85,37 +85,39 @@ class PlannedTest(_Planned):
     test: Literal["t", "welch_t", "anova", "chi_square"] = Field(
         description="`t` is Student's with equal variances, `welch_t` Welch's without; with `within`, the paired form."
     )
-    of: str = Field(description="The column that is tested.")
+    of: str = Field(description="The tested column.")
     per: str | None = Field(
-        default=None, description="The unit, such as `participant`: one value a unit and level, made by `summary`."
+        default=None, description="The unit, such as `participant`: one value per unit and level, made by `summary`."
     )
     between: str | None = Field(default=None, description="The factor whose levels have different units.")
     within: str | None = Field(default=None, description="The factor of which each unit has every level.")
     levels: tuple[Level, ...] = Field(
         default=(), description="The factor's levels in order; a difference is the first minus the second."
     )
-    summary: Literal["mean", "sum"] = Field(default="mean", description="How a unit's rows become one value.")
+    summary: Literal["mean", "sum"] = Field(
+        default="mean", description=("Function that turns a unit's rows into one value.")
+    )
     equivalence_margin: float | None = Field(
-        default=None, gt=0, description="Largest difference that counts as none; asks for an equivalence test (t)."
+        default=None, gt=0, description="Largest difference that counts as none; requests an equivalence test (t)."
     )
-    bayes_factor: bool = Field(
-        default=False, description="Whether to say how much the data speak for no difference (t)."
-    )
+    bayes_factor: bool = Field(default=False, description="true: report the evidence for no difference (t).")
     family: str = Field(default="tests", description="Tests of one family are corrected together.")
     who: Who = Field(default="people", description=_WHO)
 
     @model_validator(mode="after")
     def _is_complete(self) -> "PlannedTest":
         if (self.between is None) == (self.within is None):
-            raise ValueError("the test needs a factor, either `between` or `within` units. Fix: name one of them.")
+            raise ValueError("the test has no factor. Fix: name `between` or `within`.")
         if self.within is not None and self.per is None:
-            raise ValueError("a test `within` units needs `per`: the column that names the unit.")
+            raise ValueError("a test `within` units lacks `per`. Fix: name the column of the unit.")
         if self.test != "chi_square" and self.per is None:
-            raise ValueError("the test needs `per`: the column that names the unit, such as `participant`.")
+            raise ValueError("the test lacks `per`. Fix: name the column of the unit, such as `participant`.")
         if self.test in {"t", "welch_t"} and self.levels and len(self.levels) != 2:
             raise ValueError("a t test compares two levels. Fix: name two in `levels`.")
         if self.test not in {"t", "welch_t"} and (self.equivalence_margin is not None or self.bayes_factor):
-            raise ValueError("`equivalence_margin` and `bayes_factor` go with a t test.")
+            raise ValueError(
+                "`equivalence_margin` and `bayes_factor` are for t tests only. Fix: delete them, or set a t test."
+            )
         return self
 
     @property
@@ -129,7 +131,7 @@ class PlannedComparison(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    by: tuple[str, ...] = Field(default=(), description="Factors, crossed; none for one comparison a model.")
+    by: tuple[str, ...] = Field(default=(), description="Factors, crossed; none for one comparison per model.")
     equivalence_margin: float | None = Field(
         default=None, gt=0, lt=1, description="Largest difference in accuracy that counts as none, such as 0.1."
     )
@@ -137,26 +139,26 @@ class PlannedComparison(BaseModel):
 
 
 class PlannedSignal(BaseModel):
-    """Hits and false alarms of an answer, such as "there is not enough information"."""
+    """Hits and false alarms of a response, such as "there is not enough information"."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    signal: Where = Field(min_length=1, description="Levels of the items to which that is the right answer.")
-    noise: Where = Field(default_factory=dict, description="Levels of the other items; all others if left out.")
-    response: str | tuple[str, ...] = Field(description="The text of the option that says it, or its texts.")
+    signal: Where = Field(min_length=1, description="Levels of the items for which this is the right answer.")
+    noise: Where = Field(default_factory=dict, description="Levels of the other items; all others if omitted.")
+    response: str | tuple[str, ...] = Field(description="The text of the option, or its texts.")
     exploratory: bool = _EXPLORATORY
 
 
 class PlannedAnalyses(BaseModel):
-    """What is to be computed from a tidy table, whatever its columns."""
+    """The analyses of a tidy table, with any columns."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     subject: str | None = Field(
-        default=None, description="The column that says who answered; `subject` in a study, people and each model."
+        default=None, description="The column of the respondent; `subject` in a study, people and each model."
     )
     flags: dict[Name, Where] = Field(
-        default_factory=dict, description="New yes-no columns: whether a row has these levels."
+        default_factory=dict, description="New yes-no columns: true if a row has these levels."
     )
     tables: dict[Name, PlannedTable] = Field(default_factory=dict, description="Tables of means, by name.")
     models: dict[Name, PlannedModel] = Field(default_factory=dict, description="Mixed models, by name.")
@@ -170,5 +172,5 @@ class PlannedAnalyses(BaseModel):
         default=10_000, ge=1_000, le=1_000_000, description="Resamples of the participant bootstrap."
     )
     bootstrap_seed: int = Field(
-        default=1, ge=0, le=2**31 - 1, description="Seed of the bootstrap, so that tables can be remade."
+        default=1, ge=0, le=2**31 - 1, description="Seed of the bootstrap, so that tables can be reproduced."
     )

@@ -1,4 +1,4 @@
-"""The files that `study.yaml` names: those of the study's folder, and no others."""
+"""The files that `study.yaml` names: only files in the study's folder."""
 
 from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
@@ -7,11 +7,11 @@ from experiment.study.definition import StudyDefinition
 
 Location = tuple[int | str, ...]
 NEVER_SHOWN = "data"
-"""Folder of a study in which answers and secrets are kept."""
+"""Folder of a study for responses and secrets."""
 
 
 def files_named_in(definition: StudyDefinition) -> Iterator[tuple[Location, str]]:
-    """Yield the place in `study.yaml` and the name of each file that it names and the server shows."""
+    """Yield the key in `study.yaml` and the name of each file that it names and the server shows."""
     timeline = definition.timeline
     yield ("battery",), definition.battery
     for field in ("information", "instructions"):
@@ -28,32 +28,32 @@ def files_named_in(definition: StudyDefinition) -> Iterator[tuple[Location, str]
 
 
 def may_be_published(folder: Path, name: str) -> bool:
-    """Return whether a name leads to a file inside a study's folder, and not into its data; see `is_in_folder`."""
+    """Return True if a name leads to a file inside a study's folder, outside its data; see `is_in_folder`."""
     if not is_in_folder(folder, name):
         return False
     try:
         parts = (folder / name).resolve().relative_to(folder.resolve()).parts
-    except ValueError:  # a name that no file can have
+    except ValueError:  # A name that no file can have.
         return True
     return [part.casefold() for part in parts[:1]] != [NEVER_SHOWN]
 
 
 def is_in_folder(folder: Path, name: str) -> bool:
-    """Return whether a name leads to a file inside a study's folder, or can be the name of no file.
+    """Return True if a name leads to a file inside a study's folder, or can be the name of no file.
 
     Parameters
     ----------
     folder
         The study's folder; it may itself be a link.
     name
-        As `study.yaml` says it. No absolute path, on whichever system, and no `..`; a link is followed.
+        As in `study.yaml`. No absolute path, on any system, and no `..`; a link is followed.
     """
-    parts = PureWindowsPath(name)  # takes / and \\ for separators
+    parts = PureWindowsPath(name)  # Treats / and \\ as separators.
     if parts.drive or parts.root or ".." in parts.parts:
         return False
     try:
         return (folder / name).resolve().is_relative_to(folder.resolve())
-    except ValueError:  # a name that no file can have, as anyone who reads it will say
+    except ValueError:  # A name that no file can have; reading it reports that.
         return True
-    except (OSError, RuntimeError):  # links in a circle
+    except (OSError, RuntimeError):  # Links in a circle.
         return False

@@ -1,6 +1,6 @@
-"""How people come to a study and how many are wanted: what may change while data come in.
+"""Recruitment: who may take part and how many; it may change while data come in.
 
-Nothing here changes what is shown or how it is analyzed, so none of it is part of a study's digest.
+Nothing here changes the content or the analysis, so none of it is part of a study's digest.
 """
 
 import re
@@ -25,18 +25,21 @@ class Exit(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     code: str | None = Field(
-        default=None, min_length=4, max_length=64, description="Code to show, the same for all who leave this way."
+        default=None,
+        min_length=4,
+        max_length=64,
+        description=("Code to show, the same for all participants with this outcome."),
     )
     link: str | None = Field(
         default=None,
-        description="Address to return to, with https; `{code}` stands for the code and `{id}` for the panel's id.",
+        description="Address to return to, with https; `{code}` is replaced by the code and `{id}` by the panel's id.",
     )
 
     @field_validator("code")
     @classmethod
     def _has_no_spaces(cls, code: str | None) -> str | None:
         if code is not None and re.search(r"\s", code):
-            raise ValueError("a code has no spaces in it. Fix: write it as the panel knows it.")
+            raise ValueError("the code contains a space. Fix: write it as the panel knows it.")
         return code
 
     @field_validator("link")
@@ -44,31 +47,31 @@ class Exit(BaseModel):
     def _is_an_address(cls, link: str | None) -> str | None:
         if link is not None and not re.fullmatch(LINK_PATTERN, link):
             raise ValueError(
-                "this is not an address to return to. Fix: write it whole, such as "
-                "https://panel.example.org/end?cc={code}, with no other places than {code} and {id}."
+                "this is not a valid return address. Fix: write it whole, such as "
+                "https://panel.example.org/end?cc={code}, with no other placeholders than {code} and {id}."
             )
         return link
 
 
 class Exits(BaseModel):
-    """Codes and return links by outcome, such as a panel wants them."""
+    """Codes and return links by outcome, for a panel."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     completed: Exit = Field(default_factory=Exit, description="All questions answered.")
     failed_checks: Exit | None = Field(
         default=None,
-        description="All questions answered, and the preregistered attention checks failed; "
-        "if left out, the same as `completed`.",
+        description=(
+            "All questions answered, and the preregistered attention checks failed; if omitted, the same as "
+            "`completed`."
+        ),
     )
-    practice_not_passed: Exit = Field(
-        default_factory=Exit, description="Practice not passed, where the study ends then."
-    )
+    practice_not_passed: Exit = Field(default_factory=Exit, description="Practice not passed, if the study ends then.")
     not_resumed: Exit = Field(
         default_factory=Exit, description="Came back too late or too often for the study's rules (`resume`)."
     )
-    no_consent: Exit = Field(default_factory=Exit, description="Not agreed to take part.")
-    incompatible_device: Exit = Field(default_factory=Exit, description="A device that the study does not work on.")
+    no_consent: Exit = Field(default_factory=Exit, description="No consent.")
+    incompatible_device: Exit = Field(default_factory=Exit, description="Incompatible device.")
 
     @model_validator(mode="after")
     def _links_have_their_codes(self) -> "Exits":
@@ -76,59 +79,68 @@ class Exits(BaseModel):
             exit_: Exit = getattr(self, name)
             if exit_.code is None and "{code}" in (exit_.link or ""):
                 raise ValueError(
-                    f"the link of `{name}` has a place for a code, and there is none. Fix: add its `code`."
+                    f"the link of `{name}` has a placeholder for a code, and there is none. Fix: add its `code`."
                 )
         return self
 
 
 class Recruitment(BaseModel):
-    """How people come in, and how many are wanted; it may change while data come in, and holds from the next start."""
+    """Who may take part, and how many participants are wanted; may change while data come in."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     entry: Literal["open", "panel", "link"] = Field(
         default="open",
-        description="Who may begin: `open`, everybody; `panel`, anyone who comes with a panel's id in the address; "
-        "`link`, anyone who comes by a personal link (`equipoise links`). With panel and link, each takes part once.",
+        description=(
+            "Who may begin: `open`, everybody; `panel`, participants with a panel's id in the address; `link`, "
+            "participants with a personal link (`equipoise links`). With panel and link, each takes part once."
+        ),
     )
     panel_parameter: str = Field(
         default="PROLIFIC_PID",
         pattern=PARAMETER_PATTERN,
-        description="Parameter of the address that holds the panel's id of a person.",
+        description="Parameter of the address that holds the participant's panel id.",
     )
     kept_parameters: tuple[str, ...] = Field(
         default=("STUDY_ID", "SESSION_ID"),
         max_length=10,
-        description="Further parameters of the address that are kept beside that id. Who comes again in another "
-        "browser must bring the same `SESSION_ID` as at the start.",
+        description=(
+            "Further parameters of the address that are stored with that id. A participant who comes again in "
+            "another browser must bring the same `SESSION_ID` as at the start."
+        ),
     )
     panel_id_pattern: str | None = Field(
         default=None,
         max_length=200,
-        description="Regular expression of a whole panel id. Left out: 24 hexadecimal digits for `PROLIFIC_PID`, "
-        "1 to 128 printable characters without spaces for another parameter.",
+        description=(
+            "Regular expression of a whole panel id. If omitted: 24 hexadecimal digits for `PROLIFIC_PID`, 1 to "
+            "128 printable characters without spaces for another parameter."
+        ),
     )
     panel_ids: str | None = Field(
         default=None,
-        description="File of the study's folder, such as `data/ids.txt`, with the panel ids that may begin, one a "
-        "line; read when the server starts. "
-        "Left out, every id may begin.",
+        description=(
+            "File of the study's folder, such as `data/ids.txt`, with the accepted panel ids, one per line; read "
+            "when the server starts. If omitted, every id is accepted."
+        ),
     )
     prolific_secured_url: str | None = Field(
         default=None,
-        description="Address of this study on your server, such as `https://study.example.org/`. With it, nobody "
-        "begins without a valid `prolific_token`, which Prolific adds to a secured external URL.",
+        description=(
+            "Address of this study on your server, such as `https://study.example.org/`. With it, only "
+            "participants with a valid `prolific_token` can begin; Prolific adds it to a secured external URL."
+        ),
     )
-    quota: int | None = Field(default=None, ge=1, description="People wanted in all; without it, no bound.")
+    quota: int | None = Field(default=None, ge=1, description="Number of participants in all; no limit if omitted.")
     quota_per_group: int | None = Field(
-        default=None, ge=1, description="People wanted in each counterbalance group; without it, no bound."
+        default=None, ge=1, description="Number of participants in each counterbalance group; no limit if omitted."
     )
     time_out_min: float = Field(
         default=60,
         ge=1,
         le=60 * 24 * 60,
         allow_inf_nan=False,
-        description="Minutes without an answer after which a place is given to somebody else.",
+        description="Minutes without a response after which a slot is given to another participant.",
     )
 
     exits: Exits = Field(default_factory=Exits, description="Codes and return links, by outcome.")
@@ -182,13 +194,13 @@ class Recruitment(BaseModel):
             exit_: Exit | None = getattr(self.exits, name)
             if self.entry == "open" and exit_ is not None and "{id}" in (exit_.link or ""):
                 raise ValueError(
-                    f"the link of `exits.{name}` has a place for a panel's id, which nobody has with `entry: open`. "
-                    "Fix: take `{id}` out or choose `entry: panel`."
+                    f"the link of `exits.{name}` has a placeholder for a panel's id, and `entry: open` has no ids. "
+                    "Fix: delete `{id}`, or set `entry: panel`."
                 )
         return self
 
     @model_validator(mode="after")
     def _parameters_are_distinct(self) -> "Recruitment":
         if len({self.panel_parameter, *self.kept_parameters}) < 1 + len(self.kept_parameters):
-            raise ValueError("a parameter of the address appears twice. Fix: name each once.")
+            raise ValueError("duplicate parameter of the address. Fix: name each once.")
         return self

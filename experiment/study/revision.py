@@ -1,7 +1,7 @@
-"""What differs between two states of a study: only its wording, which a revision may change, or what it asks and how.
+"""Differences between two states of a study: its wording, which a revision may change, or its questions and design.
 
-A revision keeps the study's version, groups and quotas. So it must leave alone all that decides who sees which item
-when, what counts as correct, and what is recorded.
+A revision keeps the study's version, groups and quotas. So it must not change which participant sees which item when,
+what counts as correct, and what is recorded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,19 +18,21 @@ from experiment.study.definition import Study, StudyDefinition, served_entries
 from experiment.study.demographics import Questionnaire
 
 WORDING = ("title", "completion_code", "timeline.consent_version", "battery")
-"""Entries of `study.yaml` that a revision may change, beside those of `texts`; of `battery` it is the file's name."""
+"""Entries of `study.yaml` that a revision may change, beside those of `texts`; of `battery` only the file's name."""
 LABELS = (
     "absorbed", "reflected", "leaves_at_entry", "side_", "port_spoken_", "ray_enters_", "blackbox_", "mark_", "cell",
     "keyboard_absorbed", "keyboard_reflected", "keyboard_places",
 )  # fmt: skip
-"""How names in `texts` begin that say what an answer or a place is: with other words there, answers mean otherwise."""
+"""Beginnings of names in `texts` that label responses or positions: with other words, responses have another
+meaning.
+"""
 MOST_NAMES = 8
-"""Changes that a message names."""
+"""Most changes that a message names."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """What of a study is served, as it is in its folder or as a store has registered it."""
+    """The served content of a study, from its folder or as registered in a store."""
 
     definition: StudyDefinition
     texts: Mapping[str, str]
@@ -41,7 +43,7 @@ class Content:
 
     @classmethod
     def of(cls, study: Study) -> "Content":
-        """Return the content of a study as its folder has it."""
+        """Return the content of a study from its folder."""
         return cls(study.definition, study.texts, study.battery.by_id, study.battery.digest)
 
 
@@ -50,15 +52,15 @@ class Changes:
     """The differences between two contents, by name, such as ``` `timing.fixation_ms` ```."""
 
     wording: tuple[str, ...]
-    """Those that a revision may make."""
+    """Differences that a revision may make."""
     substance: tuple[str, ...]
-    """Those that ask for a new version."""
+    """Differences that need a new version."""
     options: tuple[str, ...] = ()
     """Each option in other words, before and after, such as ``item `q17`, option 1: “yes” -> “Yes”``."""
 
 
 def changes(before: Content, after: Content) -> Changes:
-    """Return in what two contents of a study differ.
+    """Return the differences between two contents of a study.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def changes(before: Content, after: Content) -> Changes:
             wording.append(f"item `{item_id}`")
             options += [f"item `{item_id}`, {words}" for words in _changed_options(was, now)]
     if before.battery_digest != after.battery_digest and len(wording) + len(substance) == n_before_items:
-        wording.append("the name, version or unperturbed texts of the battery")
+        wording.append("the name, version or noise-free texts of the battery")
     return Changes(tuple(wording), tuple(substance), tuple(options))
 
 
@@ -116,12 +118,12 @@ def _different_entries(before: StudyDefinition, after: StudyDefinition) -> list[
 
 
 def _is_plain_text(name: str) -> bool:
-    """Return whether an entry is one of the study's own words, and none that says what an answer or a place is."""
+    """Return True if an entry is one of the study's own texts that does not label a response or a position."""
     return name.startswith("texts.") and not name.removeprefix("texts.").startswith(LABELS)
 
 
 def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
-    """Return whether a file is a page with other words, or has the same questions in other words."""
+    """Return True if a file is a page in other words, or has the same questions in other words."""
     if name not in before.texts or name not in after.texts:
         return False
     if name in {plugin.file for plugin in after.definition.plugins.values()}:
@@ -132,10 +134,10 @@ def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
 
 
 def _questions(name: str, content: Content) -> list[dict[str, Any]]:
-    """Return the questions about the person without how they are asked: options are stored as they are written."""
+    """Return the questions about the participant without their wording, except options, which are stored."""
     try:
         found = parse_yaml(content.texts[name], Path(name), Questionnaire).questions
-    except InputError:  # as an earlier Equipoise may have allowed it
+    except InputError:  # An earlier Equipoise may have allowed it.
         return [{"text": content.texts[name]}]
     return [question.model_dump(exclude={"ask"}) for question in found]
 
@@ -145,11 +147,11 @@ def _file_words(name: str, content: Content) -> str:
 
 
 def _changed_parts(was: Item, now: Item) -> list[str]:
-    """Return the parts of an item that a revision must not change, and that differ."""
+    """Return the parts of an item that differ and that a revision must not change."""
     parts = [part for part in ("task", "factors", "key") if not same_json(getattr(was, part), getattr(now, part))]
     if parts:
         return parts
-    return [] if task_named(now.task).is_reworded(was.content, now.content) else ["what is shown, beside its wording"]
+    return [] if task_named(now.task).is_reworded(was.content, now.content) else ["the content, beside its wording"]
 
 
 def _changed_options(was: Item, now: Item) -> list[str]:

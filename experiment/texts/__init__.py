@@ -1,7 +1,7 @@
-"""The words that participants read and that do not come from the study itself, a catalogue for each language.
+"""The texts that participants read and that do not come from the study itself, one catalogue per language.
 
-A catalogue is a JSON file of texts by name; `{name}` in a text stands for a value. Web client and server use the
-same ones, and a study can put its own words in place of any (`texts` in `study.yaml`).
+A catalogue is a JSON file of texts by name; `{name}` in a text is a placeholder. Web client and server use the same
+catalogues, and a study can replace any text by its own (`texts` in `study.yaml`).
 """
 
 import json
@@ -22,16 +22,16 @@ FROM_RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo
 
 @dataclass(frozen=True)
 class Texts:
-    """A catalogue with a study's own words in it."""
+    """A catalogue with a study's own texts in it."""
 
     language: str
-    """The catalogue's language; the study's may be another one, for which there is none."""
+    """The catalogue's language; it is English if the study's language has no catalogue."""
     direction: Literal["ltr", "rtl"]
-    """From where the study's language is read."""
+    """Side where the lines of the study's language start."""
     by_name: Mapping[str, str]
 
     def say(self, name: str, **values: object) -> str:
-        """Return a text with values in their places."""
+        """Return a text with its placeholders filled."""
         return PLACE.sub(lambda place: str(values[place[1]]), self.by_name[name])
 
 
@@ -54,9 +54,9 @@ def texts_in(language: str, own: Mapping[str, str]) -> Texts:
     Parameters
     ----------
     language
-        The study's, such as `de` or `de-AT`. Where there is no catalogue for it, the texts are English.
+        The study's, such as `de` or `de-AT`. If it has no catalogue, the texts are English.
     own
-        The study's own words, by name; see `check_own`.
+        The study's own texts, by name; see `check_own`.
     """
     base = language.partition("-")[0]
     found = base if base in languages() else "en"
@@ -69,25 +69,23 @@ def texts_in(language: str, own: Mapping[str, str]) -> Texts:
 
 
 def check_own(own: Mapping[str, str]) -> None:
-    """Refuse a study's own words that could not be shown.
+    """Refuse a study's own texts that could not be shown.
 
     Raises
     ------
     InputError
-        If a name is none of ours, or a text has a place for something that is not there.
+        If a name is unknown, or a text has an unknown placeholder.
     """
     known = catalogue("en")
     for name, text in own.items():
         if name not in known:
             like = get_close_matches(name, known, n=1)
-            hint = f"did you mean `{like[0]}`?" if like else "docs/reference/texts.md lists them."
-            raise InputError(f"`texts` names `{name}`, which is no text of ours; {hint}")
+            hint = f"did you mean `{like[0]}`?" if like else "See docs/reference/texts.md."
+            raise InputError(f"`texts` names `{name}`, which is not one of our texts. Fix: {hint}")
         strange = set(PLACE.findall(text)) - set(PLACE.findall(known[name]))
         if strange:
             places = ", ".join(f"{{{place}}}" for place in PLACE.findall(known[name])) or "no places"
-            raise InputError(
-                f"`texts.{name}` has a place {{{min(strange)}}}, for which there is nothing; this text has {places}."
-            )
+            raise InputError(f"`texts.{name}` has an unknown placeholder {{{min(strange)}}}. Fix: use {places}.")
 
 
 ENGLISH = texts_in("en", {})

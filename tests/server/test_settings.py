@@ -86,7 +86,10 @@ def serve(study: Path, *options: str) -> Result:
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """What `equipoise serve` would serve with, instead of serving."""
     found: list[Settings] = []
-    monkeypatch.setattr("equipoise.commands.server_process.serve_until_stopped", lambda _folder, settings, on_ready: found.append(settings))
+    monkeypatch.setattr(
+        "equipoise.commands.server_process.serve_until_stopped",
+        lambda _folder, settings, on_ready: found.append(settings),
+    )
     return found
 
 

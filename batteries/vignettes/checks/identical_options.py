@@ -1,4 +1,4 @@
-"""Whether two options of a question could read the same, for some draw of the labels."""
+"""Search for two options of a question that could read the same, for some draw of the labels."""
 
 import random
 import re
@@ -15,11 +15,11 @@ from batteries.vignettes.templates.template_set import Question
 _SPACES = re.compile(r"\s+")
 _AN = re.compile(r"\b([Aa])n(?= )")
 _MOST_DRAWS = 20_000
-"""Draws that are all tried; of more, this many at random."""
+"""Largest number of draws that are all tried; of more, this many are drawn at random."""
 
 
 def same_options(question: Question, spec: BuildSpec, tables: Tables) -> Iterator[str]:
-    """Yield a sentence for each pair of options that read the same, for at least one draw."""
+    """Yield a sentence for each pair of options that read the same for at least one draw."""
     story = question.story
     assert story is not None
     compiler = Compiler(story.switches, story.filler)
@@ -65,7 +65,7 @@ def _common_text(
 
 
 def _comparable(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """Return a text without what no reader tells apart: the number of spaces, and a or an, which is corrected later."""
+    """Return a text without invisible differences: the number of spaces, and a or an, which is corrected later."""
     plain: list[Piece] = [
         _AN.sub(r"\1", _SPACES.sub(" ", piece)) if isinstance(piece, str) else piece for piece in pieces
     ]
@@ -79,7 +79,7 @@ def _comparable(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 def _without_common_ends(
     left: tuple[Piece, ...], right: tuple[Piece, ...]
 ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """Return both texts without the pieces that they begin and end with together."""
+    """Return both texts without their common beginning and end."""
     while left and right and left[0] == right[0]:
         left, right = left[1:], right[1:]
     while left and right and left[-1] == right[-1]:
@@ -88,7 +88,7 @@ def _without_common_ends(
 
 
 def _never_the_same(left: tuple[Piece, ...], right: tuple[Piece, ...], pools: Mapping[str, list[str]]) -> bool:
-    """Return whether it is seen without trying: by literal beginnings or ends, or as two labels of one variant."""
+    """Return True if the texts always differ: by their literal beginnings or ends, or by two labels of one variant."""
     if not (left and right):
         return False
     for one, other, begins in ((left[0], right[0], str.startswith), (left[-1], right[-1], str.endswith)):

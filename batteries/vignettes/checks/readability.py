@@ -1,4 +1,4 @@
-"""What is worth a look in sound templates: no battery built from them fails, but a reader might stumble."""
+"""Warnings about valid templates: a battery built from them works, but a reader might stumble."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _CLOSED_UP = re.compile(r"[.!?][”\"']?$")
 
 
 def remarks(template_set: TemplateSet, spec: BuildSpec) -> Problems:
-    """Return what is worth a look in the templates that a spec selects; the templates have been checked."""
+    """Return warnings about the templates that a spec selects; the templates have been checked."""
     found = Problems()
     for question in selected(template_set, spec):
         assert question.story is not None
@@ -27,7 +27,10 @@ def remarks(template_set: TemplateSet, spec: BuildSpec) -> Problems:
 
 def _of_story(story: ContextVersion, spec: BuildSpec) -> Iterator[tuple[str, str]]:
     if "third" in spec.pov and says_you(story.context):
-        yield "context", "told in the third person, the story still says “you”; if it is the reader, write {vs[pov_1]}."
+        yield (
+            "context",
+            ("in the third person, the story still says “you”. Fix: write {vs[pov_1]} if it means the reader."),
+        )
     for level in map(str, spec.inference_levels):
         same = next((one for one in LEVELS if one < level and story.filler.get(one) == story.filler[level]), None)
         if same is not None and len(set(story.filler.values())) > 1:
@@ -43,7 +46,7 @@ def _of_question(question: Question, spec: BuildSpec) -> Iterator[tuple[str, str
     if qa.capability_type == "single" and len({qa.right_option(condition) for condition in qa.conditions}) == 1:
         yield "answers", "all conditions have the same right option, so that control and test do not differ in it."
     if not qa.is_prerequisite and not qa.demands.c1:
-        yield "demands.c1", "the question names no inference; no demand profile will find it."
+        yield "demands.c1", "the question names no inference, so no demand profile will select it."
     if "third" in spec.pov:
         texts = {"question.prompt": qa.question.prompt}
         texts |= {f"question.options.{place}": text for place, text in enumerate(qa.question.options)}
@@ -51,7 +54,7 @@ def _of_question(question: Question, spec: BuildSpec) -> Iterator[tuple[str, str
             if says_you(text):
                 yield (
                     key,
-                    "told in the third person, the text still says “you”; if it is the reader, write {vs[pov_1]}.",
+                    "in the third person, the text still says “you”. Fix: write {vs[pov_1]} if it means the reader.",
                 )
 
 

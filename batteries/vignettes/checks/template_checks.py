@@ -1,6 +1,6 @@
 """Finding the mistakes of a template set before participants do.
 
-What has no problem here can be built: no key, label, option or link can be missing when the instances are made.
+A template set without problems here can be built: every key, label, option and link exists.
 """
 
 import re
@@ -38,9 +38,9 @@ from batteries.vignettes.templates.tables import (
 from batteries.vignettes.templates.template_set import Question, Scenario, TemplateSet
 
 EVERYTHING = BuildSpec(pov=("first", "third"))
-"""What `check` tries by default: every template, all levels, both points of view, five variants."""
+"""Default scope of `check`: every template, all levels, both points of view, five variants."""
 _TAKEN = RESERVED_FACTOR_NAMES | {*PUBLISHED_COLUMNS, *OUR_COLUMNS, *FACTORS}
-"""Names that no dimension of the demand table can have: of columns of the data, of batteries, and of other factors."""
+"""Names that a dimension of the demand table cannot have: columns of the data, of batteries, and other factors."""
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|‘[^’]*’(?!\w)|(?<!\w)'[^']*'(?!\w)")
 _YOU = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
 
@@ -48,7 +48,7 @@ _YOU = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
 def check_template_set(
     template_set: TemplateSet, spec: BuildSpec, problems: Problems, spec_path: Path | None = None
 ) -> None:
-    """Note in `problems` every mistake that would spoil a battery built to `spec`, which came from `spec_path`."""
+    """Append to `problems` every mistake in a battery built to `spec`, which was read from `spec_path`."""
     tables = template_set.tables
     problems.add_all(tables.folder / DEMANDS, _dimension_problems(tables))
     problems.add_all(spec_path or template_set.folder, spec_problems(template_set, spec))
@@ -62,7 +62,7 @@ def check_template_set(
         first = seen.setdefault(question.qa.id, question.path)
         if first != question.path:
             problems.add(
-                question.path, "id", (f"the id `{question.qa.id}` is that of {first} too. Fix: give each its own.")
+                question.path, "id", (f"duplicate id `{question.qa.id}`, also in {first}. Fix: give each its own.")
             )
         problems.add_all(question.path, _question_problems(question, tables))
     asked = selected(template_set, spec)
@@ -79,7 +79,7 @@ def check_template_set(
 def _dimension_problems(tables: Tables) -> Iterator[tuple[str, str]]:
     for name in tables.dimensions:
         if name in _TAKEN:
-            yield "line 1", f"the column `{name}` is called like a column of batteries or results. Fix: rename it."
+            yield "line 1", f"the column `{name}` has the name of a column of batteries or results. Fix: rename it."
 
 
 def _story_problems(story: ContextVersion, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
@@ -120,7 +120,7 @@ def _text_problems(key: str, text: str, known: set[str], tables: Tables) -> Iter
     except ValueError as error:
         yield key, str(error)
     for unknown in sorted(keys_in(text) - known):
-        yield key, f"the placeholder `{{vs[{unknown}]}}` is not known; {_advice(unknown, tables, known)}"
+        yield key, f"the placeholder `{{vs[{unknown}]}}` is unknown. Fix: {_advice(unknown, tables, known)}"
     if key.startswith("coinflips."):
         for inner in sorted(keys_in(text)):
             if prefix_of(inner) in {"switch", "filler", "coinflip", "otherside"}:
@@ -139,7 +139,7 @@ def _advice(unknown: str, tables: Tables, known: set[str]) -> str:
     prefix = prefix_of(unknown)
     match prefix:
         case "pov":
-            return f"correct its name: there are pov_1 to pov_{N_POV_SLOTS}."
+            return f"correct its name; names are pov_1 to pov_{N_POV_SLOTS}."
         case "switch" | "coinflip" | "item" | "activity":
             where = {"switch": "switches", "coinflip": "coinflips", "item": "items", "activity": "activities"}[prefix]
             return f"define it under `{where}`, or correct its name."
@@ -170,7 +170,7 @@ def _variable_problems(story: ContextVersion, tables: Tables) -> Iterator[tuple[
             continue
         elif prefix not in tables.pools:
             pools = ", ".join(sorted(tables.pools))
-            yield "variables", f"`{key}` has no column `{prefix}` in {VARIABLES}; the columns are {pools}."
+            yield "variables", f"`{key}` has no column `{prefix}` in {VARIABLES}. Fix: use one of the columns {pools}."
         elif not tables.pools[prefix]:
             yield (
                 "variables",
@@ -190,10 +190,13 @@ def _attribute_problems(
         unknown = [name for name in wanted if name not in table.attributes]
         for name in unknown:
             known = ", ".join(sorted(table.attributes)) or "none"
-            yield f"{section}.{key}", f"the attribute `{name}` is not a column of {file}; the columns are {known}."
+            yield (
+                f"{section}.{key}",
+                (f"the attribute `{name}` is not a column of {file}. Fix: use one of the columns {known}."),
+            )
         if not unknown and not table.matching({name: attribute_value(value) for name, value in wanted.items()}):
             said = " and ".join(f"{name} {value}" for name, value in wanted.items())
-            yield f"{section}.{key}", f"no label of {file} has {said}. Fix: add one, or loosen the attributes."
+            yield f"{section}.{key}", f"no label of {file} has {said}. Fix: add one, or require fewer attributes."
 
 
 def _switch_problems(story: ContextVersion) -> Iterator[tuple[str, str]]:
@@ -201,11 +204,17 @@ def _switch_problems(story: ContextVersion) -> Iterator[tuple[str, str]]:
         if not texts:
             yield f"switches.{key}", "the switch has no texts. Fix: add one for each of its positions."
     for cycle in _cycles(story):
-        yield cycle[0], f"the placeholders lead in a circle ({' -> '.join(cycle)}). Fix: write one of the texts out."
+        yield (
+            cycle[0],
+            (
+                f"the placeholders refer to each other in a circle ({' -> '.join(cycle)}). Fix: write one of the texts "
+                "out."
+            ),
+        )
 
 
 def _cycles(story: ContextVersion) -> Iterator[list[str]]:
-    """Yield each circle of switches and fillers that are in one another, once."""
+    """Yield each circle of switches and fillers that contain one another, once."""
     inner = {f"switches.{key}": set().union(*map(keys_in, texts)) for key, texts in story.switches.items()}
     inner["filler"] = set().union(*map(keys_in, story.filler.values()))
     names = {key: f"switches.{key}" for key in story.switches} | {"filler": "filler"}
@@ -232,19 +241,19 @@ def _filler_problems(story: ContextVersion, spec: BuildSpec) -> Iterator[tuple[s
             yield f"filler.{level}", f"the text of inference level {level} is missing. Fix: add it (it may be empty)."
     for level in story.filler:
         if level not in LEVELS:
-            yield f"filler.{level}", "there is no such inference level; the levels are 0, 1, 2 and 3."
+            yield f"filler.{level}", "unknown inference level. Fix: use 0, 1, 2 or 3."
     if not all(is_well_formed(text) for _, text in _texts(story)):
-        return  # what is placed cannot be told
+        return  # Filled placeholders are unknown here.
     placed = keys_in(story.context).union(*(keys_in(text) for texts in story.switches.values() for text in texts))
     if "filler" not in placed and len(set(story.filler.values())) > 1:
         yield (
             "context",
-            ("the filler has no place, so that all inference levels read the same. Fix: put {vs[filler]} in."),
+            ("the filler is not placed, so that all inference levels read the same. Fix: put {vs[filler]} in."),
         )
 
 
 def says_you(text: str) -> bool:
-    """Return whether a text speaks to its reader, outside what somebody says in it."""
+    """Return True if a text addresses its reader outside direct speech."""
     return _YOU.search(_QUOTED.sub("", text)) is not None
 
 
@@ -274,14 +283,16 @@ def _metadata_problems(scenario: Scenario, tables: Tables) -> Iterator[tuple[str
 
 
 def _check_numbers(template_set: TemplateSet, problems: Problems) -> None:
-    """Note scenarios with two numbers, and numbers with two scenarios: designs count by them."""
+    """Append scenarios with two numbers, and numbers with two scenarios: designs count by them."""
     names: dict[int, Question] = {}
     numbers: dict[str, Question] = {}
     for question in template_set.questions:
         number, name = question.qa.base_context_number, question.scenario.name
         other = names.setdefault(number, question)
         if other.scenario.name != name:
-            sentence = f"the number {number} is that of the scenario {other.scenario.name} too. Fix: give each its own."
+            sentence = (
+                f"the number {number} also belongs to the scenario {other.scenario.name}. Fix: give each its own."
+            )
             problems.add(question.path, "base_context_number", sentence)
         other = numbers.setdefault(name, question)
         if other.qa.base_context_number != number:
@@ -295,10 +306,16 @@ def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str
     qa, scenario = question.qa, question.scenario
     yield from _id_problems(qa)
     if qa.base_context != scenario.name:
-        yield "base_context", f"it says `{qa.base_context}`, but its folder is `{scenario.name}`. Fix: make them equal."
+        yield (
+            "base_context",
+            (f"`base_context` is `{qa.base_context}`, but the folder is `{scenario.name}`. Fix: make them equal."),
+        )
     version = qa.base_context_version
     if scenario.letters and version not in scenario.letters:
-        yield "base_context_version", f"{scenario.path.name} has no version {version}. Fix: add it, or correct this."
+        yield (
+            "base_context_version",
+            (f"{scenario.path.name} has no version {version}. Fix: add it, or correct the version here."),
+        )
     yield from _demand_problems(qa, tables)
     yield from _link_problems(qa, question.story)
     yield from _answer_problems(qa)
@@ -313,7 +330,7 @@ def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str
         if known is not None:
             yield from _text_problems(key, text, known, tables)
     if len(qa.question.options) != N_OPTIONS:
-        yield "question.options", f"there are {len(qa.question.options)} options; a question has {N_OPTIONS}."
+        yield "question.options", f"there are {len(qa.question.options)} options. Fix: write {N_OPTIONS}."
 
 
 def _id_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
@@ -358,7 +375,7 @@ def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tup
         if not is_condition(qa.capability_type, condition):
             yield (
                 key,
-                f"`{condition}` is not a condition of a {qa.capability_type} question; there are {', '.join(usual)}.",
+                f"`{condition}` is not a condition of a {qa.capability_type} question. Fix: use {', '.join(usual)}.",
             )
         if story is None:
             continue
@@ -369,7 +386,7 @@ def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tup
             )
         for position, (name, texts) in zip(link, story.switches.items(), strict=False):
             if texts and not 0 <= position < len(texts):
-                yield key, f"{position} is out of range for {name}, which has the texts 0 to {len(texts) - 1}."
+                yield key, f"{position} is out of range for {name}. Fix: use its texts 0 to {len(texts) - 1}."
 
 
 def _answer_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
@@ -395,7 +412,7 @@ def _answer_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
 
 
 def _is_renderable(question: Question, tables: Tables, spec: BuildSpec) -> bool:
-    """Return whether the texts can be set side by side as participants would see them; if not, it is said why."""
+    """Return True if the texts can be compared as participants would see them; otherwise append the reason."""
     qa, story = question.qa, question.story
     if story is None or any(_cycles(story)) or any(_link_problems(qa, story)):
         return False
@@ -406,7 +423,7 @@ def _is_renderable(question: Question, tables: Tables, spec: BuildSpec) -> bool:
 
 
 def _sameness_problems(question: Question, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
-    """Yield where options could read the same, or conditions with different right options do."""
+    """Yield options that could read the same, and conditions with different right options that do."""
     qa, story = question.qa, question.story
     assert story is not None
     for sentence in same_options(question, spec, tables):

@@ -1,4 +1,4 @@
-"""The counterbalance groups: what each sees, and which properties of a sound design hold."""
+"""The counterbalance groups: the items of each, and which properties of a balanced design hold."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -13,7 +13,7 @@ from batteries.vignettes.preview.wording import count, some, span
 
 
 def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return what each group sees, counted."""
+    """Return the counts of each group's items."""
     conditions, levels = levels_of(items, "condition"), levels_of(items, "inference_level")
     has_cells = bool(conditions and levels)
     cells = {cell_name(item) for item in items}
@@ -35,22 +35,22 @@ def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fact:
-    """A property of the design, and whether it holds."""
+    """A property of the design, and True if it holds."""
 
     holds: bool
     sentence: str
 
 
 def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
-    """Return what holds of a counterbalance design and what does not, found by counting.
+    """Return which properties of a counterbalance design hold, found by counting.
 
-    What the items have no factors for is not judged.
+    Properties of factors that the items do not have are not judged.
     """
     items = sorted((item for item in battery.items if item.item_id in groups), key=lambda item: item.item_id)
     have = set.intersection(*(set(item.factors) for item in items))
     by_group = part_by_group(items, groups)
     facts = [_fact_of_items(battery, groups), _fact_of_sizes(by_group)]
-    # Two kinds of question have conditions of the same letters; they are counted each for itself.
+    # Two kinds of question have conditions with the same letters; each kind is counted separately.
     kind = ("capability_type",) if len(levels_of(items, "capability_type")) > 1 else ()
     question = [name for name in ("scenario", "version", "template_id") if name in have]
     if {"scenario", "condition"} <= have:
@@ -78,7 +78,7 @@ def _fact_of_items(battery: Battery, groups: Mapping[str, int]) -> Fact:
         return Fact(
             False, f"The groups name {count(len(unknown), 'item')} that the battery does not have: {some(unknown)}."
         )
-    return Fact(True, f"Every one of the {count(len(groups), 'test item')} is seen by exactly one group.")
+    return Fact(True, f"Every one of the {count(len(groups), 'test item')} is in exactly one group.")
 
 
 def _fact_of_sizes(by_group: Mapping[int, list[Item]]) -> Fact:
@@ -92,7 +92,7 @@ def _fact_of_sizes(by_group: Mapping[int, list[Item]]) -> Fact:
 
 
 def _fact_of_cells(items: list[Item], groups: Mapping[str, int], question: Sequence[str], cell: Sequence[str]) -> Fact:
-    """Judge whether every question is seen in each of its cells, by one group, once."""
+    """Judge if every question is seen in each of its cells, by one group, once."""
     if len(levels_of(items, "pov")) < 2:
         cell = [name for name in cell if name != "pov"]
     questions = part_by(items, factors_of(*question))
@@ -127,7 +127,7 @@ def _fact_of_evenness(
     cell: Callable[[Item], Hashable],
     words: str,
 ) -> Fact:
-    """Judge whether each group sees all cells of a kind of question equally often."""
+    """Judge if each group sees all cells of a kind of question equally often."""
     every: dict[Hashable, set[Hashable]] = defaultdict(set)
     for seen in by_group.values():
         for item in seen:
@@ -163,10 +163,10 @@ def _fact_of_repeats(by_group: Mapping[int, list[Item]], condition: Callable[[It
     }
     twice = [group for group, parts in repeats.items() if parts]
     if not twice:
-        return Fact(True, f"Nobody sees the same condition of a scenario twice{of_kind}.")
+        return Fact(True, f"No participant sees the same condition of a scenario twice{of_kind}.")
     first = repeats[twice[0]][0]
     return Fact(
         False,
-        f"In {len(twice):,} of {count(len(by_group), 'group')} somebody sees the same condition "
-        f"of a scenario twice{of_kind}, such as group {twice[0]}: {some((item.item_id for item in first), 2)}.",
+        f"In {len(twice):,} of {count(len(by_group), 'group')} a participant sees the same condition of a scenario "
+        f"twice{of_kind}, such as group {twice[0]}: {some((item.item_id for item in first), 2)}.",
     )

@@ -1,4 +1,4 @@
-"""Words and reading time, and the places of the right answer."""
+"""Words and reading time, and the positions of the right answer."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from batteries.vignettes.preview.wording import kind_words, span
 
 @dataclass(frozen=True)
 class WordRow:
-    """Words of some items: fewest, median and most."""
+    """Number of words of some items: lowest, median and highest."""
 
     label: str
     n_items: int
@@ -55,7 +55,7 @@ def _word_row(label: str, items: list[Item]) -> WordRow:
 
 
 def _by_kind_and_condition(items: Iterable[Item]) -> list[tuple[str, list[Item]]]:
-    """Return the items of each kind of question in each condition, labelled; nothing if all are alike."""
+    """Return the items of each kind of question in each condition, labelled; empty if all are alike."""
     parts = part_by(items, factors_of("capability_type", "condition"))
     if len(parts) == 1:
         return []
@@ -67,12 +67,12 @@ def _by_kind_and_condition(items: Iterable[Item]) -> list[tuple[str, list[Item]]
 
 @dataclass(frozen=True)
 class Position:
-    """How often the right answer is in one place."""
+    """Frequency of the right answer in one position."""
 
     n: int
     share: float
     expected: float
-    """The share that an even spread gives; below 1/4 where some items have fewer options."""
+    """The share in an even distribution; below 1/4 where some items have fewer options."""
     over_groups: str
 
 
@@ -112,5 +112,5 @@ def _n_options(item: Item) -> int:
 
 
 def _same_answer(items: list[Item]) -> float:
-    """Return the share that is right for who always chooses the same option, the best one."""
+    """Return the accuracy of a participant who always chooses the same option, the best one."""
     return max(Counter(item.key for item in items).values()) / len(items)

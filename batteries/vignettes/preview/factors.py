@@ -1,4 +1,4 @@
-"""The factors of items: the order of levels and of items on the page, and items parted by what they have."""
+"""The factors of items: the order of levels and of items on the page, and items grouped by level."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from batteries.items import Item, Level
 from batteries.vignettes.templates.models import PREREQUISITES, natural_id
 
 Factor = Level | None
-"""A level of a factor; None where an item does not have the factor."""
+"""A level of a factor; None if an item does not have the factor."""
 
 _KINDS = (*PREREQUISITES, "single", "double")
 """Capability types, in the order of the page."""
@@ -26,7 +26,7 @@ def level_order(level: Factor) -> _OrderKey:
 
 
 def kind_order(kind: Factor) -> tuple[int, str]:
-    """Order capability types as on the page, those that we do not know last."""
+    """Order capability types as on the page, unknown ones last."""
     return (_KINDS.index(kind), "") if kind in _KINDS else (len(_KINDS), str(kind))
 
 
@@ -49,7 +49,7 @@ def factors_of(*names: str) -> Callable[[Item], tuple[Factor, ...]]:
 
 
 def part_by(items: Iterable[Item], key: Callable[[Item], _K]) -> dict[_K, list[Item]]:
-    """Return the items of each key, in the order in which the keys first come."""
+    """Return the items of each key, in the order of first occurrence."""
     parts: dict[_K, list[Item]] = defaultdict(list)
     for item in items:
         parts[key(item)].append(item)
@@ -57,7 +57,7 @@ def part_by(items: Iterable[Item], key: Callable[[Item], _K]) -> dict[_K, list[I
 
 
 def part_by_group(items: Iterable[Item], groups: Mapping[str, int]) -> dict[int, list[Item]]:
-    """Return what each counterbalance group sees, in the order of the groups."""
+    """Return the items of each counterbalance group, in the order of the groups."""
     return dict(sorted(part_by(items, lambda item: groups[item.item_id]).items()))
 
 

@@ -15,12 +15,12 @@ _MOST_ROWS, _MOST_GROUPS = 240, 60
 
 @dataclass(frozen=True)
 class Square:
-    """What one group sees of one story."""
+    """The part of one story that one group sees."""
 
     group: int
     label: str
     colour: int | None
-    """Place of the condition among all conditions; None where several are seen, or none."""
+    """Index of the condition among all conditions; None if several are seen, or none."""
     item_ids: tuple[str, ...]
 
 
@@ -34,7 +34,7 @@ class MatrixRow:
 
 
 def counterbalance_matrix(stories: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return the matrix of stories (rows) by groups, as much of it as a picture can hold."""
+    """Return the matrix of stories (rows) by groups, up to the size that a picture can hold."""
     conditions = levels_of(stories, "condition")
     questions = part_by(stories, factors_of("scenario", "version", "capability_type", "template_id"))
     several = len({names[:2] for names in questions}) < len(questions)

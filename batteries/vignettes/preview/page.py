@@ -1,4 +1,4 @@
-"""The page as a whole: which items are on it, and what its template is given."""
+"""The page as a whole: the choice of its items, and the input of its template."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ from batteries.vignettes.preview.texts import ItemTexts
 from batteries.vignettes.preview.wording import count, kind_words, reading_span, reading_time, span
 
 _MOST_LISTED = 200
-"""Items of a plain list that are on the page."""
+"""Most items of a plain list on the page."""
 _LEVEL_MEANING = {0: "explained", 1: "hinted", 2: "nothing added", 3: "irrelevant text"}
 _HEAD_FACTORS = (
     "scenario",
@@ -42,7 +42,7 @@ def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path
         A battery of multiple-choice items. Those with the factor `scenario` are shown side by side by condition and
         level, others in a plain list.
     groups
-        Counterbalance group (from 1) of every test item by its id, as a study has it; None for a battery alone.
+        Counterbalance group (from 1) of every test item by its id, as in a study; None for a battery alone.
     path
         The file; the same battery and groups always give the same bytes.
 
@@ -94,7 +94,8 @@ def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
     for item in battery.items:
         if item.task != "multiple_choice":
             raise InputError(
-                f"the preview is for multiple-choice batteries; the item `{item.item_id}` is of the task {item.task}."
+                f"the item `{item.item_id}` is of the task {item.task}; the preview shows multiple-choice items "
+                "only. Fix: name another battery."
             )
     if groups is None:
         tested = [item for item in battery.items if "scenario" in item.factors] or list(battery.items)

@@ -1,4 +1,4 @@
-"""The texts of an item, and what differs between two texts, word by word."""
+"""The texts of an item, and the difference between two texts, word by word."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -14,7 +14,7 @@ _K = TypeVar("_K", bound=Hashable)
 
 @dataclass(frozen=True)
 class ItemTexts:
-    """What a participant reads of an item."""
+    """The parts of an item that a participant reads."""
 
     story: str
     prompt: str
@@ -27,7 +27,7 @@ class ItemTexts:
 
     @property
     def n_story_words(self) -> int:
-        """Words of the story: what is between spaces."""
+        """Number of words of the story: the parts between spaces."""
         return len(self.story.split())
 
     @property
@@ -36,13 +36,13 @@ class ItemTexts:
         return sum(len(text.split()) for text in (self.story, self.prompt, *self.options))
 
     def options_with_right(self, key: object) -> list[tuple[str, bool]]:
-        """Return each option, and whether it is right."""
+        """Return each option, and True if it is right."""
         return [(option, number == key) for number, option in enumerate(self.options, start=1)]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a text, and what it differs from."""
+    """A part of a text, and the text it differs from."""
 
     text: str
     condition: bool = False
@@ -51,26 +51,26 @@ class Piece:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Places of the tokens that differ, and how many words are more and fewer, for a reader."""
+    """Positions of the tokens that differ, and the number of added and removed words, for a reader."""
 
     marks: set[int]
     words: str
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the words and punctuation marks of a text; put together they are the text."""
+    """Return the words and punctuation marks of a text; concatenated they are the text."""
     return _TOKEN.findall(text)
 
 
 def differences(one: Sequence[str], other: Sequence[str]) -> tuple[set[int], set[int]]:
-    """Return the places of the tokens of `one` that `other` has not, and those of `other` that `one` has not."""
+    """Return the positions of the tokens of `one` that `other` lacks, and those of `other` that `one` lacks."""
     start, most = 0, min(len(one), len(other))
     while start < most and one[start] == other[start]:
         start += 1
     end = 0
     while end < most - start and one[-1 - end] == other[-1 - end]:
         end += 1
-    # Matched texts are nearly alike; what is alike at both ends need not be searched.
+    # Matched texts are nearly identical; their common beginning and end need not be searched.
     matcher = SequenceMatcher(None, one[start : len(one) - end], other[start : len(other) - end], autojunk=False)
     mine: set[int] = set()
     others: set[int] = set()
@@ -84,7 +84,7 @@ def differences(one: Sequence[str], other: Sequence[str]) -> tuple[set[int], set
 def compared(texts: Mapping[_K, Sequence[str]], reference: Callable[[_K], _K]) -> dict[_K, Comparison]:
     """Compare each text with its reference, if there is one; a reference is its own.
 
-    The marks of a reference are the words that some other text has not.
+    The marks of a reference are the words that some other text lacks.
     """
     marks: dict[_K, set[int]] = {name: set() for name in texts}
     words = dict.fromkeys(texts, "")
@@ -102,9 +102,9 @@ def _n_words(tokens: Sequence[str], places: set[int]) -> int:
 
 
 def pieces(tokens: Sequence[str], condition: set[int], level: set[int]) -> tuple[Piece, ...]:
-    """Return a text cut where marks begin and end.
+    """Return a text split where marks begin and end.
 
-    The space before a marked word is marked only where the space itself is what may differ, such as a doubled one.
+    The space before a marked word is marked only where spacing itself may differ, such as a doubled space.
     """
     cut: list[Piece] = []
     for place, token in enumerate(tokens):

@@ -12,26 +12,26 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def span(values: Iterable[int]) -> str:
-    """Return the least and the greatest of some numbers."""
+    """Return the lowest and the highest of some numbers."""
     values = list(values)
     low, high = min(values), max(values)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def some(names: Iterable[object], most: int = 3) -> str:
-    """Return the first of some names, and how many more there are."""
+    """Return the first of some names, and the number of the others."""
     words = [str(name) for name in names]
     more = f" and {len(words) - most:,} more" if len(words) > most else ""
     return ", ".join(words[:most]) + more
 
 
 def kind_words(capability_type: Factor) -> str:
-    """Return a capability type as a reader knows it."""
+    """Return a capability type in words."""
     return "question" if capability_type is None else str(capability_type).removesuffix("_check")
 
 
 def reading_time(n_words: float) -> str:
-    """Return how long words take to read."""
+    """Return the reading time of some words."""
     seconds = 60 * n_words / READING_WORDS_PER_MINUTE
     return f"{seconds:.0f}\u00a0s" if seconds < 100 else f"{seconds / 60:.1f}\u00a0min"
 

@@ -1,1 +1,1 @@
-"""Story templates and their tables: their format, reading a folder of them, placeholders and labels."""
+"""Story templates and their tables: their format, the reading of a folder, placeholders and labels."""

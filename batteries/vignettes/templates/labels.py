@@ -1,6 +1,6 @@
-"""Labels: which name, place, item or number is in each slot of a story, in each of its variants.
+"""Labels: the name, place, item or number in each slot of a story, in each of its variants.
 
-Each variant draws afresh by the labels' weights; within a variant no two slots have the same label, and no two variants
+Each variant draws new labels by their weights. Within a variant no two slots have the same label, and no two variants
 of a story show the same labels throughout. Draws use `random.Random.random()` alone, whose numbers Python promises to
 keep.
 """
@@ -30,7 +30,7 @@ _VOWELS = tuple("aeiou")
 _CODAS = ("", "", "", "b", "d", "k", "l", "m", "n", "p", "rn", "sk")
 _TRIES = 1000
 _MOST_LEFT = 100_000
-"""Draws not seen yet that are listed when luck does not find one."""
+"""Number of unseen draws that are listed when random draws find none."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class LabelSlot:
 
 
 def prefix_of(key: str) -> str:
-    """Return what is before the number of a key: `name` for `name_2`."""
+    """Return the part of a key before its number: `name` for `name_2`."""
     return key.split("_", maxsplit=1)[0]
 
 
 def label_slots(story: ContextVersion, tables: Tables, third_person: bool) -> list[LabelSlot]:
-    """Return the slots of a story that are drawn from pools, in the order in which they are drawn: small pools first.
+    """Return the slots of a story that are drawn from pools, in the order of drawing: small pools first.
 
-    A pool that is not there is left empty; `check` has named it.
+    A missing pool is left empty; `check` has reported it.
     """
     slots = []
     for key in dict.fromkeys([*story.variables, *sorted(story.items), *sorted(story.activities)]):
@@ -81,7 +81,7 @@ def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
             elif slot.key.startswith(("coinflip_", "otherside_")):
                 found.add(f"coinflip_{slot.key.split('_')[-1]}")
                 alternatives = story.coinflips.get(f"coinflip_{slot.key.split('_')[-1]}", ())
-            elif not slot.form:  # "they" tells no label from another
+            elif not slot.form:  # "they" does not distinguish one label from another.
                 found.add(slot.key)
             if alternatives and slot.key not in above:
                 found |= set.intersection(*(shown(inner, above | {slot.key}) for inner in alternatives))
@@ -91,7 +91,7 @@ def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
 
 
 def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int]) -> dict[str, str]:
-    """Return by key why the pools of a story do not suffice for its variants; empty where no draw can fail.
+    """Return by key the reason why the pools of a story do not suffice for its variants; empty if no draw can fail.
 
     A slot needs one label, and one more for every slot drawn before it that may take one of its labels. The labels that
     every instance shows must give as many different stories as there are variants.
@@ -104,7 +104,7 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
             others = " and ".join(map(_named, rivals))
             found[slot.key] = (
                 f"the pool of {_named(slot.key)} is too small: it has {len(slot.pool)} labels, which {others} may "
-                "take before it. Fix: add labels, or loosen the attributes."
+                "take before it. Fix: add labels, or require fewer attributes."
             )
     shown = shown_keys(story, levels)
     if found or any(prefix_of(key) == "pseudo" for key in shown) or not all(slot.pool for slot in slots):
@@ -129,7 +129,7 @@ def draw_variants(
     Raises
     ------
     InputError
-        If the pools do not suffice, which `shortages` tells beforehand.
+        If the pools do not suffice; `shortages` reports this in advance.
     """
     shown = sorted(shown_keys(story, levels))
     seen: set[tuple[str | None, ...]] = set()
@@ -188,7 +188,7 @@ def _draw(
 
 
 def _all_draws(story: ContextVersion, slots: list[LabelSlot], keys: set[str]) -> Iterator[dict[str, str]]:
-    """Yield all draws of the labels and coinflips with these keys (pseudo-words have no end)."""
+    """Yield all draws of the labels and coinflips with these keys (pseudo-words are unlimited)."""
 
     def assignments(remaining: list[LabelSlot], drawn: dict[str, str]) -> Iterator[dict[str, str]]:
         if not remaining:
@@ -216,13 +216,13 @@ def _with_othersides(story: ContextVersion, drawn: dict[str, str]) -> dict[str, 
 
 
 def _weighted_choice(choices: list[tuple[str, float]], rng: random.Random) -> str:
-    # fsum, not sum: its rounding is the same in every version of Python, and so is the battery.
+    # fsum, not sum: its rounding, and so the battery, is the same in every version of Python.
     remaining = rng.random() * fsum(weight for _, weight in choices)
     for label, weight in choices:
         remaining -= weight
         if remaining < 0:
             return label
-    return choices[-1][0]  # rounding can leave a crumb
+    return choices[-1][0]  # Rounding can leave a small rest.
 
 
 def _pseudo_word(rng: random.Random) -> str:

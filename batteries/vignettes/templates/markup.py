@@ -1,7 +1,7 @@
 """The markup of templates: `{vs[key]}`, with conversions (`!u !l !c`) and forms (`:p1` to `:p8`), parsed and compiled.
 
-A text is compiled for one setting of the switches and one filler level into a plain format string over numbered values,
-so that an instance is one `str.format` away.
+A text is compiled for one setting of the switches and one filler level into a plain format string over numbered values.
+So an instance needs only one `str.format`.
 """
 
 import re
@@ -22,12 +22,12 @@ FORMS: Mapping[str, tuple[str, str]] = {
     "p7": ("is", "are"),
     "p8": ("isn't", "aren't"),
 }
-"""What a form stands for when the value is singular, and when it is plural."""
+"""The two words of a form: for a singular value, and for a plural value."""
 
 CONVERSIONS: Mapping[str, Callable[[str], str]] = {
     "u": str.upper,
     "l": str.lower,
-    # Not str.capitalize, which would write “Tv remote” for “TV remote”.
+    # str.capitalize would write “Tv remote” for “TV remote”.
     "c": lambda text: text[:1].upper() + text[1:],
     "s": str,
 }
@@ -44,9 +44,9 @@ class Slot:
     form: str = ""
 
     def applied(self, value: str) -> str:
-        """Return what is in the text for this value of the key."""
+        """Return the text for this value of the key."""
         if self.form:
-            # "washing the dishes" is one thing to do, however many dishes.
+            # "washing the dishes" is one activity, however many dishes there are.
             value = FORMS[self.form][is_plural(value) and not self.key.startswith("activity_")]
         return CONVERSIONS[self.conversion](value) if self.conversion else value
 
@@ -61,7 +61,7 @@ def parse_markup(text: str) -> Markup:
     Raises
     ------
     ValueError
-        If the text is not well-formed; the message is a sentence that says how to correct it.
+        If the text is not well-formed; the message says how to correct it.
     """
     pieces: list[str | Slot] = []
     try:
@@ -77,15 +77,15 @@ def parse_markup(text: str) -> Markup:
         if match is None:
             raise ValueError("`{{name}}` is not a placeholder. Fix: write {vs[key]} with the key's name.")
         if conversion and conversion not in CONVERSIONS:
-            raise ValueError(f"`!{conversion}` after `{match[1]}` is not known; there are !u, !l and !c.")
+            raise ValueError(f"unknown conversion `!{conversion}` after `{match[1]}`. Fix: use !u, !l or !c.")
         if form and form not in FORMS:
-            raise ValueError(f"`:{form}` after `{match[1]}` is not known; there are :p1 to :p8.")
+            raise ValueError(f"unknown form `:{form}` after `{match[1]}`. Fix: use :p1 to :p8.")
         pieces.append(Slot(match[1], conversion or "", form or ""))
     return tuple(pieces)
 
 
 def is_well_formed(text: str) -> bool:
-    """Return whether a template's text can be parsed."""
+    """Return True if a template's text can be parsed."""
     try:
         parse_markup(text)
     except ValueError:
@@ -105,7 +105,7 @@ def keys_in(text: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Phrase:
-    """The text of a switch or filler under a conversion or form, which need the whole of it."""
+    """The text of a switch or filler under a conversion or form, which need all of it."""
 
     pieces: tuple["Piece", ...]
     conversion: str
@@ -113,7 +113,7 @@ class Phrase:
 
 
 Piece = str | Slot | Phrase
-"""A piece of a text whose switches and filler are in place."""
+"""A piece of a text after switches and filler are inserted."""
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Compiler:
     switches: Mapping[str, list[str]]
     fillers: Mapping[str, str]
     slots: list[Slot | Phrase] = field(default_factory=list)
-    """What the numbers in the format strings stand for."""
+    """Meaning of the numbers in the format strings."""
     _numbers: dict[Slot | Phrase, int] = field(default_factory=dict)
 
     def compile(self, text: str, links: tuple[int, ...], level: str) -> str:
@@ -134,7 +134,7 @@ class Compiler:
         )
 
     def resolve(self, text: str, links: tuple[int, ...], level: str) -> tuple[Piece, ...]:
-        """Return `text` with switches and filler put in their places."""
+        """Return `text` with switches and filler inserted."""
         pieces: list[Piece] = []
         for piece in parse_markup(text):
             chosen = self._chosen(piece, links, level) if isinstance(piece, Slot) else None

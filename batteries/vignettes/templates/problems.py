@@ -1,4 +1,4 @@
-"""What is wrong with a set of templates: collected, so that all of it can be said at once."""
+"""The mistakes in a set of templates, collected and reported together."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ class Problem:
 
     file: Path
     key: str
-    """Where in the file, such as `A.context` or `answers.01`; empty for the file as a whole."""
+    """Position in the file, such as `A.context` or `answers.01`; empty for the file as a whole."""
     sentence: str
-    """What is wrong and how to correct it."""
+    """Description of the mistake and its correction."""
 
     def __str__(self) -> str:
         return f"{self.file}: {self.key + ': ' if self.key else ''}{self.sentence}"
@@ -25,17 +25,17 @@ class Problems(list[Problem]):
     """A growing list of mistakes."""
 
     def add(self, file: Path, key: str, sentence: str) -> None:
-        """Note a mistake, once."""
+        """Append a mistake, once."""
         problem = Problem(file, key, sentence)
         if problem not in self:
             self.append(problem)
 
     def add_all(self, file: Path, found: Iterable[tuple[str, str]], inside: str = "") -> None:
-        """Note mistakes given as key and sentence; the keys are those of what is `inside` the file."""
+        """Append mistakes given as key and sentence; the keys are relative to `inside` the file."""
         for key, sentence in found:
             self.add(file, f"{inside}{key}", sentence)
 
     def raise_any(self) -> None:
-        """Raise an InputError with a line for each mistake, in the order of files and keys, if there is any."""
+        """Raise an InputError with one line for each mistake, in the order of files and keys, if there are any."""
         if self:
             raise InputError("\n".join(str(problem) for problem in sorted(self)))

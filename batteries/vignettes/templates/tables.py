@@ -2,7 +2,7 @@
 
 The format is VIGNET's (Prunty et al., 2025): columns and rows may be ragged, truth values are True/False or 0/1. A
 first column may only number the rows (`index`, `Unnamed: 0` or without a name). Columns and rows whose name begins with
-`canary` carry a GUID and nothing else.
+`canary` hold a GUID and nothing else.
 """
 
 import csv
@@ -41,7 +41,7 @@ class AttributeTable:
     """Names of the attributes."""
 
     def matching(self, wanted: Mapping[str, AttributeValue]) -> list[str]:
-        """Return the labels that have all `wanted` attributes with these very values, in alphabetical order."""
+        """Return the labels that have all `wanted` attributes with exactly these values, in alphabetical order."""
         return sorted(
             label
             for label, has in self.rows.items()
@@ -64,17 +64,17 @@ class Tables:
     """Dimensions of the demand table, in its order."""
     canary: str | None = None
     missing: frozenset[str] = frozenset()
-    """Tables that could not be read: what they would hold is unknown, not absent."""
+    """Tables that could not be read: their content is unknown, not absent."""
 
 
 def attribute_value(value: object) -> AttributeValue:
-    """Return a cell or a template's wish as what is compared: truth values in any spelling, other values as text."""
+    """Return a cell or a template's attribute in comparable form: truth values in any spelling, others as text."""
     text = str(value).strip()
     return _TRUTH.get(text.lower(), text)
 
 
 def demand_name(name: str) -> str:
-    """Return a demand's name as it is compared: spaces stand for underscores."""
+    """Return a demand's name in comparable form: spaces become underscores."""
     return name.strip().replace(" ", "_")
 
 
@@ -86,9 +86,9 @@ def read_tables(folder: Path, problems: Problems, used: Set[str]) -> Tables:
     folder
         The folder with the tables.
     problems
-        Gets the errors.
+        Receives the mistakes.
     used
-        Prefixes of the variables that templates draw. Other columns of labels are not checked, and need no weights.
+        Prefixes of the variables that templates draw. Other label columns are not checked, and need no weights.
     """
     columns: dict[str, dict[str, list[tuple[int, str]]]] = {}
     canaries: set[str] = set()
@@ -102,7 +102,9 @@ def read_tables(folder: Path, problems: Problems, used: Set[str]) -> Tables:
         found = _columns(path, text, problems)
         label_column = {ITEMS: "items", ACTIVITIES: "activities", DEMANDS: "inference_component"}.get(name)
         if label_column and found and label_column not in found:
-            problems.add(path, "line 1", f"the column `{label_column}` with the labels is missing. Fix: name it so.")
+            problems.add(
+                path, "line 1", (f"the column `{label_column}` with the labels is missing. Fix: give it this name.")
+            )
         elif found:
             columns[name] = found
         canaries |= {guid.lower() for line in text.splitlines() if "canary" in line for guid in GUID.findall(line)}
@@ -125,12 +127,12 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
     reader = csv.reader(io.StringIO(text, newline=""))
     header = [name.strip() for name in next(reader, [])]
     if not any(header):
-        problems.add(path, "", "the table is empty; its first line must name the columns.")
+        problems.add(path, "", "the table is empty. Fix: name the columns in its first line.")
         return {}
     if len(header) == 1 and ";" in header[0]:
         problems.add(path, "line 1", "the columns are separated by semicolons. Fix: save the table with commas.")
         return {}
-    # Counted by rows, not by the file's lines: a label may have a line break, and two tables go side by side.
+    # Counted by rows, not by the file's lines: a label may contain a line break, and two tables are joined by row.
     rows = [(line, row) for line, row in enumerate(reader, start=2) if any(cell.strip() for cell in row)]
     if _is_index(header[0], [row[0].strip() for _, row in rows]):
         header, rows = header[1:], [(line, row[1:]) for line, row in rows]
@@ -142,7 +144,7 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
         if not name:
             problems.add(path, "line 1", f"column {position + 1} has no name. Fix: name it or take it out.")
         elif name in columns:
-            problems.add(path, "line 1", f"the column `{name}` appears twice. Fix: rename or remove one.")
+            problems.add(path, "line 1", f"duplicate column `{name}`. Fix: rename or remove one.")
         else:
             columns[name] = cells
     for line, row in rows:
@@ -150,13 +152,13 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
             problems.add(
                 path,
                 f"line {line}",
-                "the line has more cells than columns are named. Fix: put a label with a comma in quotes.",
+                "the line has more cells than the header. Fix: put a label with a comma in quotes.",
             )
     return columns
 
 
 def _is_index(name: str, cells: Iterable[str]) -> bool:
-    """Return whether a first column only numbers the rows."""
+    """Return True if a first column only numbers the rows."""
     return name.lower() in INDEX_NAMES and all(
         not cell or cell.isdecimal() or cell.startswith("canary") for cell in cells
     )
@@ -175,7 +177,7 @@ def _pools(
             pools[prefix] = {label: 1.0 for _, label in cells}
             continue
         _check_labels(folder / VARIABLES, prefix, cells, problems)
-        if weights is None:  # the missing file is named already
+        if weights is None:  # The missing file is reported already.
             pools[prefix] = {label: 1.0 for _, label in cells}
         elif prefix not in weights:
             problems.add(
@@ -188,7 +190,7 @@ def _pools(
             for line, label in cells:
                 if line not in weight_on:
                     problems.add(
-                        path, f"{prefix}, line {line}", (f"`{label}` has no weight. Fix: give it one in this line.")
+                        path, f"{prefix}, line {line}", (f"`{label}` has no weight. Fix: add it in this line.")
                     )
             for line in weight_on.keys() - dict(cells).keys():
                 problems.add(
@@ -218,17 +220,17 @@ def _check_labels(path: Path, column: str, cells: list[tuple[int, str]], problem
     seen: dict[str, int] = {}
     for line, label in cells:
         if label.casefold() in seen:
-            sentence = f"`{label}` is in line {seen[label.casefold()]} already. Fix: give a label one line."
+            sentence = f"`{label}` is already in line {seen[label.casefold()]}. Fix: give each label one line."
             problems.add(path, f"{column}, line {line}", sentence)
         seen.setdefault(label.casefold(), line)
         if "{" in label or "}" in label:
-            problems.add(path, f"{column}, line {line}", f"the label `{label}` has a brace; labels are plain text.")
+            problems.add(path, f"{column}, line {line}", f"the label `{label}` has a brace. Fix: use plain text.")
 
 
 def _attribute_table(
     path: Path, first: str, columns: Mapping[str, list[tuple[int, str]]] | None, problems: Problems
 ) -> AttributeTable:
-    if columns is None:  # and it is said why
+    if columns is None:  # and it is reported already
         return AttributeTable()
     _check_labels(path, first, columns[first], problems)
     label_on = dict(columns[first])
@@ -257,14 +259,14 @@ def _attribute_table(
 def _demands(
     path: Path, columns: Mapping[str, list[tuple[int, str]]] | None, problems: Problems
 ) -> tuple[dict[str, dict[str, int]], tuple[str, ...]]:
-    if columns is None:  # and it is said why
+    if columns is None:  # and it is reported already
         return {}, ()
     name_on = {
         line: demand_name(name) for line, name in columns["inference_component"] if not name.startswith("canary")
     }
     for line, name in name_on.items():
         if list(name_on.values()).index(name) != list(name_on).index(line):
-            problems.add(path, f"line {line}", f"the demand `{name}` appears twice. Fix: keep one.")
+            problems.add(path, f"line {line}", f"duplicate demand `{name}`. Fix: keep one.")
     dimensions = tuple(name for name in columns if name != "inference_component")
     demands = {name: dict.fromkeys(dimensions, 0) for name in name_on.values()}
     for line, dimension, text in _cells(columns, dimensions):

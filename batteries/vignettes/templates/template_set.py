@@ -1,4 +1,4 @@
-"""Reading a folder of templates and its tables; every mistake in the files' form is noted, none stops the reading."""
+"""Reading a folder of templates and its tables; all mistakes of form are collected, none stops the reading."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,17 +19,17 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario's folder, as far as it could be read."""
+    """A scenario's folder, as far as it is readable."""
 
     name: str
     path: Path
     """File of the context template."""
     metadata: Metadata | None
-    """None where the file does not give it rightly."""
+    """None if the file does not give it correctly."""
     versions: Mapping[str, ContextVersion]
-    """The versions of the story that have no mistake of form, by letter."""
+    """The versions of the story that have no mistakes of form, by letter."""
     letters: frozenset[str]
-    """The versions that the file has, with mistakes or without; empty where it cannot be read."""
+    """The versions in the file, with mistakes or without; empty if it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Question:
 
     @property
     def story(self) -> ContextVersion | None:
-        """The version of the story it asks about; None where there is no such, or it has mistakes of form."""
+        """The version of the story it asks about; None if it does not exist, or has mistakes of form."""
         return self.scenario.versions.get(self.qa.base_context_version)
 
 
 @dataclass(frozen=True)
 class TemplateSet:
-    """All templates of a folder, in an order that is not the directory's, with their tables."""
+    """All templates of a folder, sorted, with their tables."""
 
     folder: Path
     tables: Tables
@@ -58,7 +58,7 @@ class TemplateSet:
 
 
 def read_template_set(folder: Path, tables_folder: Path | None, problems: Problems) -> TemplateSet:
-    """Read templates and tables (in `folder`/tables unless told otherwise); mistakes of form go to `problems`.
+    """Read templates and tables (by default from `folder`/tables); append mistakes of form to `problems`.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
     """
     if not folder.is_dir():
         raise InputError(
-            f"{folder}: there is no such folder. Fix: name the folder that holds a folder for each scenario."
+            f"{folder}: this folder does not exist. Fix: name the folder that holds one folder per scenario."
         )
     tables_folder = tables_folder or folder / "tables"
     scenarios, questions, canaries = [], [], set()
@@ -78,7 +78,9 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
         path = own if own in contexts or not contexts else contexts[0]
         for surplus in contexts:
             if surplus != path:
-                problems.add(surplus, "", f"the folder has {path.name} too. Fix: keep one context template a folder.")
+                problems.add(
+                    surplus, "", (f"the folder also has {path.name}. Fix: keep one context template per folder.")
+                )
         if not contexts:
             problems.add(path, "", "the folder has no context template. Fix: add this file or remove the folder.")
         elif path != own:
@@ -94,7 +96,9 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
             canaries.add(_canary(document))
             if document is not None and not document.keys() & {"id", "links", "question", "answers"}:
                 problems.add(
-                    qa_path, "", "this is not a QA template; every JSON file here is read as one: move it away."
+                    qa_path,
+                    "",
+                    ("this is not a QA template, and every JSON file here is read as one. Fix: move it away."),
                 )
                 continue
             qa = _validated(qa_path, "", document, QATemplate, problems)
@@ -103,10 +107,14 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
     tables = read_tables(tables_folder, problems, _used_prefixes(scenarios))
     canaries.add(tables.canary)
     if not scenarios:
-        problems.add(folder, "", "there are no templates in it; each scenario has a folder of its own with JSON files.")
+        problems.add(
+            folder, "", ("the folder holds no templates. Fix: give each scenario a folder of its own with JSON files.")
+        )
     guids = sorted(guid for guid in canaries if guid)
     if len(guids) > 1:
-        problems.add(folder, "canary", f"the files carry {len(guids)} different GUIDs. Fix: give all of them the same.")
+        problems.add(
+            folder, "canary", (f"the files have {len(guids)} different canary GUIDs. Fix: give all of them the same.")
+        )
     questions.sort(key=lambda question: (natural_id(question.qa.id), question.path))
     return TemplateSet(folder, tables, scenarios, questions, guids[0] if guids else None)
 
@@ -124,16 +132,16 @@ def _scenario_folders(folder: Path, tables_folder: Path) -> Iterator[Path]:
 
 
 def _json_files(folder: Path) -> list[Path]:
-    """Return the JSON files of a folder, without the hidden ones that some systems and editors leave."""
+    """Return the JSON files of a folder, except the hidden ones that some systems and editors leave."""
     return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".json" and not path.name.startswith("."))
 
 
 def _scenario(name: str, path: Path, document: Any, problems: Problems) -> Scenario:
-    """Return what can be read of a context template: a mistake in one part does not hide those in the others."""
+    """Return the readable parts of a context template: a mistake in one part does not hide those in the others."""
     if not isinstance(document, dict):
         return Scenario(name, path, None, {}, frozenset())
     if "A" not in document:
-        problems.add(path, "A", "the version A of the story is missing. Fix: add it.")
+        problems.add(path, "A", "version A of the story is missing. Fix: add it.")
     versions = {
         letter: _validated(path, letter, document[letter], ContextVersion, problems)
         for letter in ("A", "B")
@@ -166,7 +174,7 @@ def _canary(document: Any) -> str | None:
 
 
 def _validated(path: Path, key: str, document: Any, model: type[Model], problems: Problems) -> Model | None:
-    if key == "" and document is None:  # the file could not be read, and that is said already
+    if key == "" and document is None:  # The file could not be read; this is reported already.
         return None
     try:
         return model.model_validate(document)

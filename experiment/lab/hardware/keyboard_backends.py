@@ -1,4 +1,4 @@
-"""What can read the keyboard on this machine."""
+"""The keyboard backends of this machine."""
 
 import ctypes
 import os
@@ -6,13 +6,13 @@ import sys
 from typing import Literal
 
 Backend = Literal["ptb", "event"]
-"""psychtoolbox, which stamps presses in a thread of its own; or the window's events, as PsychoPy hands them on."""
+"""psychtoolbox stamps presses in a thread of its own. The other backend takes the window's events from PsychoPy."""
 
 
 def ptb_obstacle() -> str | None:
-    """Return why psychtoolbox cannot read the keyboard here, or None if it can. Ask once a window is open.
+    """Return why psychtoolbox cannot read the keyboard here, or None if it can. Call it after a window is open.
 
-    What makes psychtoolbox crash is looked for first, as a crash cannot be caught.
+    Causes of a crash of psychtoolbox are tested first, because a crash cannot be caught.
     """
     if sys.platform.startswith("linux"):
         if not has_real_time_privileges():
@@ -31,24 +31,24 @@ def ptb_obstacle() -> str | None:
 
 
 def has_real_time_privileges() -> bool:
-    """Return whether this process may take precedence over others, as psychtoolbox does; Linux only."""
+    """Return True if this process may run with raised priority, as psychtoolbox does; Linux only."""
     import resource  # noqa: PLC0415 - not on Windows
 
     return os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] != 0
 
 
 def _may_monitor_input() -> bool:
-    """Return whether macOS lets this program read the keyboard; without that psychtoolbox may hear nothing."""
+    """Return True if macOS lets this program read the keyboard; otherwise psychtoolbox may receive nothing."""
     listen_to_events, granted = 1, 0  # kIOHIDRequestTypeListenEvent, kIOHIDAccessTypeGranted
     iokit = ctypes.CDLL("/System/Library/Frameworks/IOKit.framework/IOKit")
     return bool(iokit.IOHIDCheckAccess(listen_to_events) == granted)
 
 
 def letters_by_ptb_code() -> dict[int, str]:
-    """Return the letters of this machine's keyboard layout by psychtoolbox's code of their keys; on Linux only.
+    """Return the letters of this machine's keyboard layout by psychtoolbox's key codes; on Linux only.
 
-    PsychoPy names keys of psychtoolbox as on an American keyboard, so that on a French one the key with the letter `a`
-    would be `q`. Windows' codes follow the layout anyway; of macOS' nothing can be learnt here.
+    PsychoPy names psychtoolbox's keys as on an American keyboard, so that on a French keyboard the key with the letter
+    `a` would be `q`. Windows' codes follow the layout anyway. On macOS the layout is unknown here.
     """
     if not sys.platform.startswith("linux"):
         return {}

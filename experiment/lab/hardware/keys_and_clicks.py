@@ -1,8 +1,8 @@
 """Key presses and clicks, with their times by `time.perf_counter_ns`.
 
-A press is stamped as near to the device as can be: by psychtoolbox, which reads the keyboard in a thread of its own,
-where that can be used; else when the window hears of it, for which it is asked without a pause. Response boxes that act
-as keyboards are keyboards here.
+A press is stamped as near to the device as possible. psychtoolbox, where it works, reads the keyboard in a thread of
+its own. Otherwise the window's events are polled without a pause. Response boxes that act as keyboards are keyboards
+here.
 """
 
 import time
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EDITING_KEYS = frozenset(
     {ESCAPE, "return", "num_enter", "backspace", "delete", "tab", "left", "right", "up", "down", "home", "end"}
 )
-"""The keys that a person who types may use beside those that give a text."""
+"""Keys for editing text, beside those that produce text."""
 KEYPAD_WITHOUT_NUM_LOCK = {
     "num_insert": "num_0",
     "num_end": "num_1",
@@ -38,9 +38,11 @@ KEYPAD_WITHOUT_NUM_LOCK = {
     "num_prior": "num_9",
     "num_delete": "num_decimal",
 }
-"""The window's names of keys that psychtoolbox names alike with and without Num Lock."""
+"""The window's names of keys that psychtoolbox names the same with and without Num Lock."""
 PTB_PAUSE_S = 0.0005
-"""Between two looks at the keyboard's own stamps; clicks, which have none, are that much less exact."""
+"""Longest time between two polls of the keyboard's own stamps; clicks have no stamps and are less exact by this
+much.
+"""
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,10 @@ class Press:
     name: str
     """The key as PsychoPy names it, such as `1`, `num_1`, `return`, `left`; or the name of the region clicked."""
     rt_ms: float
-    """From the zero that `InputDevices.reset` set. Below 0 only for an escape that was pressed before."""
+    """Relative to the zero that `InputDevices.reset` set. Below 0 only for an escape that was pressed before."""
     input: Literal["key", "mouse"]
     text: str = ""
-    """What was typed, in the person's own keyboard layout; only from `InputDevices.wait_for_typing`."""
+    """The typed text, in the participant's keyboard layout; only from `InputDevices.wait_for_typing`."""
 
 
 @dataclass(frozen=True)
@@ -66,24 +68,24 @@ class _Stamped:
 
 
 class InputDevices:
-    """What a participant presses and clicks in a window.
+    """Key presses and clicks of a participant in a window.
 
     Parameters
     ----------
     window
         An open window.
     backend
-        How keys are read; None for the best that can be used here.
+        Keyboard backend; None for the best that works here.
 
     Raises
     ------
     OSError
-        If psychtoolbox is wanted and cannot open the keyboard.
+        If psychtoolbox is requested and cannot open the keyboard.
     """
 
     backend: Backend
     obstacle: str | None
-    """Why psychtoolbox does not read the keys; None if it does, or if another way was wanted."""
+    """Why psychtoolbox does not read the keys; None if it does, or if another backend was requested."""
 
     def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
         self._window = window
@@ -91,7 +93,7 @@ class InputDevices:
         self._heard: list[_Stamped] = []
         self._typed: list[_Stamped] = []
         self.n_focus_lost = 0
-        """How often the window has lost the focus since `clear`."""
+        """Number of times the window has lost the focus since `clear`."""
         self._away_since_ns: int | None = None
         self._was_away = (0, 0)
         self.obstacle = None if backend else ptb_obstacle()
@@ -101,24 +103,24 @@ class InputDevices:
         window.listen(on_deactivate=self._lost_focus, on_activate=self._has_focus)
 
     def clear(self) -> None:
-        """Forget what was pressed until now, save for an escape, and how often the focus was lost."""
+        """Discard earlier presses, except an escape, and reset the count of lost focus."""
         self._listen()
         self._heard = [each for each in self._heard if each.name == ESCAPE]
         self.n_focus_lost = 0
 
     def reset(self, at_ns: int) -> None:
-        """Count times from a moment of `time.perf_counter_ns`; of what was pressed before only an escape is taken."""
+        """Set time zero to a moment of `time.perf_counter_ns`; of earlier presses only an escape is kept."""
         self._zero_ns = at_ns
 
     def reset_on_flip(self, window: "LabWindow") -> None:
-        """Count times from the window's next flip."""
+        """Set time zero at the window's next flip."""
         window.call_on_flip(self.reset)
 
     def discard_early_presses(self, keys: Collection[str], regions: Sequence[Region] = ()) -> int:
-        """Forget what was pressed between `clear` and the zero, and return how much of it would have counted.
+        """Discard presses between `clear` and the zero, and return how many of them would have been responses.
 
-        To be called at once after the flip of the zero: while a flip waits for the screen nobody listens, and what has
-        no stamp of its own is only heard now, though it was pressed before.
+        Call it at once after the flip of the zero. During a flip nothing is polled, so a press without a stamp of its
+        own would be noticed only now, though it came earlier.
         """
         self._listen()
         early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
@@ -134,7 +136,7 @@ class InputDevices:
         return not has_own_stamp or self._since_zero_ms(each.at_ns) < 0
 
     def poll_ms(self, n_polls: int) -> float:
-        """Return how much time is between two looks at the keyboard, the mean of so many; what was pressed is lost."""
+        """Return the mean time between two polls of the keyboard; presses in this time are lost."""
         began_ns = time.perf_counter_ns()
         for _ in range(n_polls):
             self._listen()
@@ -145,23 +147,23 @@ class InputDevices:
     def wait(
         self, keys: Collection[str] | None = None, until_ms: float | None = None, regions: Sequence[Region] = ()
     ) -> Press | None:
-        """Wait for a key or a click, and return it; None if there is none in time. Escape always counts.
+        """Wait for a key or a click, and return it; None after the time limit. Escape is always returned.
 
         Parameters
         ----------
         keys
-            The keys that count; None for all.
+            The accepted keys; None for all.
         until_ms
-            When to give up, in ms from the zero; None for never.
+            Time limit, in ms from the zero; None for no limit.
         regions
-            Where clicks count.
+            Clickable regions.
         """
         return self._wait(self._listen, lambda each: keys is None or each.name in keys, until_ms, regions)
 
     def wait_for_typing(self, regions: Sequence[Region] = ()) -> Press:
-        """Wait for somebody who types, and return one text, such as a letter, or one of `EDITING_KEYS`, or a click.
+        """Wait for typing, and return one text, such as a letter, or one of `EDITING_KEYS`, or a click.
 
-        Texts come as the person's keyboard layout has them, whatever backend reads the other keys.
+        Texts follow the participant's keyboard layout, whichever backend reads the other keys.
         """
         press = self._wait(
             self._listen_to_typing, lambda each: bool(each.text) or each.name in EDITING_KEYS, None, regions
@@ -250,19 +252,19 @@ class InputDevices:
             self._away_since_ns = None
 
     def _is_for_us(self, key: _Stamped) -> bool:
-        """Return whether a key was pressed in this window: psychtoolbox hears what is typed in others, too."""
+        """Return True if a key was pressed in this window: psychtoolbox also receives presses in other windows."""
         if self._away_since_ns is not None and key.at_ns >= self._away_since_ns:
             return False
         return not self._was_away[0] <= key.at_ns < self._was_away[1]
 
     def _closed(self) -> bool:
-        """Take the window's closing as an escape: it asks, saves and leaves."""
+        """Treat the closing of the window as an escape: the session asks, saves and ends."""
         self._heard.append(_Stamped(time.perf_counter_ns(), ESCAPE, "mouse"))
         return True
 
 
 def region_at(place_px: tuple[int, int], regions: Sequence[Region]) -> Region | None:
-    """Return the region in which a place lies."""
+    """Return the region that contains a point."""
     x_px, y_px = place_px
     for region in regions:
         left_px, top_px, right_px, bottom_px = region.box_px
@@ -272,7 +274,7 @@ def region_at(place_px: tuple[int, int], regions: Sequence[Region]) -> Region | 
 
 
 def _event_keys() -> list[_Stamped]:
-    """Return the keys that the window has heard of, in order."""
+    """Return the key presses that the window has received, in order."""
     keys = event.getKeys(timeStamped=True)
     now_ns, now_s = time.perf_counter_ns(), psychopy.core.getTime()
     return [
@@ -282,10 +284,10 @@ def _event_keys() -> list[_Stamped]:
 
 
 class _PtbKeys:
-    """Returns the keys that psychtoolbox has heard of, in order.
+    """Return the key presses that psychtoolbox has received, in order.
 
-    PsychoPy's `getKeys` is not asked, as it loses a press that was over before anybody asked, such as the short pulses
-    of response boxes.
+    PsychoPy's `getKeys` is not used: it loses a press that ended before the poll, such as the short pulses of response
+    boxes.
 
     Raises
     ------
@@ -299,17 +301,17 @@ class _PtbKeys:
 
         try:
             self._device: Any = Keyboard(backend="ptb").device
-        except (Exception, ManagedDeviceError) as error:  # the second is not an Exception
+        except (Exception, ManagedDeviceError) as error:  # The second one is not an Exception.
             raise OSError(str(error)) from error
         self._letters = letters_by_ptb_code()
         self._held: dict[int, Any] = {}
 
     def __call__(self) -> list[_Stamped]:
-        event.getKeys()  # the window hears the same keys, and must go on hearing
+        event.getKeys()  # The window receives the same keys, and must continue to receive them.
         self._device.dispatchMessages()
         responses, self._device.responses = self._device.responses, []
         now_ns, now_s = time.perf_counter_ns(), logging.defaultClock.getTime()
-        # A release brings the object of its press a second time.
+        # A release delivers the object of its press a second time.
         return [
             _Stamped(now_ns - round((now_s - response.tDown) * 1e9), self._name_of(response), "key")
             for response in responses
@@ -323,7 +325,7 @@ class _PtbKeys:
         return not is_release
 
     def _name_of(self, response: Any) -> str:
-        """Return PsychoPy's name of a key; keys that it has no name for differ by their code."""
+        """Return PsychoPy's name of a key; keys without a name differ by their code."""
         if response.code in self._letters:
             return self._letters[response.code]
         return f"key_{response.code}" if response.name == "unknown" else str(response.name)

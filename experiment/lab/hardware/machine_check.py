@@ -1,4 +1,4 @@
-"""Whether a machine is fit for measuring: what was found, what it means, and what a technician can do about it."""
+"""The check of a machine: findings, their consequences, and advice for a technician."""
 
 import os
 import statistics
@@ -32,25 +32,25 @@ MAX_POLL_MS = 1.0
 MAX_CLOCK_STEP_US = 100.0
 
 LINUX_PRIVILEGES = (
-    "let the people who measure take precedence: as root write the lines `@psychopy - rtprio 50`, `@psychopy - nice "
-    "-20` and `@psychopy - memlock unlimited` into /etc/security/limits.d/99-psychopy.conf, then "
-    "`groupadd --force psychopy` and `usermod -a -G psychopy NAME`, and log in again."
+    "allow the people who measure to raise priority: as root write the lines `@psychopy - rtprio 50`, `@psychopy - "
+    "nice -20` and `@psychopy - memlock unlimited` into /etc/security/limits.d/99-psychopy.conf, then `groupadd "
+    "--force psychopy` and `usermod -a -G psychopy NAME`, and log in again."
 )
 MAC_PRIVILEGES = (
-    "open System Settings, Privacy & Security, Input Monitoring, switch on the program from which you begin (such as "
-    "Terminal), and begin again."
+    "open System Settings, Privacy & Security, Input Monitoring, switch on the program that you start from (such "
+    "as Terminal), and start again."
 )
 
 
 @dataclass(frozen=True)
 class MachineFinding:
-    """One thing that was looked at."""
+    """One checked property."""
 
     what: str
     verdict: Verdict
     found: str
     advice: str = ""
-    """What can be done about it; empty if nothing need be."""
+    """Advice; empty if nothing need be done."""
 
 
 def check_machine(
@@ -59,16 +59,16 @@ def check_machine(
     missing_glyphs: Collection[str] | None = None,
     least_size_px: tuple[int, int] = LEAST_SIZE_PX,
 ) -> list[MachineFinding]:
-    """Look at a machine; takes as long as 300 frames, and until a key is pressed.
+    """Check a machine; takes 300 frames, and until a key is pressed.
 
     Parameters
     ----------
     window, inputs
-        As a session would use them.
+        As in a session.
     missing_glyphs
-        Characters of the battery for which no font was found; None where there is no battery.
+        Characters of the battery without a font; None if there is no battery.
     least_size_px
-        Below which the battery cannot be read.
+        Smallest window in which the battery is readable.
     """
     return [
         screen_finding(window.size_px, least_size_px, window.full_screen),
@@ -89,19 +89,19 @@ def verdict_of(findings: Sequence[MachineFinding]) -> Verdict:
 
 
 def report(findings: Sequence[MachineFinding]) -> str:
-    """Return findings as a text: the verdict on top, then what must be corrected, then the rest."""
+    """Return findings as a text: the verdict first, then what must be corrected, then the rest."""
     n_bad, n_warnings = (sum(each.verdict == verdict for each in findings) for verdict in ("bad", "warning"))
     summary = {
-        "good": "This machine is fit for measuring.",
-        "warning": f"This machine can be used; {_counted(n_warnings, 'thing')} could be better.",
-        "bad": f"This machine is not fit for measuring yet: {_counted(n_bad, 'thing')} must be corrected.",
+        "good": "This machine is ready for measuring.",
+        "warning": f"This machine can be used, with {_counted(n_warnings, 'warning')}.",
+        "bad": f"This machine is not ready for measuring: {_counted(n_bad, 'problem')} must be corrected.",
     }[verdict_of(findings)]
     order = ("bad", "warning", "good")
     return "\n".join([summary, "", *_lines(sorted(findings, key=lambda each: order.index(each.verdict)))])
 
 
 def screen_finding(size_px: tuple[int, int], least_px: tuple[int, int], full_screen: bool) -> MachineFinding:
-    """Judge the size of what is drawn on."""
+    """Judge the size of the drawing area."""
     found = f"{size_px[0]} x {size_px[1]} px" + ("" if full_screen else ", in a window")
     if size_px[0] < least_px[0] or size_px[1] < least_px[1]:
         return MachineFinding(
@@ -118,7 +118,7 @@ def screen_finding(size_px: tuple[int, int], least_px: tuple[int, int], full_scr
 
 
 def synchronisation_finding(refresh: Refresh) -> MachineFinding:
-    """Judge whether flips wait for the screen."""
+    """Judge if flips wait for the screen."""
     nominal = "not known" if refresh.nominal_hz is None else f"{refresh.nominal_hz:.2f} Hz"
     found = f"nominal {nominal}, measured {refresh.measured_hz:.2f} Hz; {refresh.reason}"
     if refresh.is_synchronised:
@@ -127,14 +127,15 @@ def synchronisation_finding(refresh: Refresh) -> MachineFinding:
         "Refresh",
         "bad",
         found,
-        "switch on vertical synchronisation (vsync) for this program in the graphics driver, use the manufacturer's "
-        "driver, switch off triple buffering, variable refresh and desktop effects, let one screen alone be on, do not "
-        "work from afar; until then fixations are paced by the clock, and may be off by a frame.",
+        "switch on vertical synchronisation (vsync) for this program in the graphics driver, use the "
+        "manufacturer's driver, switch off triple buffering, variable refresh and desktop effects, use one screen "
+        "only, do not work over a remote desktop; until then fixations are paced by the clock, and may be off by a "
+        "frame.",
     )
 
 
 def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> MachineFinding:
-    """Judge how regularly frames come."""
+    """Judge the regularity of frames."""
     if not refresh.is_synchronised:
         return MachineFinding("Frames", "warning", "cannot be counted, as flips do not wait for the screen")
     frame_ms = refresh.frame_ms
@@ -147,35 +148,38 @@ def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> MachineFindi
         "Frames",
         "warning" if dropped <= len(frames_ms) // 100 else "bad",
         found,
-        "close other programs, updates and backups, and switch off power saving; each trial records its own dropped "
-        "frames, so that it can be left out.",
+        "close other programs, updates and backups, and switch off power saving; each trial records its own "
+        "dropped frames, so that it can be excluded.",
     )
 
 
 def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key: str | None) -> MachineFinding:
-    """Judge how keys are read, and whether the one that was asked for was heard (`key`, None if there was none)."""
-    found = f"the window's own events, as {obstacle or 'was wanted'}; presses are stamped when the system hands them on"
+    """Judge the keyboard backend, and whether the requested press was received (`key`, None if not)."""
+    found = (
+        f"the window's own events, because {obstacle or 'they were requested'}; presses are stamped when the system "
+        "delivers them"
+    )
     if backend == "ptb":
         found = "psychtoolbox, which stamps presses in a thread of its own"
-    found += f", asked every {poll_ms:.2f} ms"
+    found += f", polled every {poll_ms:.2f} ms"
     if key is None:
         again = (
-            "begin the check again and press a key when it asks for one; if that was done, see that the keyboard is "
+            "start the check again and press a key when it asks for one; if you did, make sure that the keyboard is "
         )
         return MachineFinding(
             "Keyboard",
             "bad",
-            f"{found}; no key was heard in {KEY_PATIENCE_S} s",
+            f"{found}; no key was received in {KEY_PATIENCE_S} s",
             f"{again}plugged in{'; then ' + MAC_PRIVILEGES if sys.platform == 'darwin' else '.'}",
         )
-    found += f"; heard the key `{key}`"
+    found += f"; received the key `{key}`"
     if backend == "ptb":
         return MachineFinding("Keyboard", "good", found)
     return MachineFinding("Keyboard", "warning" if poll_ms <= MAX_POLL_MS else "bad", found, _keyboard_advice())
 
 
 def clock_finding(steps_us: Sequence[float]) -> MachineFinding:
-    """Judge how finely the clock counts."""
+    """Judge the resolution of the clock."""
     step_us = max(steps_us)
     found = f"steps of {step_us:.1f} µs at most"
     if step_us <= MAX_CLOCK_STEP_US:
@@ -186,18 +190,18 @@ def clock_finding(steps_us: Sequence[float]) -> MachineFinding:
 
 
 def privileges_finding() -> MachineFinding:
-    """Judge whether the program may take precedence over others."""
+    """Judge if the program may raise its priority."""
     if not sys.platform.startswith("linux"):
-        return MachineFinding("Precedence", "good", "this system needs no privilege for it")
+        return MachineFinding("Precedence", "good", "this system needs no privilege")
     if not has_real_time_privileges():
         return MachineFinding("Precedence", "warning", "no real-time privileges", LINUX_PRIVILEGES)
     return MachineFinding("Precedence", "good", "root" if os.geteuid() == 0 else "real-time privileges")
 
 
 def glyphs_finding(missing: Collection[str]) -> MachineFinding:
-    """Judge whether the battery's characters can be written."""
+    """Judge if the battery's characters can be drawn."""
     if not missing:
-        return MachineFinding("Fonts", "good", "every character of the study can be written")
+        return MachineFinding("Fonts", "good", "every character of the study can be drawn")
     characters = " ".join(sorted(set("".join(missing))))
     return MachineFinding(
         "Fonts",
@@ -208,10 +212,10 @@ def glyphs_finding(missing: Collection[str]) -> MachineFinding:
 
 
 def sound_finding(n_outputs: int | None) -> MachineFinding:
-    """Judge whether sound could be played; no task does so far."""
+    """Judge if sound could be played; no task plays sound yet."""
     if n_outputs:
         return MachineFinding("Sound", "good", _counted(n_outputs, "output"))
-    found = "cannot be looked up" if n_outputs is None else "no output"
+    found = "unknown" if n_outputs is None else "no output"
     return MachineFinding("Sound", "good", f"{found}; no task plays any")
 
 
@@ -224,10 +228,10 @@ def _keyboard_advice() -> str:
 
 
 def _key_pressed(window: "LabWindow", inputs: "InputDevices") -> str | None:
-    """Ask for a key, and return its name; only a press shows that one is heard."""
+    """Ask for a key, and return its name; only a press shows that the backend receives one."""
     asked = (
-        "Press a key, of the keyboard or the response box that participants use.",
-        f"The check goes on by itself after {KEY_PATIENCE_S} seconds.",
+        "Press a key on the keyboard or the response box that participants use.",
+        f"The check continues after {KEY_PATIENCE_S} seconds.",
     )
     picture = message(Sheet(window.size_px, font_for(asked), ENGLISH), "Laboratory check", asked)
     inputs.clear()
@@ -241,7 +245,7 @@ def _clock_steps_us() -> list[float]:
     while len(stamps_ns) < N_CLOCK_STEPS:
         stamps_ns.add(time.perf_counter_ns())
     steps_us = sorted(1000 * step_ms for step_ms in intervals_ms(sorted(stamps_ns)))
-    return steps_us[: int(0.99 * len(steps_us))]  # the rest are interruptions, not the clock
+    return steps_us[: int(0.99 * len(steps_us))]  # The rest are interruptions, not the clock.
 
 
 def _sound_outputs() -> int | None:

@@ -1,4 +1,4 @@
-"""The screens of this machine, and what their modes say of the refresh."""
+"""The screens of this machine, and the refresh rates of their modes."""
 
 import sys
 from typing import Any
@@ -8,28 +8,28 @@ import pyglet
 from batteries.errors import InputError
 
 MIN_HZ = 10
-"""Less is how operating systems say that they do not know."""
+"""Operating systems report less than this if they do not know."""
 
 
 def find_screen(number: int) -> Any:
-    """Return pyglet's screen of a number, from 0.
+    """Return pyglet's screen with a number, from 0.
 
     Raises
     ------
     InputError
-        If there is none; PsychoPy would take another one without a word.
+        If it does not exist; PsychoPy would silently take another one.
     """
     screens = _x11_screens(number) if _is_x11() else list(pyglet.canvas.get_display().get_screens())
     if number >= len(screens):
         raise InputError(
-            f"There is no screen {number}: this machine has {len(screens)}, counted from 0. Fix: name another, or "
-            "switch the screen on and begin again."
+            f"Screen {number} does not exist: this machine has {len(screens)}, counted from 0. Fix: name another, "
+            "or switch the screen on and start again."
         )
     return screens[number]
 
 
 def nominal_hz(screen: Any) -> float | None:
-    """Return the refresh rate that a screen's mode has, or None if nothing says it."""
+    """Return the refresh rate of a screen's mode, or None if it is unknown."""
     hz = _hz_by_xrandr(screen) if _is_x11() else getattr(screen.get_mode(), "rate", None)
     return float(hz) if hz and hz >= MIN_HZ else None
 
@@ -39,7 +39,7 @@ def _is_x11() -> bool:
 
 
 def _x11_screens(number: int) -> list[Any]:
-    """Return the screens up to a number, of X's own numbering or, as is usual today, all parts of X's one screen."""
+    """Return the screens up to a number, by X's own numbering or, as is usual today, all parts of X's one screen."""
     from pyglet.canvas.xlib import NoSuchDisplayException  # noqa: PLC0415 - not on other systems
 
     parts = list(pyglet.canvas.Display(x_screen=0).get_screens())
@@ -53,7 +53,7 @@ def _x11_screens(number: int) -> list[Any]:
 
 
 def _hz_by_xrandr(screen: Any) -> float | None:
-    """Return the refresh rate of the output that shows a screen; pyglet's own figure is the pixel clock under X."""
+    """Return the refresh rate of the output that shows a screen; pyglet's own value is the pixel clock under X."""
     from Xlib import display  # noqa: PLC0415 - not on other systems
     from Xlib.ext import randr  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What must be there before PsychoPy is imported, since its import fails with a traceback where it is not."""
+"""Conditions of importing PsychoPy, checked first because its import otherwise fails with a traceback."""
 
 import ctypes
 import platform
@@ -8,39 +8,39 @@ from importlib.util import find_spec
 from batteries.errors import InputError
 
 OLDEST_MACOS = 14
-"""PsychoPy waits in each flip for a call that older ones never make (`displayLinkWithTarget:selector:`)."""
+"""PsychoPy waits in each flip for a call that older versions never make (`displayLinkWithTarget:selector:`)."""
 
 
 def require_psychopy() -> None:
-    """See that PsychoPy is installed and that there is a display. Call this before importing `window` or `inputs`.
+    """Check that PsychoPy is installed and that there is a display. Call this before importing `window` or `inputs`.
 
-    On Windows, pixels are the screen's own from now on.
+    On Windows, pixels are the screen's own after this call.
 
     Raises
     ------
     InputError
-        If not; it says how to correct it.
+        If not; the message says how to correct it.
     """
     if find_spec("psychopy") is None:
-        raise InputError(f"PsychoPy is not installed here, and a laboratory needs it; {_how_to_install()}")
+        raise InputError(f"PsychoPy is not installed, and the laboratory needs it. Fix: {_how_to_install()}")
     if sys.platform == "darwin" and int(platform.mac_ver()[0].partition(".")[0]) < OLDEST_MACOS:
         raise InputError(
-            f"This is macOS {platform.mac_ver()[0]}, and PsychoPy's window would stand still for ever before macOS "
+            f"This is macOS {platform.mac_ver()[0]}, and PsychoPy's window would freeze before macOS "
             f"{OLDEST_MACOS}. Fix: update macOS."
         )
     if sys.platform == "win32":
         _count_real_pixels()
     try:
         import psychopy  # noqa: F401, PLC0415 - for what its import does
-    except Exception as error:  # it writes into the home folder, and loads libraries of the system
+    except Exception as error:  # Its import writes into the home folder, and loads libraries of the system.
         raise InputError(
-            f"PsychoPy cannot be loaded here ({type(error).__name__}: {error}). Fix: see that your home folder may "
-            "be written to, and that `python -c 'import psychopy'` works."
+            f"PsychoPy cannot be loaded here ({type(error).__name__}: {error}). Fix: make sure that your home "
+            "folder is writable, and that `python -c 'import psychopy'` works."
         ) from None
     if sys.platform.startswith("linux") and not _x_answers():
         raise InputError(
-            "There is no display here; log in at the machine itself, with a desktop that runs X or XWayland, and begin "
-            "there."
+            "There is no display here. Fix: log in at the machine itself, with a desktop that runs X or XWayland, "
+            "and start there."
         )
 
 
@@ -56,7 +56,7 @@ def _how_to_install() -> str:
 
 
 def _count_real_pixels() -> None:
-    """Have Windows not enlarge our window where the screen's scale is not 100 %: letters would blur, and flips wait."""
+    """Tell Windows not to enlarge our window if the screen's scale is not 100 %: letters would blur, and flips wait."""
     per_monitor = 2  # PROCESS_PER_MONITOR_DPI_AWARE
     ctypes.WinDLL("shcore").SetProcessDpiAwareness(per_monitor)  # type: ignore[attr-defined, unused-ignore]
 
@@ -65,7 +65,7 @@ def _x_answers() -> bool:
     from pyglet.canvas.xlib import NoSuchDisplayException, XlibDisplay  # noqa: PLC0415 - comes with PsychoPy
 
     try:
-        XlibDisplay()  # closes itself when nobody holds it
+        XlibDisplay()  # It closes itself when it is no longer referenced.
     except NoSuchDisplayException:
         return False
     return True

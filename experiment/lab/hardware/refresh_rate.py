@@ -1,7 +1,7 @@
-"""What is known of a screen's refresh: nominal, measured, and whether flips wait for the screen.
+"""A screen's refresh: nominal rate, measured rate, and whether flips wait for the screen.
 
-Only where they wait can time be counted in frames. A driver that does not wait, a virtual screen or a remote desktop
-let flips return at once, and then every count of frames is fiction; so the verdict is strict, and says why.
+Time can be counted in frames only where flips wait. With a driver that does not wait, a virtual screen or a remote
+desktop, flips return at once and counts of frames are meaningless. So the verdict is strict, and gives its reason.
 """
 
 import statistics
@@ -9,17 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 COMMON_HZ = 60.0
-"""What is reckoned with where the screen's refresh is neither known nor can be measured."""
+"""Refresh rate assumed if the screen's rate is neither known nor measurable."""
 N_PLAIN_FLIPS = 60
 N_BUSY_FLIPS = 60
 BUSY_SHARES = tuple((7 * n % 15) / 20 for n in range(15))
-"""How long the program works before each busy flip, in frames: 0 to 0.7, in a mixed order that is always the same."""
+"""Duration of the work before each busy flip, in frames: 0 to 0.7, in a mixed but fixed order."""
 RESTS = tuple(1.25 + (7 * n % 20) * 1.5 / 20 for n in range(20))
-"""How long nothing is flipped before each rested flip, in frames: 1.25 to 2.75, in a mixed order."""
+"""Duration of the rest before each rested flip, in frames: 1.25 to 2.75, in a mixed but fixed order."""
 FRAME_RANGE_MS = (2.0, 50.0)
 """From 500 Hz to 20 Hz; no laboratory's screen is faster or slower."""
 REGULAR = 0.1
-"""An interval is one frame if it differs from the frame by at most this share of it (or by half a millisecond)."""
+"""An interval counts as one frame if it differs from the frame by at most this share of it (or by half a
+millisecond).
+"""
 SHARE_OF_PLAIN = 0.95
 SHARE_OF_BUSY = 0.9
 SHARE_OF_RESTED = 0.75
@@ -32,47 +34,47 @@ class Refresh:
     """A screen's refresh."""
 
     nominal_hz: float | None
-    """As the screen's mode says; None if it does not."""
+    """By the screen's mode; None if it does not name one."""
     measured_hz: float
     """From the median interval between flips."""
     jitter_ms: float
-    """Standard deviation of those intervals that are single frames."""
+    """Standard deviation of the intervals that are single frames."""
     is_synchronised: bool
-    """Whether flips wait for the screen."""
+    """True if flips wait for the screen."""
     reason: str
-    """What the verdict rests on, in words."""
+    """Reason for the verdict, in words."""
 
     @property
     def frame_ms(self) -> float:
-        """One frame: as measured if flips wait for the screen; else as it should be, at 60 Hz if nothing is known."""
+        """One frame: as measured if flips wait for the screen; otherwise the nominal one, at 60 Hz if it is unknown."""
         return 1000 / (self.measured_hz if self.is_synchronised else self.nominal_hz or COMMON_HZ)
 
 
 def judge_refresh(
     plain_ms: Sequence[float], busy_ms: Sequence[float], rested_ms: Sequence[float], nominal_hz: float | None
 ) -> Refresh:
-    """Judge from intervals between flips whether flips wait for the screen.
+    """Judge from intervals between flips if flips wait for the screen.
 
-    They do if all of this holds; else time must be taken from the clock.
+    They do if all of these conditions hold; otherwise time must be taken from the clock.
 
     - The median interval is possible for a screen: 2 to 50 ms.
-    - Of the plain intervals at least 95 % are one frame: the median, give or take a tenth of it.
-    - Of the intervals of busy flips, before each of which the program worked for 0 to 70 % of a frame, at least 90 %
-      are one frame still, and their median is the same within 2 %. Flips that do not wait take as much longer as the
-      work lasts; this finds out the ones that are regular merely because drawing takes the same time each time.
+    - Of the plain intervals at least 95 % are one frame: the median, plus or minus a tenth of it.
+    - Of the intervals of busy flips (before each, the program worked for 0 to 70 % of a frame) at least 90 % are still
+      one frame, and their median is the same within 2 %. Flips that do not wait take longer by the duration of the
+      work. This detects flips that are regular only because drawing takes the same time each time.
     - Of the intervals between the first two flips after a rest of more than a frame at least 75 % are one frame. A
-      driver that queues pictures (triple buffering, a compositor) takes the first ones at once, a frame or more before
-      they are seen; in a row, its flips are as regular as others. Each trial begins after a rest.
+      driver that queues images (triple buffering, a compositor) accepts the first ones at once, a frame or more before
+      they are visible; consecutive flips then look regular. Each trial begins after a rest.
     - The median is within 3 % of the screen's nominal interval, if that is known.
 
     Parameters
     ----------
     plain_ms, busy_ms
-        Intervals between flips in a row, without and with work before each, in ms.
+        Intervals between consecutive flips, without and with work before each, in ms.
     rested_ms
         Intervals between the first two flips after a rest.
     nominal_hz
-        What the screen's mode says.
+        By the screen's mode.
     """
     frame_ms = statistics.median(plain_ms)
     single_ms = [interval_ms for interval_ms in plain_ms if _is_frame(interval_ms, frame_ms)]
@@ -87,7 +89,7 @@ def judge_refresh(
 
 
 def n_dropped(intervals_ms: Sequence[float], frame_ms: float) -> int:
-    """Return how many frames were missed: those beyond the first in an interval of more than one and a half frames."""
+    """Return the number of missed frames: those beyond the first in an interval of more than one and a half frames."""
     return sum(round(each) - 1 for each in (ms / frame_ms for ms in intervals_ms) if each > 1.5)
 
 
@@ -120,7 +122,7 @@ def _objection(
             f"{frame_ms:.2f} ms), so they do not wait for the screen"
         )
     if _share_of_frames(rested_ms, frame_ms) < SHARE_OF_RESTED:
-        return "after a rest, flips return before the picture is on the screen, as the driver puts it into a queue"
+        return "after a rest, flips return before the image is on the screen, because the driver queues it"
     if nominal_hz is not None and abs(1000 / frame_ms - nominal_hz) > NEAR_NOMINAL * nominal_hz:
         return f"flips come at {1000 / frame_ms:.1f} Hz, but the screen's mode says {nominal_hz:.1f} Hz"
     return None

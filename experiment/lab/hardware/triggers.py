@@ -1,12 +1,12 @@
-"""Event codes for EEG, eye trackers and the like, sent in the moment of the flip that shows what they mark.
+"""Event codes for EEG, eye trackers and similar devices, sent at the flip of the event that they mark.
 
-Where they go is one text:
+One text names the destination:
 
-- `serial:/dev/ttyUSB0` or `serial:COM3`: one byte to a serial port; further, parted by commas, `baud=115200` and
-  `pulse_ms=10`. `serial:loop://` sends to itself, to try it out.
-- `parallel:0x0378` (Windows) or `parallel:/dev/parport0` (Linux): the data pins of a parallel port; further
+- `serial:/dev/ttyUSB0` or `serial:COM3`: one byte to a serial port; optional, separated by commas: `baud=115200` and
+  `pulse_ms=10`. `serial:loop://` sends to itself, for a trial.
+- `parallel:0x0378` (Windows) or `parallel:/dev/parport0` (Linux): the data pins of a parallel port; optional:
   `pulse_ms=10`.
-- `lsl:Equipoise`: an outlet of LabStreamingLayer of that name, of type `Markers`, with one channel of integers.
+- `lsl:Equipoise`: an outlet of LabStreamingLayer with that name, of type `Markers`, with one channel of integers.
 
 Serial and parallel ports hold a level, so a code is followed by 0 after `pulse_ms` (10 ms: two samples at 200 Hz, more
 at any faster rate), or by the next code if that comes sooner. `pulse_ms=0` sends no 0, for devices that end the pulse
@@ -38,7 +38,7 @@ PHASE_CODES = {Phase.PRACTICE: 10, Phase.TEST: 20, Phase.ATTENTION_CHECK: 30}
 
 
 class TriggerEvent(IntEnum):
-    """What a code marks in a trial."""
+    """Event of a trial that a code marks."""
 
     FIXATION = 1
     STIMULUS = 2
@@ -51,7 +51,7 @@ def code_of(phase: Phase, event: TriggerEvent) -> int:
 
 
 class Trigger(Protocol):
-    """Where event codes go."""
+    """Destination of event codes."""
 
     def send(self, code: int) -> None:
         """Send a code from 1 to 255, now, and return at once.
@@ -59,16 +59,16 @@ class Trigger(Protocol):
         Raises
         ------
         InputError
-            If the device does not take it any more, as when its cable is out.
+            If the device no longer accepts it, for instance after its cable was unplugged.
         """
 
     def close(self) -> None:
-        """Let the device go."""
+        """Release the device."""
 
 
 @dataclass(frozen=True)
 class TriggerText:
-    """A text that says where codes go, taken apart."""
+    """The parsed name of a destination."""
 
     kind: str
     address: str
@@ -77,7 +77,7 @@ class TriggerText:
 
 
 def read_trigger(text: str) -> TriggerText:
-    """Take a text apart that says where codes go; see the module for its forms.
+    """Parse the name of a destination; see the module for its forms.
 
     Raises
     ------
@@ -87,14 +87,12 @@ def read_trigger(text: str) -> TriggerText:
     kind, colon, rest = text.strip().partition(":")
     address, *parts = [part.strip() for part in rest.split(",")]
     if kind not in _OPENERS or not colon or not address:
-        raise InputError(f"The trigger {text!r} is none that we know. Fix: write it as {FORMS}.")
+        raise InputError(f"Unknown trigger {text!r}. Fix: write it as {FORMS}.")
     options = dict(part.partition("=")[::2] for part in parts)
     unknown = options.keys() - _OPTIONS[kind]
     if unknown or len(options) < len(parts):
         allowed = " and ".join(f"{name}=..." for name in _OPTIONS[kind]) or "nothing"
-        raise InputError(
-            f"The trigger {text!r} says more than can be said of it: after the address {allowed} may follow."
-        )
+        raise InputError(f"The trigger {text!r} has unknown options. Fix: after the address write only {allowed}.")
     return TriggerText(
         kind,
         address,
@@ -104,7 +102,7 @@ def read_trigger(text: str) -> TriggerText:
 
 
 def open_trigger(text: str) -> Trigger:
-    """Open what a text says event codes go to.
+    """Open the destination of event codes that a text names.
 
     Raises
     ------
@@ -116,7 +114,7 @@ def open_trigger(text: str) -> Trigger:
 
 
 class LevelTrigger:
-    """Codes to a port that holds a level; it goes back to 0 after the pulse, or on to the next code."""
+    """Codes to a port that holds a level; it returns to 0 after the pulse, or changes to the next code."""
 
     def __init__(
         self, name: str, set_level: Callable[[int], object], close: Callable[[], object], pulse_ms: float
@@ -135,8 +133,8 @@ class LevelTrigger:
                 self._set_level(code)
             except OSError as error:
                 raise InputError(
-                    f"The trigger {self._name} takes no codes any more ({error}). Fix: look at its cable, then "
-                    "begin again: the session goes on where it was."
+                    f"The trigger {self._name} no longer accepts codes ({error}). Fix: check its cable, then start "
+                    "again: the session resumes where it was."
                 ) from None
             self._n_sent += 1
             n_sent = self._n_sent
@@ -148,7 +146,7 @@ class LevelTrigger:
     def close(self) -> None:
         self._end_pulse(self._n_sent)
         with self._lock:
-            self._n_sent += 1  # a pulse that has not ended finds the port closed
+            self._n_sent += 1  # The port may be closed before a pulse ends.
             self._close()
 
     def _end_pulse(self, n_sent: int) -> None:
@@ -157,11 +155,11 @@ class LevelTrigger:
                 try:
                     self._set_level(0)
                 except OSError:
-                    return  # the next code tells of it
+                    return  # The next code reports it.
 
 
 class LslTrigger:
-    """Codes as markers of LabStreamingLayer, which have a time of their own and need no pulse."""
+    """Codes as markers of LabStreamingLayer, which carry their own time and need no pulse."""
 
     def __init__(self, outlet: Any) -> None:
         self._outlet = outlet
@@ -181,10 +179,10 @@ def _open_serial(read: TriggerText) -> Trigger:
         raise _missing("pyserial") from None
     try:
         port = serial.serial_for_url(read.address, baudrate=read.baud, write_timeout=0.1)
-    except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors
+    except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors.
         raise InputError(
             f"The serial port {read.address} cannot be opened ({error}). Fix: plug the device in, look up its port "
-            "in the system's device list, and see that you may use it (on Linux: be in the group dialout)."
+            "in the system's device list, and check that you may use it (on Linux: be in the group dialout)."
         ) from None
     return LevelTrigger(f"serial:{read.address}", lambda level: port.write(bytes([level])), port.close, read.pulse_ms)
 
@@ -195,11 +193,12 @@ def _open_parallel(read: TriggerText) -> Trigger:
 
         port = ParallelPort(_parallel_address(read.address))
         port.setData(0)
-    except Exception as error:  # each system's driver has errors of its own
+    except Exception as error:  # Each system's driver has errors of its own.
         raise InputError(
-            f"The parallel port {read.address} cannot be used ({type(error).__name__}: {error}); on Windows install "
-            "the inpout driver and take the address from the device manager, such as parallel:0x0378; on Linux install "
-            "pyparallel, load ppdev instead of lp, and name the device, such as parallel:/dev/parport0."
+            f"The parallel port {read.address} cannot be used ({type(error).__name__}: {error}). Fix: on Windows "
+            "install the inpout driver and take the address from the device manager, such as parallel:0x0378; on "
+            "Linux install pyparallel, load ppdev instead of lp, and name the device, such as "
+            "parallel:/dev/parport0."
         ) from None
     return LevelTrigger(f"parallel:{read.address}", port.setData, lambda: None, read.pulse_ms)
 
@@ -207,7 +206,7 @@ def _open_parallel(read: TriggerText) -> Trigger:
 def _open_lsl(read: TriggerText) -> Trigger:
     try:
         import pylsl  # noqa: PLC0415 - installed by those who need it
-    except (ImportError, RuntimeError):  # the latter without its native library
+    except (ImportError, RuntimeError):  # The latter without its native library.
         raise _missing("pylsl") from None
     stream = pylsl.StreamInfo(
         name=read.address,
@@ -234,7 +233,7 @@ def _number(text: str, options: Mapping[str, str], name: str, default: float, mo
     except ValueError:
         number = -1
     if not 0 <= number <= most or (name == "baud" and number < 1):
-        raise InputError(f"In the trigger {text!r}, {name} must be a number up to {most:g}.")
+        raise InputError(f"In the trigger {text!r}, {name} is not a number up to {most:g}. Fix: correct it.")
     return number
 
 

@@ -1,7 +1,7 @@
-"""The laboratory's window: opens, measures the refresh, and puts ready pictures on the screen, pixel for pixel.
+"""The laboratory's window: opens, measures the refresh, and shows prepared images, pixel for pixel.
 
-A picture is a texture before its moment comes (`LabWindow.prepare`); to show it is to copy pixels and to flip. Flips
-are stamped with `time.perf_counter_ns`, since with psychtoolbox PsychoPy's own clock is wall time, which may be set.
+An image becomes a texture before it is needed (`LabWindow.prepare`); to show it is to copy pixels and to flip. Flips
+are stamped with `time.perf_counter_ns`, because with psychtoolbox PsychoPy's own clock is wall time, which may be set.
 """
 
 import ctypes
@@ -29,11 +29,11 @@ N_WARM_UP_FLIPS = 20
 MOST_MEASUREMENTS = 3
 
 AtFlip = Callable[[int], object]
-"""Called in the moment of a flip, with the flip's `time.perf_counter_ns`."""
+"""Called at a flip, with the flip's `time.perf_counter_ns`."""
 
 
 class Prepared:
-    """A picture that is on the graphics card already. Once nobody holds it, the window uses its texture again."""
+    """An image on the graphics card. Once it is no longer referenced, the window reuses its texture."""
 
     def __init__(self, texture: int, spare: list[int]) -> None:
         self.texture = texture
@@ -44,20 +44,20 @@ class Prepared:
 
 
 class LabWindow:
-    """A window in which pictures of exactly its size are shown; a context manager.
+    """A window that shows images of exactly its size; a context manager.
 
     Parameters
     ----------
     size_px
         Width and height; None for the full screen.
     screen
-        Which screen, from 0.
+        Number of the screen, from 0.
     monitor
-        Name of a monitor in PsychoPy's Monitor Center, whose calibration is then used.
+        Name of a monitor in PsychoPy's Monitor Center; its calibration is used.
     mouse_visible
-        Whether the mouse pointer is shown.
+        True to show the mouse pointer.
     background
-        What is seen before the first picture, red, green and blue from 0 to 255.
+        Colour before the first image: red, green and blue from 0 to 255.
 
     Raises
     ------
@@ -66,10 +66,10 @@ class LabWindow:
     """
 
     size_px: tuple[int, int]
-    """Width and height of what is drawn, in pixels."""
+    """Width and height of the drawing area, in pixels."""
     refresh: Refresh
     flip_ms: float
-    """How long a flip takes that waits for nothing, in ms; of use where the clock paces."""
+    """Duration of a flip that does not wait, in ms; used when the clock paces."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class LabWindow:
 
     @property
     def pacing(self) -> Literal["frames", "clock"]:
-        """What paces a presentation: the screen's frames if flips wait for them, else the clock."""
+        """What paces a presentation: the screen's frames if flips wait for them, otherwise the clock."""
         return "frames" if self.refresh.is_synchronised else "clock"
 
     @property
@@ -145,7 +145,7 @@ class LabWindow:
         return self.refresh.frame_ms
 
     def prepare(self, image: Image.Image) -> Prepared:
-        """Put a picture on the graphics card, so that showing it takes no time.
+        """Put an image on the graphics card, so that showing it takes no time.
 
         Parameters
         ----------
@@ -164,40 +164,40 @@ class LabWindow:
         return Prepared(texture, self._spare)
 
     def draw(self, prepared: Prepared) -> None:
-        """Draw a picture on the back buffer, and wait until that is done."""
+        """Draw an image on the back buffer, and wait until it is drawn."""
         width_px, height_px = self.size_px
         gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, self._framebuffer)
         gl.glFramebufferTexture2D(
             gl.GL_READ_FRAMEBUFFER, gl.GL_COLOR_ATTACHMENT0, gl.GL_TEXTURE_2D, prepared.texture, 0
         )
-        # A picture begins at the top and OpenGL at the bottom, hence upside down.
+        # An image begins at the top and OpenGL at the bottom, so it is drawn upside down.
         target = (0, height_px, width_px, 0)
         gl.glBlitFramebuffer(0, 0, width_px, height_px, *target, gl.GL_COLOR_BUFFER_BIT, gl.GL_NEAREST)
         gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, 0)
         gl.glFinish()
 
     def call_on_flip(self, function: AtFlip) -> None:
-        """Have a function called in the moment of the next flip, with the flip's `time.perf_counter_ns`."""
+        """Call a function at the next flip, with the flip's `time.perf_counter_ns`."""
         self._at_flip.append(function)
 
     def flip(self) -> int:
-        """Show what was drawn, and return when that was, as `time.perf_counter_ns`."""
+        """Flip, and return the time of the flip, as `time.perf_counter_ns`."""
         self._window.callOnFlip(self._flipped)
         self._window.flip()
         return self._flipped_ns
 
     def show(self, prepared: Prepared) -> int:
-        """Draw a picture and flip; return when it was shown, as `time.perf_counter_ns`."""
+        """Draw an image and flip; return the time of the flip, as `time.perf_counter_ns`."""
         self.draw(prepared)
         return self.flip()
 
     def drawn(self) -> Image.Image:
-        """Return what has been drawn and not been flipped yet."""
+        """Return the drawn image that has not been flipped yet."""
         frame: Image.Image = self._window._getFrame(buffer="back")
         return frame.convert("RGB")
 
     def flip_intervals_ms(self, busy_ms: list[float]) -> list[float]:
-        """Flip as often as there are numbers, each time after so much work, and return the intervals."""
+        """Flip once for each entry, each time after that much work, and return the intervals."""
         stamps_ns = [self.flip()]
         for each_ms in busy_ms:
             wait_until(time.perf_counter_ns() + round(each_ms * 1e6))
@@ -210,11 +210,11 @@ class LabWindow:
         for rest_ms in rests_ms:
             wait_until(time.perf_counter_ns() + round(rest_ms * 1e6))
             intervals += self.flip_intervals_ms([0.0])
-            self.flip()  # so that the next rest begins with a flip that waited
+            self.flip()  # The next rest then begins with a flip that waited.
         return intervals
 
     def dispatch_events(self) -> None:
-        """Take in what the operating system has for the window: clicks, keys, and that it is still there."""
+        """Process the operating system's events for the window: clicks, keys, closing."""
         self._handle.dispatch_events()
 
     def listen(self, **handlers: Callable[..., object]) -> None:
@@ -222,7 +222,7 @@ class LabWindow:
         self._handle.push_handlers(**handlers)
 
     def place_px(self, x: int, y: int) -> tuple[int, int]:
-        """Return a place in the window, as the operating system tells it, in pixels from the top left."""
+        """Return a point of the window, given by the operating system, in pixels from the top left."""
         width, height = self._handle.get_size()
         return round(x * self.size_px[0] / width), round((height - 1 - y) * self.size_px[1] / height)
 
@@ -261,7 +261,7 @@ class LabWindow:
         self._measure(nominal)
 
     def _measure(self, nominal: float | None) -> None:
-        """Measure the refresh, anew if flips seem not to wait: a machine that is busy for a second does not decide."""
+        """Measure the refresh, and again if flips seem not to wait: the machine may only have been busy."""
         for _ in range(MOST_MEASUREMENTS):
             self.flip_intervals_ms([0.0] * N_WARM_UP_FLIPS)
             plain_ms = self.flip_intervals_ms([0.0] * N_PLAIN_FLIPS)
@@ -276,9 +276,9 @@ class LabWindow:
 
 
 def _hear_held_keys_once(handle: Any) -> None:
-    """Have X tell a key that is held down from one that is pressed again and again.
+    """Make X distinguish a key that is held down from one that is pressed repeatedly.
 
-    pyglet asks X for that on its first connection only, and relies on it on all.
+    pyglet requests this from X on its first connection only, and relies on it on all.
     """
     if sys.platform.startswith("linux"):
         from pyglet.window.xlib import XkbSetDetectableAutoRepeat  # noqa: PLC0415 - not on other systems

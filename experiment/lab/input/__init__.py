@@ -1,1 +1,1 @@
-"""What a press means: keys of each task's response, and of the questions about the participant."""
+"""The effect of key presses and clicks: responses of each task, and answers to questions about the participant."""

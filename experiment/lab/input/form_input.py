@@ -1,4 +1,4 @@
-"""What a press does to the answer to a question about the person."""
+"""The effect of a press on the answer to a question about the participant."""
 
 import re
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from experiment.lab.input.key_bindings import ENTER
 from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion
 
 OPTIONS_PER_PAGE = 9
-"""So many have a key of their own; zero is for no answer."""
+"""Number of options with a key of their own; zero is for no answer."""
 
 _CHARACTER_OF_KEY = {
     "space": " ",
@@ -26,37 +26,37 @@ _DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890
 
 @dataclass(frozen=True)
 class FormState:
-    """How far the answer has come."""
+    """Progress of an answer."""
 
     typed: str = ""
     chosen: str | None = None
-    """The chosen option; empty where no answer was chosen in words, None where nothing was."""
+    """The chosen option; empty if the participant chose not to answer, None if nothing is chosen."""
     page: int = 0
-    """Which options of a choice are shown, from 0."""
+    """Index of the page of options on the screen, from 0."""
     is_refused: bool = False
-    """Whether what is typed was handed in and is not an answer."""
+    """True if the typed text was submitted and is not valid."""
     is_done: bool = False
-    """Whether the answer is final."""
+    """True if the answer is final."""
 
 
 def n_pages(question: DemographicQuestion) -> int:
-    """Return over how many pages the options of a choice go."""
+    """Return the number of pages of a choice's options."""
     return max(1, -(-len(question.options) // OPTIONS_PER_PAGE))
 
 
 def options_shown(question: DemographicQuestion, form_state: FormState) -> tuple[str, ...]:
-    """Return the options of the page that is shown, which have the keys 1 to 9."""
+    """Return the options of the current page, which have the keys 1 to 9."""
     first = form_state.page * OPTIONS_PER_PAGE
     return question.options[first : first + OPTIONS_PER_PAGE]
 
 
 def answer_of(question: DemographicQuestion, form_state: FormState) -> int | str | None:
-    """Return the answer in the form that is stored; None for a question that is left out.
+    """Return the answer in its stored form; None for a skipped question.
 
     Raises
     ------
     InputError
-        If what is typed is not an answer to the question.
+        If the typed text is not a valid answer to the question.
     """
     typed = form_state.typed.strip()
     if question.answer == "choice":
@@ -71,17 +71,17 @@ def answer_of(question: DemographicQuestion, form_state: FormState) -> int | str
 
 
 def after_press(question: DemographicQuestion, form_state: FormState, press: str) -> FormState:
-    """Return how far the answer has come after a press.
+    """Return the progress of the answer after a press.
 
     Parameters
     ----------
     question
         The question.
     form_state
-        How far the answer had come.
+        Progress before the press.
     press
-        A key as PsychoPy names it, a character as it was typed, or a region: an option's digit, `left`, `right`,
-        `next` or `continue`.
+        A key as PsychoPy names it, a typed character, or a region: an option's digit, `left`, `right`, `next` or
+        `continue`.
     """
     if form_state.is_done:
         return form_state

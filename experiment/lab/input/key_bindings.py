@@ -1,7 +1,7 @@
-"""What a press does to an answer: for each task, the keys of the web client, and the regions of its picture.
+"""The effect of a press on a response: for each task, the keys of the web client, and the regions of its image.
 
-A press is the name of a key as PsychoPy names it (`1`, `num_1`, `a`, `left`, `return`) or the name of the region that
-was clicked (`2`, `west-5`, `submit`); what stands for nothing leaves everything as it is.
+A press is the name of a key as PsychoPy names it (`1`, `num_1`, `a`, `left`, `return`) or the name of the clicked
+region (`2`, `west-5`, `submit`). A press without a meaning changes nothing.
 """
 
 from collections.abc import Callable
@@ -25,21 +25,21 @@ Content = dict[str, Any]
 
 @dataclass(frozen=True)
 class ResponseState:
-    """How far an answer has come."""
+    """Progress of a response."""
 
     chosen: JsonValue = None
-    """What is chosen, and may still be changed."""
+    """The current choice, which may still be changed."""
     response: JsonValue = None
-    """The answer in the task's form, once it is final."""
+    """The response in the task's form, once it is final."""
     typed_side: Side | None = None
-    """A side of the Black Box whose letter was typed, and which waits for its number."""
+    """A side of the Black Box whose letter was typed; its number is still missing."""
 
 
 NO_RESPONSE = ResponseState()
 
 
 def keys_of(task: str, content: Content) -> tuple[str, ...]:
-    """Return the names of the keys to which a task listens.
+    """Return the names of the keys that a task accepts.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def keys_of(task: str, content: Content) -> tuple[str, ...]:
 
 
 def state_after(task: str, content: Content, state: ResponseState, press: str) -> ResponseState:
-    """Return how far the answer has come after a press.
+    """Return the progress of the response after a press.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def state_after(task: str, content: Content, state: ResponseState, press: str) -
     content
         The item's content.
     state
-        How far the answer had come; once it is final, it stays as it is.
+        Progress before the press; once it is final, it stays as it is.
     press
         Name of a key or of a region.
 
@@ -90,7 +90,7 @@ def check_task(item_id: str, task: str) -> None:
 
 @dataclass(frozen=True)
 class _Way:
-    """How a task is answered."""
+    """Input rules of one task."""
 
     keys: Callable[[Content], tuple[str, ...]]
     state_after: Callable[[Content, ResponseState, str], ResponseState]
@@ -143,7 +143,7 @@ def _after_prediction(content: Content, state: ResponseState, press: str) -> Res
         start = state.chosen if state.chosen not in {None, "absorbed", "reflected"} else content["entry"]
         return ResponseState(str(_towards(Port.parse(str(start), size), key, size)))
     if key in _SIDE_OF_KEY:
-        return ResponseState(typed_side=_SIDE_OF_KEY[key])  # nothing is chosen while the choice is being changed
+        return ResponseState(typed_side=_SIDE_OF_KEY[key])  # Nothing is chosen while the choice is being changed.
     number = _digit(key)
     if number is not None and state.typed_side is not None and number <= size:
         return ResponseState(str(Port(state.typed_side, number)))
@@ -153,7 +153,7 @@ def _after_prediction(content: Content, state: ResponseState, press: str) -> Res
 
 
 def _towards(port: Port, arrow: str, size: int) -> Port:
-    """Return where an arrow key leads from a port: along its edge, round the corner, or straight across the board."""
+    """Return the port that an arrow key leads to: along its edge, round the corner, or straight across the board."""
     side, forward = port.side, arrow in {"right", "down"}
     is_level = side in {Side.NORTH, Side.SOUTH}
     if is_level == (arrow in {"left", "right"}):

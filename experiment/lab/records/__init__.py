@@ -1,1 +1,1 @@
-"""What a laboratory session records beside its responses: frames and attempts, and PsychoPy's table."""
+"""Files of a laboratory session beside the store: frames and attempts, and PsychoPy's table."""

@@ -1,4 +1,4 @@
-"""What a laboratory notes of a session beside its answers: how often each trial was begun, and every frame."""
+"""A log of a laboratory session beside its responses: the attempts at each trial, and every frame."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,12 +13,12 @@ FRAMES_HEADER = ("visit", "trial_index", "attempt", "frame", "interval_ms")
 
 
 class AttemptLog:
-    """Notes of a session, kept in files so that the next visit knows them too.
+    """Log of a session in files, so that the next visit can read it.
 
     Parameters
     ----------
     begun
-        File of the trials that were begun.
+        File of the attempts at trials.
     frames
         CSV file of the frame intervals.
     """
@@ -28,25 +28,25 @@ class AttemptLog:
         self._frames_file = frames
         self._n_begun: dict[int, int] = {}
         self.problem: str | None = None
-        """Why something could not be noted, the last time; a session does not stop for it."""
+        """Reason of the last failed write; a session does not stop for it."""
         if begun.exists():
             for line in begun.read_bytes().splitlines():
-                # An empty line, or one of which a power cut left only the begin, or something else altogether.
+                # An empty line, a line of which a power cut left only the beginning, or foreign content.
                 with suppress(ValueError, TypeError, KeyError):
                     self._count(int(json.loads(line)["trial_index"]))
 
     def begin(self, trial_index: int) -> int:
-        """Note that a trial begins; return which attempt at it this is."""
+        """Log that a trial begins; return the number of this attempt."""
         with self._telling(self._begun_file), _appended(self._begun_file) as file:
             file.write("\n" + json.dumps({"trial_index": trial_index}))
         return self._count(trial_index)
 
     def n_begun(self, trial_index: int) -> int:
-        """Return how often a trial was begun."""
+        """Return the number of attempts at a trial."""
         return self._n_begun.get(trial_index, 0)
 
     def note_frames(self, visit: int, trial_index: int, attempt: int, intervals_ms: Sequence[float]) -> None:
-        """Note the intervals between the frames of a trial, from the first of the fixation to the onset."""
+        """Log the intervals between the frames of a trial, from the first of the fixation to the onset."""
         is_new = not self._frames_file.exists()
         rows = [
             (visit, trial_index, attempt, frame, f"{interval_ms:.3f}")
@@ -57,11 +57,11 @@ class AttemptLog:
 
     @contextmanager
     def _telling(self, path: Path) -> Iterator[None]:
-        """Note why a file could not be written, and go on."""
+        """Keep the reason of a failed write, and continue."""
         try:
             yield
         except OSError as error:
-            self.problem = f"{path}: it could not be written ({error.strerror}); every answer is in the store."
+            self.problem = f"{path}: it could not be written ({error.strerror}); every response is in the store."
 
     def _count(self, trial_index: int) -> int:
         self._n_begun[trial_index] = self.n_begun(trial_index) + 1
@@ -69,5 +69,5 @@ class AttemptLog:
 
 
 def _appended(path: Path) -> TextIO:
-    """Open a file to add to its end; a new one is for its owner only."""
+    """Open a file for appending; a new one is readable by its owner only."""
     return open(path, "a", encoding="utf-8", newline="", opener=open_private)

@@ -1,4 +1,4 @@
-"""The table that users of PsychoPy expect of a session: its columns, in seconds, with a byte-order mark for Excel."""
+"""The table of a session in PsychoPy's format: its columns, in seconds, with a byte-order mark for Excel."""
 
 import io
 import json
@@ -22,7 +22,7 @@ AFTER_FACTORS = ("key_resp.keys", "key_resp.rt", "key_resp.corr", "key_resp.star
 
 @dataclass(frozen=True)
 class Heading:
-    """What every row of a session says."""
+    """Values that every row of a session has."""
 
     participant: str
     """The laboratory's own code."""
@@ -33,11 +33,11 @@ class Heading:
     seed: int
     started_at: datetime
     devices: Mapping[int, LabDevice]
-    """What each visit was taken on, by its number, where that is known: of visits elsewhere only the last is."""
+    """The machine of each visit, by its number, if known: of visits elsewhere only the last one is."""
 
 
 def date_of(started_at: datetime) -> str:
-    """Return when a session began, on this machine's clock, as PsychoPy writes it."""
+    """Return the start of a session by this machine's clock, in PsychoPy's format."""
     return started_at.astimezone().strftime("%Y-%m-%d_%Hh%M.%S")
 
 
@@ -47,17 +47,17 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
     Parameters
     ----------
     study
-        Whose items they are.
+        The study with the items.
     heading
-        What every row says.
+        Values for every row.
     trials
-        Rows of the view `trials`; those without an answer are left out.
+        Rows of the view `trials`; those without a response are left out.
 
     Notes
     -----
     `key_resp.rt` and `fixation.duration` are in seconds, `key_resp.started` (the onset) in seconds since the first
-    onset of the session: both by the laboratory's clock, while a session may have begun by a server's. `frameRate` is
-    that of each trial. `key_resp.keys` is the answer: the number of the option, or the place on the board.
+    onset of the session. Both use the laboratory's clock; the start of a session may use a server's. `frameRate` is
+    that of each trial. `key_resp.keys` is the response: the number of the option, or the position on the board.
     """
     factors = sorted({name for item in study.battery.items for name in item.factors})
     columns = [*BEFORE_FACTORS, *factors, *AFTER_FACTORS]
@@ -70,7 +70,7 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
 
 
 def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the file; it is complete or absent, and for its owner only."""
+    """Replace the file; it is complete or absent, and readable by its owner only."""
     with atomic_write(path, is_private=True) as file:
         file.write(psychopy_csv(study, heading, trials).decode())
 

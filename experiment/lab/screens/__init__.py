@@ -1,6 +1,5 @@
 """Every screen of the laboratory as an image, made without a window.
 
-`sheet` has the measures that follow from the window's size; `trial`, `pages`, `message`, `form` and `fixation` make
-the screens; `picture` says what comes out. Below them, `fonts`, `shaping` and `wrapping` bring letters onto lines, and
-`canvas` draws.
+`layout/sheet` has the sizes that follow from the window's size. `trial`, `pages`, `message`, `form` and `fixation` make
+the screens, and `layout/screen_image` is the result. `text/` sets letters into lines, and `layout/canvas` draws.
 """

@@ -1,6 +1,6 @@
-"""The Black Box board: grid, atoms, ports with their names, the entry, the chosen port, and in feedback the ray's way.
+"""The Black Box board: grid, atoms, ports with their names, the entry, the chosen port, and in feedback the ray's path.
 
-Marks tell themselves apart by word and shape, never by colour alone. Left is left on a board, in every language.
+Marks differ by word and shape, never by colour alone. Left is left on a board, in every language.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 from experiment.lab.screens.trial_header import TrialMoment
 
 _TURNED = {Side.NORTH: (1, 0), Side.EAST: (0, 1), Side.SOUTH: (-1, 0), Side.WEST: (0, -1)}
-"""Cosine and sine of the angle that turns an arrow of the top edge to another one."""
+"""Cosine and sine of the angle that turns an arrow of the top edge to another edge."""
 _INWARD = [(-0.2, 0.0), (0.2, 0.0), (0.0, 0.275)]
 _OUTWARD = [(-0.2, 0.275), (0.2, 0.275), (0.0, 0.0)]
 
@@ -50,18 +50,18 @@ _OUTCOME = _Look(RIGHT, RIGHT, ON_RIGHT)
 
 
 class Board:
-    """A board at its place on a canvas.
+    """A board at its position on a canvas.
 
     Parameters
     ----------
     canvas
-        What it is drawn on.
+        The canvas.
     content
         The item's content.
     moment
-        The answer so far, and the feedback.
+        The current response, and the feedback.
     left, top
-        Where its frame of ports begins.
+        Top left of its frame of ports.
     cell_px
         Side of a cell.
     """
@@ -91,7 +91,7 @@ class Board:
             self._draw_feedback(self._showing.feedback.solution)
 
     def _draw_feedback(self, solution: Any) -> None:
-        """Draw what the ray really did; nothing can be chosen any more."""
+        """Draw the ray's actual path; nothing can be chosen any more."""
         outcome, path = solution["outcome"], solution["path"]
         leaves = {"absorbed": None, "reflected": self._entry}.get(outcome, outcome)
         for port in all_ports(self._size):
@@ -99,9 +99,9 @@ class Board:
             look = _OUTCOME if name == leaves else self._look(name)
             self._draw_port(port, look, self._mark_in_feedback(name, leaves), has_tick=leaves == name == self._chosen)
         if path:
-            ends = [self._edge(port, 0.15) for port in (self._entry, leaves) if port]  # below the arrows there
+            ends = [self._edge(port, 0.15) for port in (self._entry, leaves) if port]  # Below the arrows there.
             points = _corners([ends[0], *map(self._centre, path), *ends[1:]])
-            # A wide line below a narrow one keeps the way visible over grid and atoms.
+            # A wide line below a narrow one keeps the path visible over grid and atoms.
             for width, colour in ((0.2, PAPER), (0.1, RIGHT)):
                 for start, end in pairwise(points):
                     self._canvas.stroke([start, end], width * self._cell_px, colour)
@@ -170,7 +170,7 @@ class Board:
             )
 
     def _mark_text(self, mark: str) -> Paragraph:
-        """Return a mark in letters that fit its port; words differ in length from language to language."""
+        """Return a mark in letters that fit its port; words differ in length between languages."""
         sheet = self._canvas.sheet
         words, room_px = sheet.words.say(mark), round(0.84 * self._cell_px)
         for size_px in range(round(0.27 * self._cell_px), 6, -1):
@@ -233,7 +233,7 @@ class Board:
 
 
 def _corners(points: list[Point]) -> list[Point]:
-    """Leave out the points at which a way along rows and columns goes straight on."""
+    """Leave out the points at which a path along rows and columns continues straight."""
     inner = [
         point
         for before, point, state_after in zip(points, points[1:], points[2:], strict=False)

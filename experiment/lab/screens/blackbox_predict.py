@@ -1,4 +1,4 @@
-"""`blackbox_predict` on the screen: the board, and beside it the question, the board in words and the answer."""
+"""`blackbox_predict` on the screen: the board, and beside it the question, the board in words and the response."""
 
 from functools import partial
 from typing import Any
@@ -32,7 +32,7 @@ _ANSWERS = ("absorbed", "reflected")
 
 
 def blackbox_predict(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
-    """Draw a board and what can be answered.
+    """Draw a board and the possible responses.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> in
 
 
 class _Layout:
-    """How large board and panel are, side by side below the progress."""
+    """Return the sizes of board and panel, side by side below the progress."""
 
     def __init__(self, sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> None:
         self._sheet, self._content, self._showing = sheet, content, moment
@@ -81,7 +81,7 @@ class _Layout:
         if fitting is None:
             raise InputError(
                 f"the words beside its board do not fit a screen of {sheet.size_px[0]} x {sheet.size_px[1]} px in "
-                "letters that are easily read. Fix: shorten those of your own under `texts`, or use a wider screen."
+                "easily readable letters. Fix: shorten your own texts under `texts`, or use a wider screen."
             )
         return fitting
 
@@ -154,7 +154,7 @@ def _draw_answer_button(
 
 
 def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: TrialMoment, size_px: int) -> None:
-    """Add what is chosen, in words; there is room for the longest, so that nothing moves with the choice."""
+    """Add the current choice, in words, with room for the longest, so that nothing moves with the choice."""
     sheet, say = column.sheet, column.sheet.words.say
     answer = moment.response_state
     entry = _in_words(sheet.words, content["entry"], content["entry"])
@@ -167,7 +167,7 @@ def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: Tria
         words = say("your_answer_is", answer=_in_words(sheet.words, str(answer.chosen), content["entry"]))
     is_empty = answer.chosen is None and answer.typed_side is None
     if is_empty and moment.feedback:
-        words = ""  # the time was over before anything was chosen
+        words = ""  # The time was over before a choice.
     line = paragraph(sheet, words, size_px, column.width_px, "regular" if is_empty else "bold")
 
     def draw(canvas: Canvas, x: int, y: int) -> None:

@@ -1,4 +1,4 @@
-"""A question about the person: a number or a text that is typed, or a choice of numbered options."""
+"""A question about the participant: a typed number or text, or a choice of numbered options."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +14,7 @@ from experiment.lab.screens.text.paragraphs import paragraph
 from experiment.study.demographics import DemographicQuestion
 
 _LINES_IN_SIGHT = 4
-"""Of a typed text; of a longer one, the end is shown."""
+"""Most characters of a typed text on the screen; of a longer one, the end is shown."""
 
 
 def form(
@@ -29,13 +29,13 @@ def form(
     Parameters
     ----------
     sheet
-        What it is drawn on.
+        The sheet.
     question, filling
-        The question, and how far its answer has come.
+        The question, and the progress of its answer.
     progress
-        Which question it is, such as `1 / 3`.
+        Position of the question, such as `1 / 3`.
     actions
-        What can be done, such as `continue`.
+        The actions, such as `continue`.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def form(
     if fitting is None:
         raise InputError(
             f"the question `{question.name}` does not fit a screen of {sheet.size_px[0]} x {sheet.size_px[1]} px in "
-            "letters that are easily read. Fix: shorten `ask` or the options."
+            "easily readable letters. Fix: shorten `ask` or the options."
         )
     _, column = fitting
     canvas = Canvas(sheet)
@@ -123,7 +123,7 @@ def _add_option(column: ScreenColumn, digit: str, option: str, is_chosen: bool, 
 
 
 def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state: FormState, size_px: int) -> None:
-    """Add how to come to the other options."""
+    """Add a hint at the other options."""
     say, number, pages = column.sheet.words.say, form_state.page + 1, n_pages(question)
     back_sign, onward_sign = "←→" if column.sheet.direction == "ltr" else "→←"
     turning = [Action("left", say("back"), back_sign)] if number > 1 else []
@@ -133,12 +133,12 @@ def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state
 
 
 def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
-    """Add the field with what is typed and a caret behind it."""
+    """Add the field with the typed text and a caret after it."""
     sheet, pad_px = column.sheet, round(0.5 * size_px)
     text_px = column.width_px - 2 * pad_px - sheet.px(4)
     try:
         text = paragraph(sheet, typed, size_px, text_px)
-    except InputError:  # letters that this machine cannot join; they are kept, and a session goes on
+    except InputError:  # Letters that this machine cannot join; they are kept, and the session continues.
         text = paragraph(sheet, "•" * len(typed), size_px, text_px)
     shown = text.part(max(0, len(text.lines) - _LINES_IN_SIGHT), len(text.lines))
     height_px = max(sheet.target_px, shown.height_px + 2 * pad_px)
@@ -156,4 +156,4 @@ def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
 
 
 def _nothing(canvas: Canvas, x: int, y: int) -> None:
-    """Draw nothing, where room is kept."""
+    """Draw nothing, and keep the room."""

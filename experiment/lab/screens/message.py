@@ -1,4 +1,4 @@
-"""A message: a title, some sentences, and what can be done; for the escape key, breaks, and the ends of a study."""
+"""A message: a title, some sentences, and actions; for the escape key, breaks, and the ends of a study."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -12,7 +12,7 @@ from experiment.lab.screens.layout.sheet import Sheet
 
 
 def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action] = ()) -> ScreenImage:
-    """Draw a message, in the middle of the height.
+    """Draw a message, vertically centred.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequen
         raise InputError(f"the message {title!r} does not fit the screen. Fix: shorten its text.")
     _, column = fitting
     canvas = Canvas(sheet)
-    y = above_px + round(0.4 * (height_px - column.height_px))  # a little above the middle, where the eye looks for it
+    y = above_px + round(0.4 * (height_px - column.height_px))  # A little above the middle, where the eye looks first.
     column.draw(canvas, side_px + (width_px - column.width_px) // 2, y)
     return canvas.picture()
 
@@ -37,7 +37,7 @@ def _column(
     column.text(title, round(1.4 * size_px), round(0.7 * size_px), style="bold")
     for text in paragraphs:
         column.text(text, size_px, round(0.7 * size_px))
-    # More than two are a list, whatever the screen's width.
+    # More than two actions are a list, whatever the screen's width.
     rows = [[action] for action in actions] if len(actions) > 2 else [actions]
     for row in rows:
         add_buttons(column, row, size_px, round(0.7 * size_px), has_main=row is rows[0])

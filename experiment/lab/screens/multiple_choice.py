@@ -25,12 +25,12 @@ from experiment.lab.screens.trial_header import TrialMoment, add_feedback, add_p
 
 
 def multiple_choice(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
-    """Draw an item, with letters as large as fit.
+    """Draw an item in the largest letters that fit.
 
     Raises
     ------
     InputError
-        If it does not fit the screen in the smallest letters that are easily read.
+        If it does not fit the screen in the smallest easily readable letters.
     """
     _, column = _fitting(sheet, content, moment)
     (side_px, above_px), (width_px, _) = sheet.margins_px, sheet.inside_px
@@ -52,7 +52,7 @@ def _fitting(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> tupl
         n_characters = len(content["text"]) + len(content["prompt"]) + sum(map(len, content["options"]))
         raise InputError(
             f"its text of {n_characters:,} characters does not fit a screen of {sheet.size_px[0]} x "
-            f"{sheet.size_px[1]} px in letters that are easily read. Fix: shorten `text` or the options."
+            f"{sheet.size_px[1]} px in easily readable letters. Fix: shorten `text` or the options."
         )
     return fitting
 

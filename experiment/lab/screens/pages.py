@@ -13,7 +13,7 @@ from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
 _HEADING_SIZES = {1: 1.4, 2: 1.2, 3: 1.1}
 _SMALLEST_ON_ONE_PAGE = 0.9
-"""Size of letters down to which a text is kept on one page, in sizes of running text."""
+"""Smallest font size with which a text is kept on one page, in sizes of running text."""
 
 
 def pages(
@@ -28,23 +28,23 @@ def pages(
     Parameters
     ----------
     sheet
-        What they are drawn on.
+        The sheet.
     texts
-        Markdown by the name of its file, in the order in which they are read.
+        Markdown by the name of its file, in reading order.
     actions
-        What can be done on the last page, the main thing first.
+        The actions on the last page, the main one first.
     back, onward
-        To the page before, and to the next one.
+        The actions that turn to the page before, and to the next one.
 
     Returns
     -------
     list of Picture
-        The pages; each but the last has the region of `onward`, each but the first that of `back`.
+        The pages. Each but the last has the region of `onward`, each but the first that of `back`.
 
     Raises
     ------
     InputError
-        If there is a picture in a text.
+        If a text contains a picture.
     """
     blocks = [blocks_of(name, text) for name, text in texts.items()]
     one_page = _on_one_page(sheet, blocks[0], _foot_px(sheet, actions, 1)) if len(blocks) == 1 else None
@@ -69,12 +69,12 @@ def pages(
 
 @dataclass(frozen=True)
 class _Piece:
-    """Lines of a block that stay together."""
+    """Lines of a block that are kept together."""
 
     block: Block
     lines: Paragraph
     is_first: bool
-    """Whether its block begins here."""
+    """True if its block begins here."""
     gap_px: int
 
     @property
@@ -118,7 +118,7 @@ def _inset_px(block: Block, size_px: int) -> int:
 
 
 def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_Piece]]:
-    """Return the pieces of each page: one page if smaller letters can do it, else as many as it takes."""
+    """Return the pieces of each page: one page if smaller letters suffice, otherwise as many as needed."""
     whole = _on_one_page(sheet, blocks, foot_px)
     if whole is not None:
         return [whole]
@@ -135,7 +135,7 @@ def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[_Piece
 
 
 def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
-    """Fill pages from the top. A heading goes with the piece that follows it."""
+    """Fill pages from the top. A heading stays with the piece that follows it."""
     groups: list[list[_Piece]] = []
     for pieces in blocks:
         for piece in pieces:
@@ -156,7 +156,7 @@ def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
 
 
 def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
-    """Cut a block where a page may end: two lines at its begin stay together, and two at its end."""
+    """Split a block where a page may end: the first two lines stay together, and the last two."""
     gap_px = round((0.4 if block.indent else 0.7) * size_px)
     size_px = round(_HEADING_SIZES.get(block.heading, 1.0) * size_px)
     lines = paragraph(sheet, block.spans, size_px, sheet.column_px - _inset_px(block, size_px)) if block.spans else None
@@ -182,14 +182,14 @@ def _page_number(sheet: Sheet, number: int, n_pages: int) -> Paragraph:
 
 
 def _buttons_px(sheet: Sheet, n_pages: int) -> int:
-    """Width of the buttons' rows: what the number of the page leaves, where there is one."""
+    """Width of the buttons' rows: the room beside the page number, if there is one."""
     if n_pages == 1:
         return sheet.column_px
     return sheet.column_px - _page_number(sheet, 10, 10).width_px - sheet.body_px
 
 
 def _draw_foot(canvas: Canvas, left: int, actions: Sequence[Action], number: int, n_pages: int) -> None:
-    """Draw what can be done, and beside it the number of the page."""
+    """Draw the actions, and beside them the page number."""
     sheet = canvas.sheet
     (_, above_px), (_, height_px) = sheet.margins_px, sheet.inside_px
     is_ltr, buttons_px = sheet.direction == "ltr", _buttons_px(sheet, n_pages)

@@ -1,4 +1,4 @@
-"""The picture of a trial, whatever its task."""
+"""The image of a trial, for any task."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -30,16 +30,16 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
     Parameters
     ----------
     sheet
-        What it is drawn on.
+        The sheet.
     item_id, task, content
-        The item, whole: with the defaults of its task, as a plan or a battery holds it.
+        The item with the defaults of its task, as in a plan or a battery.
     moment
         The moment.
 
     Raises
     ------
     InputError
-        If the laboratory cannot show the task, or the item does not fit the screen; the sentence names the item.
+        If the laboratory cannot show the task, or the item does not fit the screen; the message names the item.
     """
     check_task(item_id, task)
     try:
@@ -49,24 +49,24 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
 
 
 def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) -> Sheet:
-    """Return the sheet with the largest letters in which every item fits, one size for all of them.
+    """Return the sheet with the largest letters in which every item fits, one size for all items.
 
     Otherwise long items would have smaller letters than short ones, and length often goes with condition. Nothing is
-    drawn for it, and afterwards it is known that all items fit.
+    drawn here; afterwards it is known that all items fit.
 
     Parameters
     ----------
     sheet
-        What they are to be drawn on.
+        The sheet for drawing.
     items
         The items.
     moment
-        A trial of the test with its longest words: progress, and what is said of the time.
+        A test trial with its longest texts: progress, and the time limit.
 
     Raises
     ------
     InputError
-        If the laboratory cannot show a task, or an item does not fit the screen; the sentence names the item.
+        If the laboratory cannot show a task, or an item does not fit the screen; the message names the item.
     """
     for item in items:
         check_task(item.item_id, item.task)

@@ -1,4 +1,4 @@
-"""What a trial's screen shows beside its item: where one is, the time, the answer so far, the feedback in practice."""
+"""The texts of a trial's screen beside its item: progress, time, current response, feedback in practice."""
 
 from dataclasses import dataclass
 
@@ -16,11 +16,11 @@ _DECIMAL_COMMA = frozenset({"cs", "da", "de", "es", "fi", "fr", "it", "nb", "nl"
 
 @dataclass(frozen=True)
 class ShownFeedback:
-    """What is said of a practice trial."""
+    """Feedback of a practice trial."""
 
     correct: bool
     message: str
-    """The sentence that says so, and the right answer."""
+    """The sentence, and the right answer."""
     solution: JsonValue
     """The right answer, in the form that `batteries.tasks` gives it."""
     note: str = ""
@@ -32,27 +32,27 @@ class TrialMoment:
     """A moment of a trial."""
 
     progress: str = ""
-    """Where the trial stands, such as `Question 3 of 24`."""
+    """Progress, such as `Question 3 of 24`."""
     reading_ms: int = 0
-    """Time from onset before which no answer is taken."""
+    """Time from onset before which no response is accepted."""
     deadline_ms: int | None = None
-    """Time from onset after which the question passes unanswered; None if it does not."""
+    """Time from onset after which the question passes unanswered; None for no limit."""
     is_reading: bool = False
-    """Whether the time for reading is not over yet."""
+    """True until the time for reading is over."""
     response_state: ResponseState = NO_RESPONSE
     feedback: ShownFeedback | None = None
-    """Once the answer is judged; None before, and where nothing is said."""
+    """Feedback once the response is judged; None before, and if there is none."""
     actions: tuple[Action, ...] = ()
-    """What can be done below the feedback."""
+    """The actions below the feedback."""
 
 
 def add_progress(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
-    """Add the words that say where one is."""
+    """Add the progress."""
     column.text(moment.progress, round(0.85 * size_px), round(0.6 * size_px), INK_SOFT)
 
 
 def add_time_hints(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
-    """Add what is said of the time; what is said no more leaves its room behind, so that nothing moves when it goes."""
+    """Add the texts about time; a text that disappears leaves its room empty, so that nothing moves."""
     say = column.sheet.words.say
     hints = []
     if moment.deadline_ms is not None:
@@ -69,7 +69,7 @@ def add_time_hints(column: ScreenColumn, moment: TrialMoment, size_px: int) -> N
 
 
 def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[Action, ...], size_px: int) -> None:
-    """Add the panel that says whether the answer was right, in words, with a tick or a cross."""
+    """Add the panel that says if the response was right, in words, with a tick or a cross."""
     sheet = column.sheet
     pad_px, bar_px, mark_px = round(0.7 * size_px), sheet.px(5), size_px
     inner = ScreenColumn(sheet, column.width_px - 2 * pad_px - bar_px)
@@ -100,10 +100,10 @@ def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[A
 
 
 def seconds(sheet: Sheet, duration_ms: int) -> str:
-    """Return a time in seconds, as the study's language writes numbers."""
+    """Return a time in seconds, in the number format of the study's language."""
     number = f"{duration_ms / 1000:g}"
     return number.replace(".", ",") if sheet.words.language.partition("-")[0] in _DECIMAL_COMMA else number
 
 
 def _nothing(canvas: Canvas, x: int, y: int) -> None:
-    """Draw nothing, where room is kept."""
+    """Draw nothing, and keep the room."""

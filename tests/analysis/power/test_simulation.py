@@ -302,7 +302,7 @@ def test_participants_without_one_side_of_the_comparison_are_left_out_and_told()
 
 def test_a_factor_between_participants_has_no_paired_test():
     design = pd.concat([one_group().iloc[:12], one_group().iloc[12:].assign(group=2)], ignore_index=True)
-    with pytest.raises(InputError, match="there is no paired t test. Fix: state a test between participants"):
+    with pytest.raises(InputError, match=r"there is no paired t test\. Fix: state a test between participants"):
         contrast_t(planned_trials(design, 4), [EFFECT])
 
 

@@ -105,7 +105,7 @@ def test_a_store_that_holds_anything_is_not_copied_to(
     target.register_study(small_study)
     Person(target, small_study).complete()
     before = content(target)
-    with pytest.raises(InputError, match="holds a study already. Fix: name an empty one"):
+    with pytest.raises(InputError, match=r"holds a study already\. Fix: name an empty one"):
         copy_store(source, target)
     assert content(target) == before
 

@@ -1,1 +1,1 @@
-"""What screens are drawn with: sheet, canvas, columns, buttons, and the finished image."""
+"""Parts of screens: sheet, canvas, columns, buttons, and the finished image."""

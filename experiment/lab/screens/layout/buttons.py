@@ -1,4 +1,4 @@
-"""Buttons: what a participant can do on a screen, by a click or by the key that the button names."""
+"""Buttons: the actions on a screen, by a click or by the key that the button names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
 @dataclass(frozen=True)
 class Action:
-    """Something that can be done on a screen."""
+    """An action on a screen."""
 
     name: str
     """Name of its region, such as `next`."""
     label: str
     key: str = ""
-    """The key that does the same, as participants know it, such as `Enter`; drawn as a key beside the label."""
+    """The key of the same action, as participants know it, such as `Enter`; drawn as a key beside the label."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,20 @@ class _Button:
 
 
 class ButtonRows:
-    """Buttons beside one another, in further rows where one is too short.
+    """Buttons beside one another, in further rows if one is too short.
 
     Parameters
     ----------
     sheet
-        Where they stand.
+        The canvas.
     actions
-        What can be done, the main one first.
+        The actions, the main one first.
     size_px
         Size of their labels.
     width_px
-        How wide a row may be.
+        Largest width of a row.
     has_main
-        Whether the first button is the main one.
+        True if the first button is the main one.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ButtonRows:
 
     @property
     def last_row_width_px(self) -> int:
-        """Width of the last row, beside which there may be room."""
+        """Width of the last row; there may be room beside it."""
         return self._row_width(self._rows[-1]) if self._rows else 0
 
     def draw(self, canvas: Canvas, x: int, y: int) -> None:

@@ -1,4 +1,4 @@
-"""Drawing on a sheet: text, boxes and marks with smooth edges; what is written and what can be clicked is noted."""
+"""Drawing on a sheet: text, boxes and marks with smooth edges; texts and clickable regions are recorded."""
 
 from functools import lru_cache
 from typing import Literal
@@ -14,7 +14,7 @@ Point = tuple[float, float]
 Align = Literal["start", "centre"]
 
 _FINER = 4
-"""Marks are drawn this much larger, then reduced."""
+"""Marks are drawn larger by this factor, then reduced."""
 
 
 class Canvas:
@@ -28,17 +28,17 @@ class Canvas:
         self._written: list[Written] = []
 
     def picture(self) -> ScreenImage:
-        """Return what was drawn."""
+        """Return the finished image."""
         return ScreenImage(self._image, tuple(self._regions), tuple(self._written))
 
     def region(self, name: str, box_px: Box) -> None:
-        """Let a box be clicked."""
+        """Make a box clickable."""
         self._regions.append(Region(name, box_px))
 
     def write(
         self, text: Paragraph, x: int, y: int, width_px: int, colour: Colour = INK, align: Align = "start"
     ) -> None:
-        """Write lines into a column that begins at (x, y); they start where the study's direction starts."""
+        """Write lines into a column that begins at (x, y); they start at the side where reading starts."""
         typeface = self.sheet.typeface
         ascent, descent = typeface.font("regular", text.size_px).getmetrics()
         for number, line in enumerate(text.lines):
@@ -85,11 +85,11 @@ class Canvas:
         self._marks([points], colour, width_px)
 
     def tick(self, box_px: Box, colour: Colour) -> None:
-        """Draw a tick, for what is right."""
+        """Draw a tick, for right."""
         self._mark(box_px, [(0.12, 0.55), (0.4, 0.82), (0.9, 0.2)], colour)
 
     def cross(self, box_px: Box, colour: Colour) -> None:
-        """Draw a diagonal cross, for what is wrong."""
+        """Draw a diagonal cross, for wrong."""
         self._mark(box_px, [(0.17, 0.2), (0.83, 0.86)], colour)
         self._mark(box_px, [(0.17, 0.86), (0.83, 0.2)], colour)
 
@@ -142,7 +142,7 @@ def _blank(width_px: int, height_px: int) -> tuple[Image.Image, ImageDraw.ImageD
 
 
 def draw_way_out(canvas: Canvas) -> None:
-    """Draw it where a line of reading ends, if the sheet has one."""
+    """Draw a mark at the end of a line of reading, if the sheet has one."""
     sheet = canvas.sheet
     if not sheet.way_out:
         return

@@ -1,4 +1,4 @@
-"""A column: parts one below the other, measured first, so that what does not fit is known before anything is drawn."""
+"""A column: parts one below the other, measured before drawing, so that an overflow is known first."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from experiment.lab.screens.text.paragraphs import Paragraph, Span, paragraph
 
 @dataclass(frozen=True)
 class Part:
-    """Something of a known height."""
+    """A part with a known height."""
 
     height_px: int
     draw: Callable[[Canvas, int, int], None]
-    """Draws it, given its left and its top."""
+    """Function that draws it, given its left and its top."""
     gap_px: int
-    """What stays empty below it, unless it is the last."""
+    """Space below it, unless it is the last."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class ScreenColumn:
     Parameters
     ----------
     sheet, width_px
-        Where it stands, and how wide it is.
+        Its canvas, and its width.
     """
 
     sheet: Sheet
@@ -76,7 +76,7 @@ class ScreenColumn:
 def first_that_fits(
     column_of: Callable[[int], ScreenColumn], sizes_px: Iterable[int], height_px: int
 ) -> tuple[int, ScreenColumn] | None:
-    """Return the first size of letters in which a column is not higher than that, and the column; None if all are."""
+    """Return the first font size in which a column fits the height, and the column; None if none fits."""
     for size_px in sizes_px:
         column = column_of(size_px)
         if column.height_px <= height_px:

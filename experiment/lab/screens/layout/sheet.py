@@ -1,7 +1,7 @@
-"""The sheet that screens are drawn on: its size, fonts and words, and the measures that follow from them.
+"""The sheet for drawing screens: its size, fonts and texts, and the sizes that follow from them.
 
-All measures are in proportion to the window's height (or width, if it is narrow), so that a screen looks the same at
-1024 x 768 and at 3840 x 2160.
+All sizes are in proportion to the window's height (or width, if it is narrow), so that a screen looks the same at 1024
+x 768 and at 3840 x 2160.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from experiment.study.definition import Study
 from experiment.texts import Texts
 
 LETTERS_PER_LINE = 75
-"""A longer line loses the reader on the way back to the next one."""
+"""Longest line in characters: at the end of a longer one the eye loses the start of the next."""
 
 _SAMPLE = (
     "Many stories speak of you: imagine that you were there, and think of things as they usually are in everyday life."
@@ -23,17 +23,17 @@ _SAMPLE = (
 
 @dataclass(frozen=True)
 class Sheet:
-    """What all screens of a session have in common."""
+    """Properties that all screens of a session share."""
 
     size_px: tuple[int, int]
     """Width and height of the window."""
     typeface: Typeface
     words: Texts
-    """The words that do not come from the study itself, and the direction in which the study is read."""
+    """The texts that do not come from the study itself, and the direction of the study's script."""
     way_out: str = ""
-    """What is at the foot of a screen beside the key that leaves the study; nothing does if it is empty."""
+    """Hint at the foot of a screen beside the key that leaves the study; none if it is empty."""
     item_px: int | None = None
-    """Size of letters in which all items fit, if it was looked for; see `trial.with_even_letters`."""
+    """Font size in which all items fit, if it was computed; see `trial.with_even_letters`."""
 
     @classmethod
     def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
@@ -50,7 +50,7 @@ class Sheet:
 
     @property
     def direction(self) -> Direction:
-        """From where the study is read."""
+        """Side where the study's lines start."""
         return self.words.direction
 
     @property
@@ -69,22 +69,22 @@ class Sheet:
 
     @property
     def body_sizes_px(self) -> Iterator[int]:
-        """Sizes to try for running text that must fit one screen; the last is a forty-eighth of the height."""
+        """Font sizes to try for running text that must fit one screen; the last is a forty-eighth of the height."""
         return iter(range(self.body_px, ceil(16 * self._unit_px) - 1, -1))
 
     def item_sizes_px(self, has_feedback: bool) -> Iterator[int]:
-        """Sizes to try for an item; with feedback, that one has been read, and smaller letters are better than none."""
+        """Font sizes to try for an item; with feedback smaller ones too, because the item has been read."""
         smallest_px = ceil((12 if has_feedback else 16) * self._unit_px)
         return iter(range(self.item_px or self.body_px, smallest_px - 1, -1))
 
     @property
     def target_px(self) -> int:
-        """Least width and height of what is clicked."""
+        """Least width and height of a clickable region."""
         return ceil(32 * self._unit_px)
 
     @property
     def margins_px(self) -> tuple[int, int]:
-        """What stays empty at the left and right, and at the top and bottom."""
+        """Margin at the left and right, and at the top and bottom."""
         width, height = self.size_px
         return round(width / 25), round(height / 30)
 
@@ -96,7 +96,7 @@ class Sheet:
 
     @property
     def column_px(self) -> int:
-        """Width of running text: about 75 letters of a Latin script, or what there is between the margins."""
+        """Width of running text: about 75 letters of a Latin script, or the width between the margins."""
         sample_px = self.typeface.font("regular", self.body_px).getlength(_SAMPLE)
         return min(self.inside_px[0], round(sample_px / len(_SAMPLE) * LETTERS_PER_LINE))
 

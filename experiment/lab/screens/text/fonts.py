@@ -1,4 +1,4 @@
-"""Fonts: DejaVu Sans, which matplotlib brings, or an installed one where a study has letters that DejaVu lacks."""
+"""Fonts: DejaVu Sans, which comes with matplotlib, or an installed one if a study has letters that DejaVu lacks."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -22,12 +22,12 @@ from experiment.study.definition import Study
 Style = Literal["regular", "bold", "italic", "mono"]
 
 _NOT_FOR_READING = ("lastresort", "last resort", "adobeblank", "notdef", "emoji", "unifont")
-"""Fonts that have a sign for every letter, but not the letter, and fonts of pictures."""
+"""Fonts that have a placeholder for every letter, and fonts of pictures."""
 
 
 @dataclass(frozen=True)
 class Typeface:
-    """The font files of a study's screens; one file may stand for several styles."""
+    """The font files of a study's screens; one file may serve several styles."""
 
     regular: Path
     """Has all characters of the study."""
@@ -36,11 +36,11 @@ class Typeface:
     mono: Path
 
     def font(self, style: Style, size_px: int, shapes: bool = False) -> ImageFont.FreeTypeFont:
-        """Return a font; with `shapes`, the one whose layout joins and orders letters."""
+        """Return a font; with `shapes`, one whose layout joins and orders letters."""
         return _font(self._path(style), size_px, shapes)
 
     def has(self, style: Style, text: str) -> bool:
-        """Return whether the font of a style has all characters of a text."""
+        """Return True if the font of a style has all characters of a text."""
         return _to_draw([text]) <= _glyphs(self._path(style))
 
     def _path(self, style: Style) -> Path:
@@ -69,27 +69,27 @@ DEJAVU = Typeface(
 def missing_glyphs(texts: Iterable[str], typeface: Typeface = DEJAVU) -> tuple[str, ...]:
     """Return the characters, in order of their code points, for which a typeface has no glyph.
 
-    Its regular style counts: words that the bold or the italic one cannot write are written in the regular one.
+    Only the regular style counts: words that the bold or the italic one lacks are written in the regular one.
 
     Parameters
     ----------
     texts
-        What is to be shown.
+        The text.
     typeface
-        The fonts to show it with.
+        Its fonts.
     """
     return tuple(sorted(_to_draw(texts) - _glyphs(typeface.regular)))
 
 
 def font_for(texts: Iterable[str]) -> Typeface:
-    """Return fonts that have every character of the texts: DejaVu Sans if it can be, else an installed one.
+    """Return fonts that have every character of the texts: DejaVu Sans if possible, otherwise an installed one.
 
-    One family serves a whole study, so that no line mixes letters of two designs.
+    One family is used for a whole study, so that no line mixes letters of two designs.
 
     Raises
     ------
     InputError
-        If no font of this machine has all of them; the sentence names the characters and says what to install.
+        If no font of this machine has all of them. The message names the characters and the font to install.
     """
     wanted = _to_draw(texts)
     missing = sorted(wanted - _glyphs(DEJAVU.regular))
@@ -104,9 +104,9 @@ def font_for(texts: Iterable[str]) -> Typeface:
     more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
     raise InputError(
         f"no font of this machine has all the characters of the study's texts; DejaVu Sans lacks {named}{more}. "
-        "Install one font that has them and the study's other letters (Debian and Ubuntu: fonts-noto-cjk for Chinese, "
-        "Japanese and Korean, fonts-freefont-ttf for many others), or replace these characters; emoji are in no font "
-        "for reading."
+        "Fix: install one font that has them and the study's other letters (Debian and Ubuntu: fonts-noto-cjk for "
+        "Chinese, Japanese and Korean, fonts-freefont-ttf for many others), or replace these characters; emoji are "
+        "in no text font."
     )
 
 
@@ -121,7 +121,7 @@ def texts_of(study: Study) -> Iterator[str]:
         yield question.ask
         yield from question.options
     yield study.definition.title
-    yield ascii_letters + digits  # of ports and keys
+    yield ascii_letters + digits  # Names of ports and keys.
     yield from study.words.by_name.values()
 
 
@@ -157,9 +157,10 @@ def _glyphs(path: Path) -> frozenset[str]:
 
 def _installed() -> list[font_manager.FontEntry]:
     """Return the upright fonts of ordinary weight for running text, sans serif first, always in the same order."""
-    known = {entry.fname for entry in font_manager.fontManager.ttflist}  # matplotlib's cache: not what came since
+    # matplotlib's cache, without fonts installed later.
+    known = {entry.fname for entry in font_manager.fontManager.ttflist}
     for path in set(font_manager.findSystemFonts()) - known:
-        with suppress(RuntimeError, OSError, ValueError):  # a file that is not a font, or a broken one
+        with suppress(RuntimeError, OSError, ValueError):  # A file that is not a font, or a broken one.
             font_manager.fontManager.addfont(path)
     entries = [
         entry

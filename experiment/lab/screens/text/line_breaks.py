@@ -1,13 +1,13 @@
-"""Where lines end: at spaces, after hyphens, and between the characters of Chinese and Japanese."""
+"""Line breaks: at spaces, after hyphens, and between the characters of Chinese and Japanese."""
 
 import unicodedata
 from collections.abc import Callable, Iterator
 
 Measure = Callable[[int, int], float]
-"""The width in px of the text from one index to another."""
+"""Function that returns the width in px of the text from one index to another."""
 
 _SPACES = frozenset(" \t\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u200b\u205f\u3000")
-"""Not the no-break spaces."""
+"""Without the no-break spaces."""
 _HYPHENS = frozenset("-\u2010\u2013\u2014")
 _NEVER_FIRST = frozenset(
     "、。，．：；！？）］｝」』】〕〉》ー々ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ…‥·・%％)]},.:;!?\"'”’"
@@ -16,19 +16,19 @@ _NEVER_LAST = frozenset("（［｛「『【〔〈《([{\"'“‘")
 
 
 def wrapped(text: str, width_px: float, measure: Measure) -> list[tuple[int, int]]:
-    """Return begin and end of each line.
+    """Return start and end of each line.
 
-    Spaces at which a line ends belong to no line, all others do; a line feed ends a line. A word that is wider than a
-    line is broken.
+    Spaces at a line's end belong to no line, all others do; a line feed ends a line. A word that is wider than a line
+    is split.
 
     Parameters
     ----------
     text
-        What to break into lines.
+        The text.
     width_px
-        How wide a line may be.
+        Largest width of a line.
     measure
-        Measures parts of the text.
+        Function that measures parts of the text.
     """
     lines: list[tuple[int, int]] = []
     start = 0
@@ -56,7 +56,7 @@ def _wrapped(text: str, start: int, end: int, width_px: float, measure: Measure)
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield what is not to be broken; spaces are in no piece."""
+    """Yield the parts that may not be split; spaces are in no part."""
     piece_start: int | None = None
     for index in range(start, end):
         if text[index] in _SPACES:
@@ -82,18 +82,18 @@ def _may_break(text: str, piece_start: int, index: int) -> bool:
 
 
 def _stands_alone(character: str) -> bool:
-    """Whether lines may end on both sides of a character; Korean is written in words."""
+    """Return True if lines may end on both sides of a character; Korean is written in words."""
     is_hangul = "\uac00" <= character <= "\ud7a3"
     return unicodedata.east_asian_width(character) in {"W", "F"} and not is_hangul
 
 
 def _continues(text: str, index: int) -> bool:
-    """Whether what is at `index` is part of the sign before it."""
+    """Return True if the character at `index` is combined with the one before it."""
     return unicodedata.category(text[index]).startswith("M") or "\u200d" in text[index - 1 : index + 1]
 
 
 def _longest_that_fits(text: str, start: int, end: int, width_px: float, measure: Measure) -> int:
-    """Return where to cut a word that is too wide; at least one sign is left on the line."""
+    """Return where to split a word that is too wide; at least one character stays on the line."""
     fitting = None
     for cut in range(start + 1, end):
         if _continues(text, cut):

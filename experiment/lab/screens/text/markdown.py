@@ -1,4 +1,4 @@
-"""Markdown as blocks of text that can be set: what CommonMark has, but no pictures and no HTML."""
+"""Markdown as blocks of text: everything in CommonMark except pictures and HTML."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ BULLET = "•"
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, a heading, a piece of code, or a line across."""
+    """A paragraph, a heading, a piece of code, or a horizontal rule."""
 
     spans: tuple[Span, ...] = ()
-    """What it says; nothing for a line across."""
+    """Its text; empty for a horizontal rule."""
     heading: int = 0
     """Level of a heading, from 1; 0 for anything else."""
     indent: int = 0
-    """In how many lists it stands."""
+    """Number of lists that contain it."""
     marker: str = ""
-    """What is before the first block of a list's item: a bullet or a number."""
+    """Mark before the first block of a list item: a bullet or a number."""
     quotes: int = 0
-    """In how many quotations it stands."""
+    """Number of quotations that contain it."""
 
 
 def blocks_of(name: str, markdown: str) -> list[Block]:
@@ -44,10 +44,10 @@ def blocks_of(name: str, markdown: str) -> list[Block]:
     Raises
     ------
     InputError
-        If there is a picture in it.
+        If it contains a picture.
     """
     blocks: list[Block] = []
-    counters: list[int | None] = []  # of the lists we are in: the next number, or None where there are bullets
+    counters: list[int | None] = []  # For each open list: the next number, or None for bullets.
     marker, heading, quotes = "", 0, 0
     for token in _parser.parse(markdown):
         match token.type:
@@ -108,6 +108,6 @@ def _spans(name: str, tokens: list[Token], bold: bool) -> Iterator[Span]:
                     yield Span(f" ({address.removeprefix('mailto:')})", style)
             case "image":
                 raise InputError(
-                    f"{name}: there is the picture `{token.attrGet('src')}` in it; the laboratory shows text only: "
-                    "take the picture out, or say in words what it shows."
+                    f"{name}: it contains the picture `{token.attrGet('src')}`, and the laboratory shows text only. "
+                    "Fix: take the picture out, or describe it in words."
                 )

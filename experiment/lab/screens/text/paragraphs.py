@@ -1,4 +1,4 @@
-"""Paragraphs: words of several styles, broken into lines that are measured before they are drawn."""
+"""Paragraphs: words of several styles, broken into lines that are measured before drawing."""
 
 import re
 from collections.abc import Sequence
@@ -39,12 +39,12 @@ class TextLine:
     """A line as it is drawn."""
 
     spans: tuple[Span, ...]
-    """In the order in which they are read."""
+    """In reading order."""
     width_px: int
 
     @property
     def text(self) -> str:
-        """What the line says."""
+        """Text of the line."""
         return "".join(span.text for span in self.spans)
 
 
@@ -56,7 +56,7 @@ class Paragraph:
     direction: Direction
     size_px: int
     line_px: int
-    """From one line to the next."""
+    """Distance from one line to the next."""
 
     @property
     def height_px(self) -> int:
@@ -81,13 +81,13 @@ def paragraph(
     Parameters
     ----------
     sheet
-        Where it is to stand.
+        The sheet.
     text
-        A text, or pieces of it in several styles.
+        A text, or parts of it in several styles.
     size_px
         Size of its font.
     width_px
-        How wide a line may be.
+        Largest width of a line.
     style
         Style of a text that is not a sequence of spans.
     """
@@ -98,7 +98,7 @@ def paragraph(
     direction = base_direction(letters, sheet.direction)
 
     def line_of(start: int, end: int) -> list[Span]:
-        # Lines end where words end, whatever the style; so a line is cut out of the spans afterwards.
+        # Lines end where words end, whatever the style, so a line is cut out of the spans afterwards.
         cuts = [
             Span(letters[max(start, last - len(span.text)) : min(end, last)], span.style)
             for span, last in zip(spans, ends, strict=True)
@@ -118,7 +118,7 @@ def paragraph(
 
 
 def span_width(sheet: Sheet, span: Span, size_px: int, direction: Direction) -> float:
-    """Return how wide a span is drawn, in px."""
+    """Return the width of a span as drawn, in px."""
     shapes = needs_shaping(span.text, direction) and raqm_is_usable()
     font = sheet.typeface.font(span.style, size_px, shapes)
     # Word for word: the same words are measured again with every word that is tried on a line.
@@ -131,16 +131,16 @@ def _word_width(font: FreeTypeFont, word: str, direction: Direction) -> float:
 
 
 def _style_for(sheet: Sheet, span: Span) -> Style:
-    """Return the style that has all letters; signs of our own, such as arrows on keys, may be in the last one only."""
+    """Return a style that has all letters; our own signs, such as arrows on keys, may be in the last one only."""
     styles: tuple[Style, ...] = (span.style, "regular", "mono")
     return next((style for style in styles if sheet.typeface.has(style, span.text)), "regular")
 
 
 def _orderly(spans: list[Span], direction: Direction) -> tuple[Span, ...]:
-    """Return spans that can be set one after the other, each ordered on its own.
+    """Return spans that can be drawn one after the other, each ordered on its own.
 
-    The order of scripts goes across styles; where two spans hold words against the line's direction, the line is set in
-    one style, for words in their right order matter more than emphasis.
+    The order of scripts crosses styles. If two spans hold words against the line's direction, the line is drawn in one
+    style, because words in their right order matter more than emphasis.
     """
     if sum(goes_against(span.text, direction) for span in spans) > 1:
         return (Span("".join(span.text for span in spans)),)

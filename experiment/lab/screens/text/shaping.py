@@ -1,8 +1,8 @@
-"""From the letters of a line to what is drawn: joined letters, and the order of scripts read from right to left.
+"""Shaping of a line: joined letters, and the order of scripts read from right to left.
 
-Text that needs none of this is drawn as it is, the same on every machine. The rest is left to Pillow's RAQM layout
-(HarfBuzz and FriBiDi) where the machine has it, else to `arabic_reshaper` and `python-bidi`, which come with the `lab`
-extra. Order: Unicode Standard Annex 9.
+Text that needs no shaping is drawn as it is, the same on every machine. Other text uses Pillow's RAQM layout (HarfBuzz
+and FriBiDi) if the machine has it, otherwise `arabic_reshaper` and `python-bidi`, which come with the `lab` extra.
+Order: Unicode Standard Annex 9.
 """
 
 import unicodedata
@@ -24,21 +24,21 @@ _ALWAYS_SHAPED = ((0x0600, 0x08FF), (0x0900, 0x0DFF), (0x0E00, 0x0EFF), (0x0F00,
 
 @dataclass(frozen=True)
 class Shaped:
-    """A piece of a line, ready to be drawn from its left end."""
+    """A piece of a line, drawn from its left end."""
 
     text: str
     direction: Direction | None
-    """For the RAQM layout, which orders the letters itself; None for text that is in its order already."""
+    """For the RAQM layout, which orders the letters itself; None for text that is already in order."""
 
 
 @lru_cache(maxsize=1)
 def raqm_is_usable() -> bool:
-    """Return whether Pillow can shape text here; FriBiDi is looked for on the machine, and may be missing."""
+    """Return True if Pillow can shape text here; FriBiDi is a library of the machine, and may be missing."""
     return bool(features.check("raqm") and features.check("fribidi"))
 
 
 def base_direction(text: str, usual: Direction) -> Direction:
-    """Return the direction of a text: the study's, unless it has only letters that are read the other way."""
+    """Return the direction of a text: the study's, unless it has only letters of the other direction."""
     kinds = {unicodedata.bidirectional(character) for character in text}
     has_rtl, has_ltr = bool(kinds & _RIGHT_TO_LEFT), "L" in kinds
     if has_rtl == has_ltr:
@@ -47,7 +47,7 @@ def base_direction(text: str, usual: Direction) -> Direction:
 
 
 def goes_against(text: str, direction: Direction) -> bool:
-    """Return whether a text holds letters or digits that are ordered against a direction."""
+    """Return True if a text holds letters or digits that are ordered against a direction."""
     against = _ORDERED_LIKE_LATIN if direction == "rtl" else _RIGHT_TO_LEFT
     if direction == "ltr" and text.isascii():
         return False
@@ -56,7 +56,7 @@ def goes_against(text: str, direction: Direction) -> bool:
 
 @lru_cache(maxsize=8192)
 def shaped(text: str, direction: Direction) -> Shaped:
-    """Return what to draw for a piece of a line.
+    """Return the drawable form of a piece of a line.
 
     Raises
     ------
@@ -72,9 +72,9 @@ def shaped(text: str, direction: Direction) -> Shaped:
 
 
 def needs_shaping(text: str, direction: Direction) -> bool:
-    """Return whether letters are joined or put into another order than they are written in."""
+    """Return True if letters are joined, or reordered for display."""
     if direction == "rtl" and not text.isalnum():
-        return True  # even `1.` has its full stop at the left
+        return True  # Even `1.` has its full stop at the left.
     return not text.isascii() and any(
         unicodedata.bidirectional(character) in _RIGHT_TO_LEFT
         or unicodedata.category(character) in {"Mn", "Mc"}
@@ -84,7 +84,7 @@ def needs_shaping(text: str, direction: Direction) -> bool:
 
 
 def _without_invisible(text: str) -> str:
-    """Leave out what only steers other programs, such as a soft hyphen; drawn, it would be an empty box."""
+    """Remove characters that only control other programs, such as a soft hyphen; drawn, they would be empty boxes."""
     return "".join(character for character in text if unicodedata.category(character) not in {"Cf", "Cc"})
 
 
@@ -92,22 +92,22 @@ def _with_reshaper(text: str, direction: Direction) -> str:
     strange = [character for character in text if not _reshaper_can_draw(character)]
     if strange:
         raise InputError(
-            f"this machine cannot draw {strange[0]!r} as it is written beside its neighbours, in {text[:40]!r}. "
-            "Fix: install FriBiDi (Debian and Ubuntu: libfribidi0; macOS: brew install fribidi; Windows: put "
-            "fribidi.dll on the PATH), which Pillow then finds by itself."
+            f"this machine cannot draw {strange[0]!r} with its neighbours, in {text[:40]!r}. Fix: install FriBiDi "
+            "(Debian and Ubuntu: libfribidi0; macOS: brew install fribidi; Windows: put fribidi.dll on the PATH), "
+            "which Pillow then finds by itself."
         )
     try:
         from arabic_reshaper import ArabicReshaper  # noqa: PLC0415 - an extra's, and needed for few scripts
         from bidi.algorithm import get_display  # noqa: PLC0415
     except ImportError:
         raise InputError(
-            f"the text {text[:40]!r} is read from right to left, for which the `lab` extra is needed. Fix: install "
-            "it: pip install 'equipoise[lab]'."
+            f"the text {text[:40]!r} is read from right to left and needs the `lab` extra. Fix: install it: pip "
+            "install 'equipoise[lab]'."
         ) from None
     return str(get_display(ArabicReshaper({"delete_harakat": False}).reshape(text), base_dir=direction[0].upper()))
 
 
 def _reshaper_can_draw(character: str) -> bool:
     if 0x064B <= ord(character) <= 0x0652:
-        return True  # Arabic vowel signs, which fonts set above or below the letter that is drawn next
+        return True  # Arabic vowel signs, which fonts set above or below the next letter.
     return unicodedata.category(character) not in {"Mn", "Mc"} and not 0x0700 <= ord(character) <= 0x17FF
