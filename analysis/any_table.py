@@ -1,4 +1,4 @@
-"""From any tidy file and a plan to a folder of tables, models, figures and a report."""
+"""The analysis of any tidy file with a plan: a folder of tables, models, figures and a report."""
 
 import hashlib
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ from experiment.study.planned_analyses import PlannedAnalyses
 
 @dataclass(frozen=True)
 class DataAnalysis:
-    """The numbers of an analysis of a tidy file."""
+    """Results of an analysis of a tidy file."""
 
     results: PlannedResults
     figures: dict[str, list[Drawing]]
-    """Of each model, by its name."""
+    """Results of each model, by its name."""
     notes: list[str]
-    """What a reader should know, in sentences; they are in the report too."""
+    """Notes for the reader, in sentences; they are in the report too."""
 
 
 def analyze_table(
@@ -52,17 +52,17 @@ def analyze_table(
     Parameters
     ----------
     path : Path
-        The file: a heading, and a row an observation.
+        The file: a header, and one row per observation.
     plan : PlannedAnalyses
-        Tables, models and tests; their `who` does not apply, as only a study knows people from models.
+        Tables, models and tests; their `who` does not apply, because only a study distinguishes people from models.
     out : Path
-        The folder; made if need be. A failure leaves it as it was.
+        The folder; made if necessary. A failure leaves it as it was.
     registration : Registration
-        What the report says of the plan's preregistration.
+        The report's statement on the plan's preregistration.
     software_version : str
         Version of Equipoise.
     made_at : datetime, optional
-        The time of making, now by default.
+        Time of the analysis, now by default.
 
     Raises
     ------
@@ -70,11 +70,11 @@ def analyze_table(
         If the file cannot be read, lacks what the plan names, something cannot be computed, or `out` cannot be used.
     """
     if not (plan.tables or plan.models or plan.tests):
-        raise InputError("the plan asks for nothing. Fix: name `tables`, `models` or `tests` in it.")
+        raise InputError("the plan is empty. Fix: name `tables`, `models` or `tests` in it.")
     data = read_data_file(path)
     if plan.subject is not None and plan.subject not in data.columns:
         raise InputError(
-            f"{path}: there is no column `{plan.subject}`, which the plan names as `subject`; the columns are "
+            f"{path}: there is no column `{plan.subject}`, which the plan names as `subject`. Fix: name one of "
             f"{', '.join(data.columns)}."
         )
     results = run_planned(lambda _who: data, plan)
@@ -94,8 +94,8 @@ def _notes(data: pd.DataFrame) -> list[str]:
     if not n_doubled:
         return []
     return [
-        f"{count(n_doubled, 'row is', 'rows are')} the same as an earlier one in every column; rows that came in twice "
-        "make standard errors too small."
+        f"{count(n_doubled, 'row is', 'rows are')} the same as an earlier one in every column; duplicate rows make "
+        "standard errors too small."
     ]
 
 

@@ -24,7 +24,7 @@ def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
     table : DataFrame
         Any table.
     heading : bool
-        Whether the names of the columns come first; not where `table` continues another.
+        True to write the header first; False if `table` continues another.
     """
     file = io.BytesIO()
     if heading:

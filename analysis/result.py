@@ -1,4 +1,4 @@
-"""The result of an analysis, as the report shows it."""
+"""The result of an analysis."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from analysis.provenance.record import Provenance
 
 @dataclass(frozen=True)
 class Analysis:
-    """The numbers of one analysis, and where they were written."""
+    """The numbers of one analysis, and their files."""
 
     out: Path
     """The folder."""
@@ -29,8 +29,8 @@ class Analysis:
     figures_of_models: dict[str, list[Drawing]]
     """The figures of each model of the plan."""
     notes: list[str]
-    """What a reader should know, in sentences; they are in the report too."""
+    """Notes for the reader, in sentences; they are in the report too."""
     provenance: Provenance
-    """Where the numbers come from."""
+    """Origin of the numbers."""
     registration: Registration
-    """Whether the plan was locked beforehand, and what deviates from it."""
+    """Whether the plan was locked before the data, and the deviations from it."""

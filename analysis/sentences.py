@@ -1,4 +1,4 @@
-"""Numbers in words: how the report and the figures say them. Tables keep the numbers themselves."""
+"""Numbers in words, for the report and the figures. Tables keep the numbers themselves."""
 
 from collections.abc import Collection
 from typing import Any
@@ -34,7 +34,7 @@ def points(difference: float) -> str:
 
 
 def milliseconds(value: float) -> str:
-    r"""Return a time with the unit that reads best.
+    r"""Return a time with the most readable unit.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def level_words(level: Any) -> str:
 
 
 def source_words(kind: str, source: str) -> str:
-    """Return how a kind's answers came: `lab` says of simulated participants that somebody rehearsed.
+    """Return the sources of a kind's responses; `lab` of simulated participants means a rehearsal.
 
     Examples
     --------
@@ -82,23 +82,20 @@ def source_words(kind: str, source: str) -> str:
 
 
 def simulated_words(sources: Collection[str], *, has_people: bool) -> str:
-    """Return what to know of simulated participants: they were programs, or in the laboratory anyone who rehearsed."""
-    rehearsals = "rehearsals in the laboratory, at which somebody pressed keys to try the study out"
-    nobody = "Nobody in it took part in the study."
+    """Return a note on simulated participants: programs, or in the laboratory people in a rehearsal."""
+    rehearsals = "rehearsals in the laboratory, in which a person pressed keys to try the study out"
+    nobody = "None of them is a participant of the study."
     if "lab" not in sources:
-        nobody = "Nobody in it is a person."
-        what = (
-            "Their answers and response times were made by a program to try the study out, and say nothing about "
-            "people."
-        )
+        nobody = "None of them is a person."
+        what = "A program made their responses and response times to try the study out; they say nothing about people."
     elif set(sources) == {"lab"}:
-        what = f"They are {rehearsals}: their answers and response times are no participant's."
+        what = f"They are {rehearsals}: their responses and response times are not a participant's."
     else:
         what = (
-            f"Those with the source lab are {rehearsals}; the answers and response times of the others were made by a "
-            "program. None are a participant's."
+            f"Those with the source lab are {rehearsals}; a program made the responses and response times of the "
+            "others. None are a participant's."
         )
-    return f"{what} They are never put together with people's." if has_people else f"{nobody} {what}"
+    return f"{what} They are never pooled with people's." if has_people else f"{nobody} {what}"
 
 
 def interval(low: float, high: float, confidence: float) -> str:
@@ -117,7 +114,7 @@ def accuracy_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
 
 
 def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
-    """Return one row of the overall difference table as a sentence that claims no more than the interval does."""
+    """Return one row of the overall difference table as a sentence that claims no more than the interval."""
     who, model = _capital(str(row["people"])), row["model"]
     size = f"{100 * abs(row['difference']):.1f}\u00a0percentage points"
     bounds = f"{points(row['ci_low'])} to {points(row['ci_high'])}"
@@ -154,25 +151,25 @@ def _capital(text: str) -> str:
 
 
 def rule_sentences(plan: AnalysisPlan) -> list[str]:
-    """Return how the numbers were made, one sentence per rule."""
+    """Return the methods of the numbers, one sentence per rule."""
     level = percent(plan.confidence, 0)
     return [
-        "Answers of people and models are scored by the same grader from the raw answer; a model's answer that is no "
-        "possible answer, and a trial it left unanswered, count as not correct.",
-        "Accuracy is the share of a subject's test trials answered correctly, all its trials pooled.",
+        "Responses of people and models are scored by the same grader from the raw response; a model's invalid "
+        "response and unanswered trial count as not correct.",
+        "Accuracy is the share of a subject's test trials answered correctly, over all its trials pooled.",
         f"The interval of several participants together ({level}) is the percentile interval of "
-        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (seed {plan.bootstrap_seed}), because "
-        "trials of one person are not independent. Where all participants have the same accuracy, it is Wilson's "
-        "interval with the number of participants as its number of trials.",
+        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (seed {plan.bootstrap_seed}), "
+        "because trials of one person are not independent. If all participants have the same accuracy, it is "
+        "Wilson's interval with the number of participants as its number of trials.",
         f"The interval of a single participant or run ({level}) is Wilson's over its trials, as if they were "
-        "independent draws; a program that always answers alike has no such spread.",
-        "A difference is people minus model over the items that people answered and the model was asked. The model's "
-        "accuracy there is over the mixture of items that the people answered: an item weighs as many as their answers "
-        "to it, and Wilson's interval takes the effective number of trials (Kish 1965). The two intervals are joined "
-        "by MOVER (Zou & Donner 2008).",
-        "The intervals speak of other participants and other answers to these items, not of other items, and are not "
-        "adjusted for the number of comparisons.",
-        "Chance is the mean accuracy of random answers over the test trials in the analysis.",
-        "Response-time rules and attention checks apply to people and simulated participants only; these two kinds are "
-        "never put together.",
+        "independent draws; a program that always responds alike has no such spread.",
+        "A difference is people minus model over the items that people answered and the model was asked. The "
+        "model's accuracy there has the weights of people's responses: an item's weight is its number of people's "
+        "responses, and Wilson's interval uses the effective number of trials (Kish 1965). The two intervals are "
+        "combined by MOVER (Zou & Donner 2008).",
+        "The intervals generalize to other participants and other responses to these items, not to other items, "
+        "and are not adjusted for the number of comparisons.",
+        "Chance is the mean accuracy of random responses over the test trials in the analysis.",
+        "Response-time rules and attention checks apply to people and simulated participants only; these two kinds "
+        "are never pooled.",
     ]

@@ -1,4 +1,4 @@
-"""From the tidy table and a preregistered plan to a folder of tables, models, figures and a report."""
+"""The analysis of a study: from the tidy table and a preregistered plan to tables, models, figures and a report."""
 
 import json
 import re
@@ -56,23 +56,23 @@ def analyze_trials(
     plan : AnalysisPlan
         Exclusion rules, factors, tables, models, tests, confidence, bootstrap.
     out : Path
-        The folder; made if need be. A failure leaves it as it was. An earlier analysis in it is replaced file by
-        file, and a file that is not of an analysis is never overwritten or removed.
+        The folder; made if necessary. A failure leaves it as it was. An earlier analysis in it is replaced file by
+        file; a file that does not belong to an analysis is never overwritten or removed.
     title : str
         Title of the study, for the report.
     software_version : str
         Version of Equipoise.
     registration : Registration
-        What the report says of the plan's preregistration (`analysis.preregistration.deviations.registration_of`).
+        The report's statement on the plan's preregistration (`analysis.preregistration.deviations.registration_of`).
     made_at : datetime, optional
-        The time of making, now by default.
+        Time of the analysis, now by default.
     notes : sequence of str
-        Remarks of the caller, in sentences; they stand first among the notes of the report, and in `provenance.json`.
+        Notes of the caller, in sentences; they are the first notes of the report, and in `provenance.json`.
 
     Raises
     ------
     InputError
-        If nothing is left to analyse, the plan names what the data have not, something cannot be computed, an item
+        If no trial is left to analyse, the plan names what the data do not have, something cannot be computed, an item
         changed between sessions, or `out` cannot be used.
     """
     for factors in (plan.by, *(compared.by for compared in plan.comparisons.values())):
@@ -80,7 +80,10 @@ def analyze_trials(
     refuse_changed_items(trials)
     exclusions = apply_exclusions(trials, plan)
     if kept_trials(exclusions.trials, ["kind"]).empty:
-        raise InputError(f"no trial is left to analyse: {where_they_went(exclusions.flow)}.")
+        raise InputError(
+            f"no trial is left to analyse: {where_they_went(exclusions.flow)}. Fix: check the exclusion rules, or "
+            "collect more."
+        )
     planned = run_planned(study_rows(exclusions.trials), plan_for(exclusions.trials, plan), as_far_as_possible=True)
     by = list(plan.by)
     by_factor = {factor: accuracy(exclusions.trials, [factor], plan) for factor in by}
@@ -131,7 +134,7 @@ def _tables(exclusions: Exclusions, plan: AnalysisPlan) -> dict[str, pd.DataFram
 
 
 def _written_trials(trials: pd.DataFrame) -> Iterator[bytes]:
-    """Return the tidy table as CSV, a portion of rows after another, which together would fill the memory.
+    """Return the tidy table as CSV, one portion of rows after another; together they would fill the memory.
 
     The rows are in order, without `content` (the battery has it), lists as JSON.
     """
@@ -147,7 +150,7 @@ def _written_trials(trials: pd.DataFrame) -> Iterator[bytes]:
 
 
 def _file_name(factor: str, factors: list[str]) -> str:
-    """Return a factor as part of a file's name, on any system; a number keeps two factors apart where it must."""
+    """Return a factor as part of a file name, on any system; a number distinguishes two factors if necessary."""
     plain = [re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_").lower() or "factor" for name in factors]
     place = factors.index(factor)
     return plain[place] if plain.count(plain[place]) == 1 else f"{plain[place]}_{place + 1}"

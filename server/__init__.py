@@ -1,7 +1,7 @@
-"""Where answers go: the Flask application, the store, and the process that serves them.
+"""The Flask application, the store, and the process that serves them.
 
-`app` puts the application together from one blueprint per audience (`participants`, `researchers`, `operations`), which
-share a `context`; `entry` lets people in, `attention` says whether they passed the checks, `limits` keeps floods away;
-`store/` keeps what was answered and loses none of it; `serving` runs the application, with its `settings`, under a
-production server.
+`app` builds the application from one blueprint per audience (`participants`, `researchers`, `laboratory`, `health`);
+they share a `context`. `participants/participant_auth` identifies participants, `participants/attention_checks` judges
+the checks, and `security/rate_limits` limits requests. `store/` stores responses and loses none. `serve` runs the
+application, with its `settings`, under a production server.
 """

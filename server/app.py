@@ -1,4 +1,4 @@
-"""The Flask application: one blueprint per audience, one store, strict headers, errors that say what to do."""
+"""The Flask application: one blueprint per audience, one store, strict headers, errors that name a fix."""
 
 from flask import Flask, Response, jsonify, request
 from werkzeug.exceptions import (
@@ -39,16 +39,16 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     study
         The study, read and checked.
     store
-        Where its answers go; the application registers the study with it.
+        The store of the responses; the application registers the study with it.
     secrets
-        What signs the cookies and opens the researcher's pages.
+        Secrets that sign the cookies and open the researcher's pages.
     settings
-        Limits and the like.
+        Limits and other settings.
     """
     store.register_study(study)
     app = Flask("server", static_folder=None)
     app.json = Json(app)
-    app.url_map.merge_slashes = False  # "//elsewhere/.." is nothing here, and is not redirected to
+    app.url_map.merge_slashes = False  # "//elsewhere/.." does not exist here, and is not redirected to.
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_kb * 1024
     app.extensions["equipoise"] = Context(study, store, secrets, settings)
     has_plugins = bool(study.definition.plugins)
@@ -56,8 +56,8 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     if settings.proxies:
         if not settings.hosts:
             logger.warning(
-                "no public name is set, so that the server answers to its machine's name and to numbers only. Fix: set "
-                "EQUIPOISE_HOSTS to the name under which people reach it, such as study.example.org."
+                "no public name is set, so the server accepts only its machine's name and numeric addresses. Fix: "
+                "set EQUIPOISE_HOSTS to the name under which participants reach it, such as study.example.org."
             )
         n = settings.proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)  # type: ignore[method-assign]
@@ -81,18 +81,18 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
 def _refuse_body() -> None:
     environ = request.environ
     if "HTTP_TRANSFER_ENCODING" in environ:
-        raise LengthRequired("The request must say its Content-Length.")
+        raise LengthRequired("The request must have a Content-Length.")
     n_bytes = request.content_length or 0
     if n_bytes > context().settings.max_body_kb * 1024:
         raise RequestEntityTooLarge()
-    # Its body is not read: without it a form would look like one with a wrong code or token.
+    # The body is not read: otherwise a form would look like one with a wrong code or token.
     is_readable = media_type(environ.get("CONTENT_TYPE", "")) in BODY_TYPES
     if n_bytes > 0 and not is_readable and request.routing_exception is None:
         raise UnsupportedMediaType("The request must be application/json or application/x-www-form-urlencoded.")
 
 
 def _error(message: str, status: int) -> Response:
-    if len(message) > LONGEST_MESSAGE:  # what was wrong may be quoted, and may be long
+    if len(message) > LONGEST_MESSAGE:  # The invalid input may be quoted, and may be long.
         message = f"{message[:LONGEST_MESSAGE]}..."
     response = jsonify(error=message)
     response.status_code = status
@@ -101,8 +101,8 @@ def _error(message: str, status: int) -> Response:
 
 def _http_error(error: HTTPException) -> Response:
     messages = {
-        404: "There is nothing at this address.",
-        405: "This address does not take that kind of request.",
+        404: "This address does not exist.",
+        405: "This address does not accept this kind of request.",
         413: f"The request is larger than {context().settings.max_body_kb} KB.",
     }
     status = error.code or 500
@@ -124,7 +124,7 @@ def _conflict(error: Conflict) -> Response:
 
 
 def _not_your_session(_: NotYourSession) -> Response:
-    # In the same words as without a session: whether a server still remembers the old one depends on the server.
+    # The same words as without a session: whether a server still knows the old session depends on the server.
     return _error(_say(NoSession.text), 401)
 
 

@@ -1,4 +1,4 @@
-"""What a request is served with: the study, its store, the settings and the secrets of this application."""
+"""The context of a request: the study, its store, the settings and the secrets of this application."""
 
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ class Context:
     limits: RateLimits = field(init=False)
     slots_per_address: SlotsPerAddress = field(init=False)
     prolific_tokens: ProlificTokens | None = field(init=False)
-    """Checks what Prolific signs; None where the study does not ask for it."""
+    """Checks Prolific's signatures; None if the study does not require them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", RateLimits(self.settings))

@@ -1,4 +1,4 @@
-"""Cookies: signed, out of reach of scripts, and for HTTPS only where the study is served over HTTPS."""
+"""Cookies: signed, unreadable for scripts, and restricted to HTTPS if the study is served over HTTPS."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 UNREADABLE = "equipoise.unreadable_cookies"
-"""In a request's environment: whether it came with cookies of which the server was given none (`server.gateway`)."""
+"""Set in a request's environment if it had cookies that did not reach the server (`server.gateway`)."""
 
 
 class UnreadableCookies(HTTPException):
-    """A request whose cookies cannot be read, so that it looks as if it had none."""
+    """A request with unreadable cookies, which therefore looks as if it had none."""
 
     code = 400
     description = (
@@ -30,26 +30,26 @@ class UnreadableCookies(HTTPException):
 
 
 def is_https(environ: "WSGIEnvironment") -> bool:
-    """Return whether the participant's browser speaks HTTPS; of proxies, only the counted ones are believed."""
+    """Return True if the participant's browser uses HTTPS; of proxies, only the configured number is trusted."""
     return bool(environ["wsgi.url_scheme"] == "https")
 
 
-@lru_cache(4096)  # as the cookies of a session come with each of its answers
+@lru_cache(4096)  # Only these, because a session's cookies come with each of its responses.
 def _cookies(header: str) -> Mapping[str, str]:
     return parse_cookie(header)
 
 
 class SignedCookie:
-    """A cookie that nobody but this server can have made.
+    """A cookie that only this server can have made.
 
     Parameters
     ----------
     name
-        What it is for; a signature made for one purpose is worth nothing for another.
+        Purpose; a signature made for one purpose is invalid for another.
     samesite
-        "Strict" if it is not sent when somebody comes from another site, else "Lax".
+        "Strict" if it is not sent with requests from another site, else "Lax".
     path
-        Where it is sent.
+        Path for which it is sent.
     """
 
     def __init__(self, name: str, samesite: Literal["Lax", "Strict"], path: str = "/") -> None:
@@ -70,13 +70,13 @@ class SignedCookie:
         )
 
     def delete(self, response: Response) -> None:
-        """Have the browser forget the cookie."""
+        """Delete the cookie in the browser."""
         response.delete_cookie(
             self._name(), path=self._path, secure=is_https(request.environ), httponly=True, samesite=self._samesite
         )
 
     def read(self, max_age_s: int) -> str | None:
-        """Return what the request's cookie holds, or None if there is none, or it is old or not ours.
+        """Return the content of the request's cookie, or None if it is missing, too old or not ours.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class SignedCookie:
         return f"{self._purpose} {context().study.name}"
 
     def _name(self) -> str:
-        # Cookies do not tell ports apart: two studies on one machine need names of their own. The prefixes make a
-        # browser refuse a cookie of that name from anybody but this host over HTTPS.
+        # Cookies do not distinguish ports: two studies on one machine need different names. The prefixes make a browser
+        # refuse a cookie of that name from any other host, or without HTTPS.
         prefix = ("__Host-" if self._path == "/" else "__Secure-") if is_https(request.environ) else ""
         return f"{prefix}equipoise_{self._purpose}_{context().study.name}"

@@ -1,8 +1,8 @@
-"""The gate in front of the Flask application: it takes whole requests and hands each to a thread.
+"""The gateway in front of the Flask application: it receives complete requests and passes each to a thread.
 
-A thread is taken only once a request's body is there. Headers and bodies that arrive slowly, or never, wait in the
-event loop, where one more costs some kilobytes, and a body that the application would refuse is not read at all. So
-thousands of slow clients take nothing from the others.
+A request gets a thread only when its body is complete. Headers and bodies that arrive slowly, or never, wait in the
+event loop, where each costs some kilobytes. A body that the application would refuse is not read at all. So thousands
+of slow clients take no resources from the others.
 """
 
 import asyncio
@@ -34,17 +34,19 @@ if TYPE_CHECKING:
     from granian.rsgi import HTTPProtocol  # type: ignore[attr-defined]
 
 BODY_DEADLINE_S = 30.0
-"""Time in which a request's body must arrive: 64 KB take 26 s over a line of 20 kbit/s."""
+"""Time limit for a request's body: 64 KB take 26 s over a line of 20 kbit/s."""
 PASSED_OVER_BYTES, PASSED_OVER_S = 1024 * 1024, 2.0
-"""Of a body that is refused, this much is let go by, in this time."""
+"""Amount and time for which a refused body is still read."""
 LET_GO = getattr(signal, "SIGUSR1", signal.SIGTERM)
-"""Tells a process that was told to stop to wait no longer for connections that never end."""
+"""Tells a process that is stopping not to wait any longer for connections that never end."""
 FINISHED_WITHIN_S = 2.0
-"""Time for what threads are at when the process lets go."""
+"""Time for running threads when the process stops."""
 SETTLED_WITHIN_S = 0.005
-"""Coroutines of answered requests end together, so seldom: waking the event loop for each would slow all by 3 %."""
+"""Coroutines of answered requests end together at this interval: waking the event loop for each would slow all by 3
+%.
+"""
 UNTHREADED = frozenset({"/healthz"})
-"""Answered at once, whatever the threads wait for: a process lives as long as its event loop turns."""
+"""Answered at once, even if all threads wait: a process is alive as long as its event loop runs."""
 
 Answer = Callable[[], None]
 
@@ -57,7 +59,7 @@ class Gateway:
     app
         The application.
     n_threads
-        Requests that are worked on at once.
+        Requests that are processed at once.
     on_stop
         Called when the server stops, after the last request is finished.
     """
@@ -65,7 +67,7 @@ class Gateway:
     def __init__(self, app: Flask, n_threads: int, on_stop: Callable[[], None]) -> None:
         self._app = app
         routes = app.url_map.bind("localhost")
-        # The same few addresses come with every answer; others, such as made-up ones, take the place of each other.
+        # The same few addresses come with every response; other addresses, such as invented ones, replace each other.
         self._is_route = lru_cache(256)(partial(_is_route, routes))
         self._max_body_bytes: int = app.config["MAX_CONTENT_LENGTH"]
         self._on_stop = on_stop
@@ -91,7 +93,7 @@ class Gateway:
         except TimeoutError:
             protocol.response_empty(HTTPStatus.REQUEST_TIMEOUT, [("connection", "close")])
             return
-        except (ProtocolClosed, ProtocolError):  # the client has gone
+        except (ProtocolClosed, ProtocolError):  # The client has disconnected.
             return
         environ["wsgi.input"] = BytesIO(body)
         if environ["PATH_INFO"] in UNTHREADED:
@@ -104,7 +106,7 @@ class Gateway:
             try:
                 self._answer(environ, protocol)
             finally:
-                self._answered.append(answered)  # before the look: who settles now takes it along
+                self._answered.append(answered)  # Before the check: a request that settles now is included.
                 if not self._is_settling:
                     self._is_settling = True
                     loop.call_soon_threadsafe(loop.call_later, SETTLED_WITHIN_S, self._settle)
@@ -113,32 +115,33 @@ class Gateway:
         await answered
 
     def _settle(self) -> None:
-        self._is_settling = False  # first: who is answered from here on asks again
+        self._is_settling = False  # First: a request that is answered from now on asks again.
         while self._answered:
             answered = self._answered.popleft()
-            if not answered.done():  # not cancelled
+            if not answered.done():  # Not cancelled.
                 answered.set_result(None)
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Be ready to let go."""
+        """Prepare to stop."""
         if os.name == "posix":
             loop.add_signal_handler(LET_GO, self._let_go)
 
     def __rsgi_del__(self, _: asyncio.AbstractEventLoop) -> None:
-        """Finish what is under way, then let go of the rest."""
+        """Finish the running requests, then drop the others."""
         self._stop(None)
 
     def _warn_of_cookies(self) -> None:
-        """Say once that cookies cannot be read: it is not to fill the log."""
+        """Log unreadable cookies once, so that they do not fill the log."""
         if not self._has_warned_of_cookies:
             self._has_warned_of_cookies = True
             logger.warning(
-                "a request's cookies cannot be read, as one of them has a character that is not ASCII, and the session "
-                "is not found. Fix: have the proxy drop the cookies of other sites under the same domain."
+                "a request's cookies cannot be read, because one of them has a character that is not ASCII, and "
+                "the session is not found. Fix: configure the proxy to remove the cookies of other sites under the "
+                "same domain."
             )
 
     def _let_go(self) -> None:
-        """End the process, with the store closed, though a client still has not sent or read all."""
+        """End the process after closing the store, though a client has not sent or read everything."""
         self._stop(FINISHED_WITHIN_S)
         logger.warning("the server has stopped; a connection that did not end was dropped")
         os._exit(0)
@@ -152,14 +155,14 @@ class Gateway:
         self._on_stop()
 
     async def _read_body(self, environ: "WSGIEnvironment", protocol: "HTTPProtocol") -> bytes:
-        """Return the body of a request, or nothing where the application will refuse it without a look at it.
+        """Return the body of a request, or nothing if the application will refuse it unread.
 
         Raises
         ------
         TimeoutError
             If it does not arrive in time.
         """
-        is_chunked = "HTTP_TRANSFER_ENCODING" in environ  # refused: no browser sends a body so
+        is_chunked = "HTTP_TRANSFER_ENCODING" in environ  # Refused: no browser sends such a body.
         if not is_chunked and environ.get("CONTENT_LENGTH", "0") == "0":
             return b""
         if is_chunked or not self._is_wanted(environ):
@@ -198,7 +201,7 @@ class Gateway:
         finally:
             if hasattr(content, "close"):
                 content.close()
-        with suppress(ProtocolClosed):  # the client has gone
+        with suppress(ProtocolClosed):  # The client has disconnected.
             protocol.response_bytes(status, headers, body)
 
 
@@ -217,7 +220,7 @@ def _environ_key(header: str) -> str:
 
 
 async def _pass_over(protocol: "HTTPProtocol") -> None:
-    """Let some of a body that is refused go by: a client that still sends would not see why the connection closes."""
+    """Read part of a refused body: a client that is still sending would not see why the connection closes."""
     n_bytes = 0
     async with asyncio.timeout(PASSED_OVER_S):
         async for chunk in protocol:
@@ -227,7 +230,7 @@ async def _pass_over(protocol: "HTTPProtocol") -> None:
 
 
 def to_environ(scope: Scope) -> "WSGIEnvironment":
-    """Return a request as WSGI wants it, but for its body."""
+    """Return a request in WSGI's form, except for its body."""
     server, _, port = scope.server.rpartition(":")
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope.method,
@@ -247,10 +250,10 @@ def to_environ(scope: Scope) -> "WSGIEnvironment":
     }
     for name, value in scope.headers.items():
         if "_" in name:
-            continue  # `X_Forwarded_For` would pass for `X-Forwarded-For`, which a proxy in front overwrites
+            continue  # `X_Forwarded_For` would be taken for `X-Forwarded-For`, which a proxy in front overwrites.
         key = _environ_key(name)
         between = "; " if key == "HTTP_COOKIE" else ", "
         environ[key] = f"{environ[key]}{between}{value}" if key in environ else value
     if "cookie" in scope.headers and scope.headers.get("cookie") is None:
-        environ[UNREADABLE] = True  # granian gives no header that has a byte outside ASCII
+        environ[UNREADABLE] = True  # granian drops headers with a byte outside ASCII.
     return environ

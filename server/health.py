@@ -1,4 +1,4 @@
-"""For anyone who runs the server: is it alive, is it ready, and in figures."""
+"""Health checks and metrics for the operator of the server."""
 
 from flask import Blueprint, Response, jsonify
 
@@ -11,20 +11,20 @@ operations = Blueprint("operations", __name__)
 
 @operations.get("/healthz")
 def alive() -> Response:
-    """Answer as long as the process does."""
+    """Reply as long as the process runs."""
     return jsonify(status="alive")
 
 
 @operations.get("/readyz")
 def ready() -> Response:
-    """Answer 200 while answers can be stored, else 503."""
+    """Reply 200 while responses can be stored, else 503."""
     context().store.check()
     return jsonify(status="ready")
 
 
 @operations.get("/metrics")
 def metrics() -> Response:
-    """Give the figures to anyone who shows the researcher's token."""
+    """Return the metrics; the researcher's token is required."""
     require_token()
     text = exposition(context().study, context().store)
     return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,9 +1,9 @@
-"""The HTTP interface for laboratories, whose program shows the researcher's token.
+"""The HTTP API for laboratories, whose program sends the researcher's token.
 
 After its start, a laboratory session uses the same addresses as one on the web (`server.participants.views`), with the
-cookie that comes with the start. The laboratory's own code of a participant is kept among the identities only; that of
-a rehearsal (`simulated`) is not kept, and only the same `start_id` opens it again. Refusals go to the experimenter, in
-English.
+cookie from the start. The laboratory's own code of a participant is stored only among the identities. That of a
+rehearsal (`simulated`) is not stored, and only the same `start_id` opens it again. Refusals are for the experimenter,
+in English.
 """
 
 import secrets
@@ -46,7 +46,7 @@ SENTENCES = {
     "opened_at_once": "another program opened the session of participant {participant} at the same moment. Fix: close "
     "one, and run the same command again.",
 }
-"""Refusals for the experimenter, by the name of the text that a participant would read."""
+"""Refusals for the experimenter, by the key of the text that a participant would read."""
 
 Query = TypeVar("Query", bound=SessionQuery)
 
@@ -64,7 +64,7 @@ def find() -> Response:
 
 @laboratory.get("/api/lab/slot")
 def check_slot() -> Response:
-    """Check whether a participant may begin or resume a session, before the window opens; nothing is stored."""
+    """Check before the window opens if a participant may begin or resume a session; nothing is stored."""
     require_token()
     query = _read_query(SlotQuery)
     with _refusals_for_experimenter(query):
@@ -80,7 +80,7 @@ def start() -> tuple[Response, int]:
     study, store = context().study, context().store
     shown = study.definition, study.texts
     if body.study_digest != study.digest and body.uploaded:
-        shown = store.content(study, body.study_digest) or shown  # the store refuses a digest that it does not know
+        shown = store.content(study, body.study_digest) or shown  # The store refuses an unknown digest.
     elif body.study_digest != study.digest:
         raise Conflict(
             f"the study in the laboratory is not the served one: version {study.definition.version} of `{study.name}` "
@@ -125,7 +125,7 @@ def _identity(query: SessionQuery) -> Identity:
 
 @contextmanager
 def _refusals_for_experimenter(query: SessionQuery) -> Iterator[None]:
-    """Word refusals for the experimenter; the store words them for the participant."""
+    """Replace the participant's wording of a refusal by the experimenter's."""
     try:
         yield
     except Refusal as refusal:

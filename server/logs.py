@@ -1,4 +1,4 @@
-"""Logs: a line of JSON for each thing worth knowing, without a word on who people are or what they answered."""
+"""Logs: one line of JSON per event, without personal data and without responses."""
 
 import logging
 
@@ -8,7 +8,7 @@ logger = logging.getLogger("equipoise")
 
 
 def write_json_lines(level: str) -> None:
-    """Send this process' logs to standard error, a JSON object a line, with times in UTC."""
+    """Send this process' logs to standard error, one JSON object per line, with times in UTC."""
     handler = logging.StreamHandler()
     handler.setFormatter(
         JsonFormatter("{levelname}{name}{message}", style="{", timestamp=True, rename_fields={"levelname": "level"})

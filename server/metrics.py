@@ -1,4 +1,4 @@
-"""Figures for Prometheus; none is about a person."""
+"""Metrics for Prometheus; none is about a person."""
 
 import os
 import time
@@ -15,19 +15,19 @@ from server.logs import logger
 from server.store import Store, StoreUnavailable
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable by which the client library knows where several processes leave their figures."""
+"""Environment variable that tells the client library where several processes write their metrics."""
 
 
 def share_figures(folder: str) -> None:
-    """Have the processes that are started from now on leave their figures in a folder, where they are added up."""
+    """Make the processes that are started from now on write their metrics to a folder, where they are added."""
     os.environ[SHARED_FOLDER] = folder
-    # The library itself looks at the variable only when it is imported.
+    # The library reads the variable only at its import.
     values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What is counted in this process."""
+    """The counters of this process."""
 
     requests: Counter
     seconds: Histogram
@@ -37,7 +37,7 @@ class Figures:
 
 @cache
 def figures() -> Figures:
-    """Return this process' figures, made when first asked for: after it is known whether they are shared."""
+    """Return this process' metrics, made at first use, when it is known if they are shared."""
     return Figures(
         Counter("equipoise_requests", "Requests by endpoint and status.", ("endpoint", "status")),
         Histogram(
@@ -46,7 +46,7 @@ def figures() -> Figures:
             ("endpoint",),
             buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10),
         ),
-        Counter("equipoise_responses_stored", "Answers that were committed, each counted once."),
+        Counter("equipoise_responses_stored", "Responses that were committed, each counted once."),
         Counter("equipoise_store_unavailable", "Requests that the store could not serve."),
     )
 
@@ -59,7 +59,7 @@ def note_unavailable(error: StoreUnavailable) -> None:
 
 def measure(app: Flask) -> None:
     """Count and time an application's requests."""
-    figures()  # made here, by one thread: the first requests come at once, and each figure can be made only once
+    figures()  # Made here, by one thread: the first requests come at once, and each metric can be made only once.
 
     def begin() -> None:
         g.began_at = time.perf_counter()
@@ -82,7 +82,7 @@ def _of_endpoint(endpoint: str, status: int) -> tuple[Counter, Histogram]:
 
 
 def exposition(study: Study, store: Store) -> bytes:
-    """Return all figures in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     if SHARED_FOLDER in os.environ:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
@@ -99,9 +99,7 @@ class _Slots(Collector):
         self._store = store
 
     def collect(self) -> list[GaugeMetricFamily]:
-        sessions = GaugeMetricFamily(
-            "equipoise_sessions", "Sessions by what has become of them.", labels=("kind", "group", "state")
-        )
+        sessions = GaugeMetricFamily("equipoise_sessions", "Sessions by status.", labels=("kind", "group", "state"))
         for group in self._store.progress(self._study):
             for state in ("under_way", "completed", "lapsed", "replaced", "withdrawn"):
                 sessions.add_metric((group.kind, str(group.group), state), getattr(group, f"n_{state}"))

@@ -1,4 +1,4 @@
-"""Bodies: requests' JSON, read into checked models, and forms, refused with a sentence that says why; answers' JSON."""
+"""Request bodies: JSON read into checked models, and forms, refused with a reason; JSON of replies."""
 
 import json
 from functools import lru_cache
@@ -14,29 +14,30 @@ from werkzeug.http import parse_options_header
 from batteries.files.file_reading import describe
 
 BODY_TYPES = frozenset({"application/json", "application/x-www-form-urlencoded"})
-"""What our requests are made of; a body of another type is not read."""
+"""Content types of our requests; a body of another type is not read."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class BadRequest(HTTPException):
-    """A request whose body does not fit; the description says why."""
+    """A request with an invalid body; the description says why."""
 
     code = 422
 
 
 class Json(JSONProvider):
-    """Writes JSON at a fifth of the cost of Flask's own: each participant's answer is answered with some."""
+    """Writes JSON at a fifth of the cost of Flask's own: every participant's response is answered with some."""
 
     def dumps(self, obj: Any, **_: Any) -> str:
         """Return an object as JSON."""
         try:
             return to_json(obj).decode()
-        except PydanticSerializationError:  # half a character, quoted from a request: UTF-8 has none, JSON's escapes do
+        # Half a surrogate pair, quoted from a request: UTF-8 cannot encode it, JSON's escapes can.
+        except PydanticSerializationError:
             return json.dumps(obj)
 
     def loads(self, s: str | bytes, **_: Any) -> Any:
-        """Return what JSON says."""
+        """Return the value of a JSON text."""
         return json.loads(s)
 
 
@@ -47,12 +48,12 @@ def media_type(content_type: str) -> str:
 
 
 def read_field(name: str) -> str:
-    """Return a field of the request's form, or nothing if it is not there.
+    """Return a field of the request's form, or nothing if it is missing.
 
     Raises
     ------
     UnsupportedMediaType
-        If the body is JSON and no form.
+        If the body is JSON and not a form.
     """
     if _is_json():
         raise UnsupportedMediaType("The request must be a form.")
@@ -65,9 +66,9 @@ def read_body(model: type[Model]) -> Model:
     Raises
     ------
     UnsupportedMediaType
-        If it does not say that it is JSON.
+        If its content type is not JSON.
     BadRequest
-        If it is not JSON, or does not fit.
+        If it is not JSON, or does not fit the model.
     """
     # A form on another site can post to us with the participant's cookie, but not with this content type.
     if not _is_json():

@@ -1,4 +1,4 @@
-"""Strict headers on every answer, whatever it is; added outside Flask, where they cost next to nothing."""
+"""Strict headers on every reply; added outside Flask, where they cost almost nothing."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ CONTENT_SECURITY_POLICY = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 )
 ALWAYS = [
-    # Cross-origin isolation: without it the browser coarsens its clocks.
+    # Cross-origin isolation: without it the browser reduces the resolution of its clocks.
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Embedder-Policy", "require-corp"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
@@ -24,14 +24,14 @@ ONLY_OVER_HTTPS = ("Strict-Transport-Security", "max-age=31536000")
 
 
 class StrictHeaders:
-    """An application whose answers carry the strict headers, and are not kept by caches unless they say so.
+    """An application whose replies have the strict headers, and are not cached unless they allow it.
 
     Parameters
     ----------
     app
         The application.
     allows_inline_styles
-        Whether pages may say in their elements how these look, as published jsPsych plugins do.
+        True if pages may have inline styles, as published jsPsych plugins do.
     """
 
     def __init__(self, app: "WSGIApplication", allows_inline_styles: bool) -> None:

@@ -1,7 +1,7 @@
 """Running a study's application under a production server (granian): processes with many threads and one store.
 
-What reaches a process is bounded here: its connections, and the time and room for a request's headers. The bodies are
-the gateway's (`server.gateway`).
+This module limits what reaches a process: connections, and the time and size of a request's headers. The bodies are
+limited by the gateway (`server.gateway`).
 """
 
 import gc
@@ -43,36 +43,38 @@ from server.store import Store, StoreAway
 from server.store.open import is_address, open_store
 
 GC_THRESHOLD = 50_000
-"""New objects after which Python looks for garbage; its default of 700 suits programs that do not stay."""
+"""New objects before Python collects garbage; its default of 700 is for short programs."""
 LET_GO_AFTER_S = 3
-"""What is under way when the server is told to stop gets this long; then connections that never end are dropped."""
+"""Time for running requests when the server stops; then connections that never end are dropped."""
 STOP_TIMEOUT_S = 9
-"""After which a process that was told to stop is killed."""
+"""Time after which a stopping process is killed."""
 HEADERS_TIMEOUT_S = 60
-"""Longest wait for a request's headers; also how long a connection may rest, so keep a proxy's connections shorter."""
+"""Longest wait for a request's headers; also the longest idle time of a connection, so configure a proxy's
+connections shorter.
+"""
 HEADERS_BYTES = 32 * 1024
 """Largest headers of a request."""
 BACKLOG = 4096
-"""Connections that the system holds until the server takes them; Linux has no more by default."""
+"""Connections that the system queues for the server; Linux has no more by default."""
 SPARE_FILES = 256
-"""Files that a process has open beside its connections: the store's, the libraries'."""
+"""Open files of a process beside its connections: the store's, the libraries'."""
 LONGEST_BACK_OFF_S = 30.0
-"""Between two starts of a process that dies at once."""
+"""Time between two starts of a process that dies at once."""
 STEADY_AFTER_S = 60.0
-"""A process that has lived this long did not die of its start."""
+"""A process that has lived this long did not die during its start."""
 
 
 def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambda: None) -> None:
-    """Serve the study in `folder` until the process is told to stop (Ctrl-C, SIGTERM); what is under way is finished.
+    """Serve the study in `folder` until the process is stopped (Ctrl-C, SIGTERM); running requests are finished.
 
     Parameters
     ----------
     folder
         The study's folder.
     settings
-        Where to listen and the like.
+        The address to listen on, and other settings.
     on_ready
-        Called when nothing that a person could correct is in the way any more.
+        Called when nothing that a person could correct prevents the start.
 
     Raises
     ------
@@ -85,7 +87,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
     location = store_location(study, settings)
     if settings.processes > 1 and not is_address(location):
         raise InputError(
-            f"--processes {settings.processes}: a SQLite file has one writer, so that more processes gain nothing. "
+            f"--processes {settings.processes}: a SQLite file has one writer, so more processes have no effect. "
             "Fix: leave it at 1, or use PostgreSQL (--store postgresql://...)."
         )
     prolific_tokens(study, settings)
@@ -105,7 +107,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
             address=address,
             port=settings.port,
             interface=Interfaces.RSGI,
-            http=HTTPModes.http1,  # HTTP/2 is the proxy's: a few unfinished requests of it would keep a core busy
+            http=HTTPModes.http1,  # HTTP/2 is the proxy's task: a few unfinished requests of it would keep a core busy.
             websockets=False,
             backlog=BACKLOG,
             backpressure=_allow_connections(settings.connections),
@@ -118,9 +120,9 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
 
 
 class _Supervisor(MPServer):
-    """Granian's server, but a process that dies is started again however soon: granian would end all others with it.
+    """Granian's server, except that a dead process is always restarted: granian would stop all others with it.
 
-    Rests on granian 2.8, whose loop this replaces.
+    Depends on granian 2.8, whose loop this replaces.
     """
 
     def _serve_loop(self, spawn_target: Any, target_loader: Any) -> None:
@@ -137,14 +139,14 @@ class _Supervisor(MPServer):
                 index = self.interrupt_children.pop()
                 lived_s = time.monotonic() - self.wrks[index].birth
                 back_off_s[index] = 0.5 if lived_s > STEADY_AFTER_S else min(2 * back_off_s[index], LONGEST_BACK_OFF_S)
-                logger.error("a server process has ended; another one is started", extra={"in_s": back_off_s[index]})
+                logger.error("a server process has exited; another one is started", extra={"in_s": back_off_s[index]})
                 if self._is_stopped_within(back_off_s[index]):
                     self._let_go_in_time()
                     return
                 self._respawn_workers([index], spawn_target, target_loader)
 
     def _let_go_in_time(self) -> None:
-        """Have the processes close their stores in time: granian waits for connections that never end."""
+        """Make the processes close their stores in time: granian waits for connections that never end."""
         if os.name == "posix":
             processes = [worker.inner for worker in self.wrks]
             threading.Thread(target=_let_go, args=(processes,), name="equipoise-stop", daemon=True).start()
@@ -157,13 +159,15 @@ class _Supervisor(MPServer):
 
 
 def _open_store_when_there(location: str) -> Store:
-    """Return the store, once it can be reached: a database may start after the server, or be away just now."""
+    """Return the store once it can be reached: a database may start after the server, or be unavailable now."""
     wait_s = 1.0
     while True:
         try:
             return open_store(location)
         except StoreAway as error:
-            logger.warning("the store is away; waiting for it", extra={"reason": str(error), "next_try_in_s": wait_s})
+            logger.warning(
+                "the store is unavailable; waiting for it", extra={"reason": str(error), "next_try_in_s": wait_s}
+            )
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_BACK_OFF_S)
 
@@ -177,14 +181,14 @@ def _let_go(processes: Sequence[Any]) -> None:
 
 @contextmanager
 def _shared_metrics() -> Iterator[None]:
-    """Make a folder in which processes leave their figures, to be added up by whichever is asked."""
+    """Make a folder for the metrics of all processes, which the process that is asked adds up."""
     with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as folder:
         share_figures(folder)
         yield
 
 
 def store_location(study: Study, settings: Settings) -> str:
-    """Return where a study's answers go."""
+    """Return the address of a study's store."""
     return settings.store or str(study.store_path)
 
 
@@ -194,18 +198,18 @@ def secrets_folder(study: Study, settings: Settings) -> Path:
 
 
 def link(host: str, port: int) -> str:
-    """Return the address of a study that is served at `host` and `port`, as a browser takes it."""
+    """Return the address of a study that is served at `host` and `port`, for a browser."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
         return f"http://{host}:{port}"
-    if address.is_unspecified:  # every address of this machine
+    if address.is_unspecified:  # Every address of this machine.
         return f"http://{socket.gethostname()}:{port}"
     return f"http://[{host}]:{port}" if address.version == 6 else f"http://{host}:{port}"
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Return a port that nothing listens on now."""
+    """Return a port that is free now."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         port: int = probe.getsockname()[1]
@@ -215,7 +219,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 def _load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
     """Make the application, in the worker process that will serve it."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # until there is something to finish: a fork has its parent's handlers
+        signal.signal(number, signal.SIG_DFL)  # Until there is something to finish: a fork has its parent's handlers.
     write_json_lines(settings.log_level)
     if settings.processes == 1:
         _keep_to_one_core(settings.port)
@@ -227,29 +231,29 @@ def _load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
     except InputError as error:  # changed since the server was started
         logger.error("a server process cannot start", extra={"reason": str(error)})
         sys.exit(1)
-    # What is there now stays: looking through it for garbage again and again would make some answers wait.
+    # The present objects stay: searching them for garbage repeatedly would delay some replies.
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD)
     return Gateway(app, settings.threads, on_stop=partial(_close, app, store))  # type: ignore[return-value]  # RSGI calls __rsgi__
 
 
 def _close(app: Flask, store: Store) -> None:
-    """Close the store, after noting what only this process knows."""
+    """Close the store, after recording what only this process knows."""
     with closing(store), app.app_context():
         note_refused_sign_ins()
 
 
 def _keep_to_one_core(port: int) -> None:
-    """Keep this process, before it has threads, on one core, where the system knows of such a thing.
+    """Keep this process, before it has threads, on one core, if the system supports it.
 
-    Python runs on one core at a time. Kept on one, it need not wake another at each of its many handovers between
-    threads, which takes a third of the time of a request. Chosen by the port, so that two servers take two cores.
-    A thread that is woken also waits until the one at work rests, as it needs the interpreter that this one holds:
-    interrupting it there took a twentieth of the time.
+    Python runs on one core at a time. On one core it need not wake another at each of its many switches between
+    threads, which takes a third of the time of a request. The core is chosen by the port, so that two servers use two
+    cores. A thread that is woken also waits until the running one rests, because it needs the interpreter that this one
+    holds: interrupting it took a twentieth of the time.
     """
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
-        with suppress(OSError):  # some containers forbid it; it only saves time
+        with suppress(OSError):  # Some containers forbid it; it only saves time.
             os.sched_setaffinity(0, {cores[port % len(cores)]})
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
@@ -264,11 +268,11 @@ def _stop_with_parent() -> None:
             time.sleep(LET_GO_AFTER_S)
             os.kill(os.getpid(), LET_GO)
         time.sleep(STOP_TIMEOUT_S)
-        os._exit(1)  # it hangs
+        os._exit(1)  # It hangs.
 
 
 def _allow_connections(wanted: int) -> int:
-    """Return how many connections a process may have, of those wanted; raises the system's limit on open files."""
+    """Return the number of connections that a process may have, up to `wanted`; raise the limit on open files."""
     try:
         import resource  # noqa: PLC0415 - not on Windows, which knows no such limit
     except ImportError:
@@ -280,15 +284,16 @@ def _allow_connections(wanted: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         if soft < needed:
             logger.warning(
-                f"the system allows {soft} open files, enough for {soft - SPARE_FILES} connections and not {wanted}. "
-                "Fix: raise the limit (`ulimit -n`, LimitNOFILE= in systemd), or lower EQUIPOISE_CONNECTIONS."
+                f"the system allows {soft} open files, enough for {soft - SPARE_FILES} connections and not "
+                f"{wanted}. Fix: raise the limit (`ulimit -n`, LimitNOFILE= in systemd), or lower "
+                "EQUIPOISE_CONNECTIONS."
             )
             return max(1, soft - SPARE_FILES)
     return wanted
 
 
 def _free_address(host: str, port: int) -> str:
-    """Return the address that `host` names, after trying that nothing listens there yet."""
+    """Return the address that `host` names, after checking that the port is free."""
     try:
         family, _, _, _, slot = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.create_server((host, port), family=family):

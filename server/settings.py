@@ -1,7 +1,7 @@
-"""How a server runs, as against what a study is: all settings, their defaults, and their one way in.
+"""The settings of a server, their defaults, and their one reader; a study's own properties are in `study.yaml`.
 
-Each can be given as an environment variable, `EQUIPOISE_` and its name in capitals; those that `equipoise serve` has an
-option for, there too, and the option wins.
+Each can be set by an environment variable, `EQUIPOISE_` and its name in capitals. Some are also options of `equipoise
+serve`; the option takes precedence.
 """
 
 import difflib
@@ -27,10 +27,12 @@ class Settings(BaseSettings):
     store: str | None = Field(
         default=None,
         repr=False,
-        description="Where answers go: a SQLite file, or `postgresql://user:password@host:port/database`. "
-        "Left out: `data/equipoise.db` in the study's folder.",
+        description=(
+            "The store of the responses: a SQLite file, or `postgresql://user:password@host:port/database`. If "
+            "omitted: `data/equipoise.db` in the study's folder."
+        ),
     )
-    host: str = Field(default="127.0.0.1", description="Address to listen on; this machine's own by default.")
+    host: str = Field(default="127.0.0.1", description="Address to listen on; by default this machine only.")
     port: int = Field(default=8000, ge=1, le=65535, description="Port to listen on.")
     processes: int = Field(
         default=1, ge=1, le=256, description="Server processes. More than one needs PostgreSQL, and a core for each."
@@ -45,55 +47,69 @@ class Settings(BaseSettings):
         default=8192,
         ge=1,
         le=1_000_000,
-        description="Connections to a process at once; each may hold a request of `max_body_kb`. Further ones wait "
-        "until others end.",
+        description=(
+            "Connections to a process at once; each may hold a request of `max_body_kb`. Further ones wait until "
+            "others end."
+        ),
     )
     proxies: int = Field(
         default=0,
         ge=0,
         le=10,
-        description="Reverse proxies in front, whose `X-Forwarded-For`, `-Proto` and `-Host` are believed. "
-        "With 0 none is, as anybody can send these headers.",
+        description=(
+            "Number of reverse proxies in front, whose `X-Forwarded-For`, `-Proto` and `-Host` are trusted. With 0 "
+            "these headers are ignored, because any client can send them."
+        ),
     )
     hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Names under which people reach the server, such as `study.example.org`, separated by commas. "
-        "Numbers (127.0.0.1), `localhost`, this machine's own name and the one in `host` need not be named; a request "
-        "under another name is refused, as a page of another site could send it (DNS rebinding).",
+        description=(
+            "Names under which participants reach the server, such as `study.example.org`, separated by commas. "
+            "Numbers (127.0.0.1), `localhost`, this machine's own name and the one in `host` are always accepted. "
+            "A request under another name is refused, because a page of another site could send it (DNS rebinding)."
+        ),
     )
     secrets: Path | None = Field(
         default=None,
-        description="Folder of the files `signing-key` and `researcher-token`, made with mode 600 at the first start. "
-        "Servers on several machines need the same. Left out: `data` in the study's folder.",
+        description=(
+            "Folder of the files `signing-key` and `researcher-token`, made with mode 600 at the first start. "
+            "Servers on several machines need the same files. If omitted: `data` in the study's folder."
+        ),
     )
     session_days: int = Field(
         default=7, ge=1, le=365, description="Days for which a participant's browser remembers the session."
     )
     max_body_kb: int = Field(
-        default=64, ge=1, le=10_240, description="Largest request that is read, in KB; 100 answers take some 30."
+        default=64, ge=1, le=10_240, description="Largest accepted request, in KB; 100 responses take about 30."
     )
     starts_per_minute: int = Field(
         default=1200,
         ge=1,
-        description="New sessions from one network address in a minute. A laboratory or a campus may share one "
-        "address, and so do all who come through a proxy that is not counted in `proxies`.",
+        description=(
+            "New sessions from one network address per minute. A laboratory or a campus may share one address, and "
+            "so do all participants behind a proxy that is not counted in `proxies`."
+        ),
     )
     slots_per_address: int = Field(
         default=200,
         ge=1,
-        description="People from one network address who may hold a place at the same time. All machines of a "
-        "laboratory or a campus may share one address; people whom a panel sends do not, and 5 is enough for them.",
+        description=(
+            "Participants from one network address who may hold a slot at the same time. All machines of a "
+            "laboratory or a campus may share one address; a panel's participants do not, and 5 is enough for them."
+        ),
     )
     prolific_keys: str | None = Field(
         default=None,
-        description="File with Prolific's public keys (JWKS), for a study with `recruitment.prolific_secured_url`. "
-        "It is read again when it is replaced.",
+        description=(
+            "File with Prolific's public keys (JWKS), for a study with `recruitment.prolific_secured_url`. It is "
+            "read again when it is replaced."
+        ),
     )
     requests_per_second: int = Field(
-        default=50, ge=1, description="Requests of one session in a second; a person makes less than one."
+        default=50, ge=1, description="Requests of one session per second; a person makes less than one."
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="INFO", description="Least level of what is logged."
+        default="INFO", description="Lowest level of logged events."
     )
 
     @field_validator("hosts", mode="before")
@@ -113,12 +129,12 @@ class Settings(BaseSettings):
 
 
 def read_settings(**options: Any) -> Settings:
-    """Return the settings from options, those that are None left out, and else from the environment.
+    """Return the settings from options that are not None, otherwise from the environment.
 
     Raises
     ------
     InputError
-        If one cannot be used, or a variable is called almost like a setting.
+        If one is invalid, or a variable has almost the name of a setting.
     """
     for variable in os.environ:
         if variable.startswith(PREFIX):
@@ -138,6 +154,4 @@ def _refuse_misspelt(variable: str) -> None:
     if variable not in known:
         close = difflib.get_close_matches(variable, known, n=1, cutoff=0.85)
         if close:
-            raise InputError(
-                f"the environment variable {variable} means nothing. Fix: write {close[0]}, or take it away."
-            )
+            raise InputError(f"the environment variable {variable} has no meaning. Fix: write {close[0]}, or unset it.")

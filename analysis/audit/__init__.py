@@ -1,6 +1,6 @@
-"""The audit of published tables: whether the printed numbers can be true together.
+"""The audit of published tables: checks whether the printed numbers can all be true.
 
-It needs no data, only the table as printed and what the paper says of its design.
+It needs no data, only the table as printed and the design that the paper states.
 
     words.py                 what headers and cells say: which column is what, which number was printed how
     table.py                 the table with its rows and columns understood, and what a finding is
@@ -55,40 +55,40 @@ def audit_table(
     totals: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Check whether the numbers of a published table can be true together.
+    """Check whether the numbers of a published table can all be true.
 
     Parameters
     ----------
     table : DataFrame of str
-        The table as printed, one row per group, condition or test. Cells are text, because decimals count.
+        The table as printed, one row per group, condition or test. Cells are text, because their decimals count.
     participants : int, optional
         Participants who were recruited, in the whole study.
     trials : int, optional
         Trials of one participant, in one row of the table.
     items : int, optional
-        Answers that each participant's value is the mean of; 1 if not said.
+        Number of responses in the mean of one participant; 1 if not given.
     scale : tuple of int, optional
-        Lowest and highest answer; says that answers are whole numbers.
+        Lowest and highest response; implies that responses are whole numbers.
     whole_numbers : bool
-        Whether answers are whole numbers; only then can means and standard deviations be checked.
+        True if responses are whole numbers; only then can means and standard deviations be checked.
     totals : sequence of str
-        Labels of rows that are totals, beside those that say so.
+        Labels of rows that are totals, beside those whose label says so.
     columns : mapping of str to str, optional
-        Headers of columns that are not known by them, by what they are (see `analysis.audit.words.ROLES`).
+        Headers of columns that are not recognized, by their meaning (see `analysis.audit.words.ROLES`).
 
     Returns
     -------
     DataFrame
-        One row per finding: `row`, `check`, `printed`, `expected`, `verdict`, `explanation`, the gravest first.
+        One row per finding: `row`, `check`, `printed`, `expected`, `verdict`, `explanation`, the most serious first.
 
     Raises
     ------
     InputError
-        If the table is empty or cannot be understood, an argument names what is not there, or nothing can be checked.
+        If the table is empty or not recognized, an argument names a missing row or column, or nothing can be checked.
 
     Examples
     --------
-    Of 28 whole numbers no mean rounds to 5.19 (Brown & Heathers, 2017).
+    No mean of 28 whole numbers rounds to 5.19 (Brown & Heathers, 2017).
 
     >>> found = audit_table(pd.DataFrame({"group": ["a", "b"], "n": ["28", "28"], "M": ["5.19", "5.21"]}), scale=(1, 7))
     >>> [tuple(finding) for finding in found[["row", "verdict"]].to_numpy()]
@@ -96,9 +96,9 @@ def audit_table(
     """
     for name, number in (("participants", participants), ("trials", trials), ("items", items)):
         if number is not None and number < 1:
-            raise InputError(f"{name} is {number}; it must be 1 or more.")
+            raise InputError(f"{name} is {number}. Fix: give 1 or more.")
     if scale is not None and scale[0] >= scale[1]:
-        raise InputError(f"the scale goes from {scale[0]} to {scale[1]}. Fix: name its lowest answer first.")
+        raise InputError(f"the scale goes from {scale[0]} to {scale[1]}. Fix: name its lowest response first.")
     published = read_table(table, columns or {}, totals)
     design = Design(participants, trials, items, scale, whole_numbers)
     found = [*unreadable_cells(published), *(finding for check in CHECKS for finding in check(published, design))]
@@ -109,10 +109,7 @@ def audit_table(
 
 
 def _nothing(found: list[Finding]) -> str:
-    """Return the message where nothing can be checked."""
+    """Return the message if nothing can be checked."""
     reasons = " ".join(dict.fromkeys(finding.explanation for finding in found[:3]))
     why = f"nothing in this table can be checked: {reasons}" if reasons else "nothing in this table can be checked."
-    return (
-        f"{why} The audit understands the columns {', '.join(ROLES)}. Fix: say with --column WHAT=HEADER which is "
-        "which."
-    )
+    return f"{why} The audit recognizes the columns {', '.join(ROLES)}. Fix: name them with --column MEANING=HEADER."

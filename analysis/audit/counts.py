@@ -34,14 +34,14 @@ OTHER_COUNTS = ("n1", "n2", "groups", "items")
 TRIALS = ("trials", "excluded_trials")
 
 UNLIKELY = Fraction(1, 1000)
-"""Chance below which a common divisor of all counts is worth a look."""
+"""Probability below which a common divisor of all counts is suspicious."""
 
 FEWEST_COUNTS = 5
-"""Different counts of which a common divisor is looked for: a few round numbers have one."""
+"""Fewest different counts for the search of a common divisor: a few round numbers often have one."""
 
 
 def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Compare each total with the rows that it is of, and a total over totals with those too."""
+    """Compare each total with the sum of its rows, and a total of totals with the sum of those."""
     for place, row in enumerate(table.rows):
         if not row.is_total:
             continue
@@ -55,10 +55,10 @@ def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 
 
 def _parts(table: PublishedTable, place: int) -> list[Row]:
-    """Return the rows that the total at `place` is of.
+    """Return the rows of the total at `place`.
 
-    They are those whose labels begin with what it is the total of; a plain `Total` is of all rows, or of those since
-    the total before it, where there are several plain ones.
+    These are the rows whose labels begin with the name in the total's label. A plain `Total` is of all rows; if there
+    are several plain ones, of those since the previous total.
     """
     stem = total_stem(table.rows[place].label)
     begin = [row for row in table.parts if stem and plain(row.label).startswith(stem)]
@@ -71,7 +71,7 @@ def _parts(table: PublishedTable, place: int) -> list[Row]:
 
 
 def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]:
-    """Return the other totals, if together they are of the same rows as the one at `place`, each row once."""
+    """Return the other totals, if together they cover the same rows as the one at `place`, each row once."""
     others = {n: _parts(table, n) for n, row in enumerate(table.rows) if row.is_total and n != place}
     smaller = {n: rows for n, rows in others.items() if len(rows) < len(parts)}
     of = [row.name for rows in smaller.values() for row in rows]
@@ -79,7 +79,7 @@ def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]
 
 
 def _is_count(table: PublishedTable, header: str) -> bool:
-    """Return whether a column holds counts: it is known to, or it is not known and holds whole numbers only."""
+    """Return True if a column holds counts: by its role, or without a role if it holds whole numbers only."""
     roles = [role for role, named in table.roles.items() if named == header]
     if roles:
         return roles[0] in COUNTS
@@ -110,10 +110,10 @@ def _sum(row: Row, parts: list[Row], header: str, table: PublishedTable, of: str
     if total == expected:
         return Finding(row.name, check, str(total), str(expected), CONSISTENT, f"the {what} add up to {expected:,}.")
     if len(numbers) > 1 and {*numbers, total} == {total}:
-        words = f"every row has {total:,} as the total has, so these seem to be the same in every row."
+        words = f"every row has the same {total:,} as the total, so this number is probably not a sum."
         return Finding(row.name, check, str(total), str(total), CONSISTENT, words)
     if header not in table.roles.values() and min(numbers) <= total <= max(numbers):
-        words = f"{total:,} lies between the numbers of the {what}, so it may be an average and no sum."
+        words = f"{total:,} is between the numbers of the {what}, so it may be an average and not a sum."
         return Finding(row.name, check, str(total), "", NOT_CHECKABLE, words)
     off = abs(total - expected)
     too = f"{off:,} too {'many' if total > expected else 'few'}"
@@ -122,20 +122,22 @@ def _sum(row: Row, parts: list[Row], header: str, table: PublishedTable, of: str
 
 
 def whole_counts(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Check that what counts people or answers is a whole number."""
+    """Check that numbers of people or responses are whole numbers."""
     for row in table.rows:
         for role in (*COUNTS, *OTHER_COUNTS):
             printed = row.printed(role)
             if printed is not None and printed.relation != "=":
-                words = f"`{table.roles[role]}` is {printed}, which is no one number, so nothing is compared with it."
+                words = (
+                    f"`{table.roles[role]}` is {printed}, which is not a single number, so nothing is compared with it."
+                )
                 yield Finding(row.name, "cell", str(printed), "a whole number", NOT_CHECKABLE, words)
             elif printed is not None and row.whole(role) is None:
-                words = f"{printed} in `{table.roles[role]}` counts nothing: it must be a whole number, 0 or more."
+                words = f"{printed} in `{table.roles[role]}` is not a count: counts are whole numbers, 0 or more."
                 yield Finding(row.name, "cell", str(printed), "a whole number", IMPOSSIBLE, words)
 
 
 def participants(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check that participants add up to those recruited, and that no row has more than there were."""
+    """Check that participants add up to those recruited, and that no row has more participants than the study."""
     for row in table.rows:
         final, excluded, recruited = (row.whole(role) for role in COUNTS[:3])
         if final is not None and excluded is not None and recruited is not None:
@@ -162,11 +164,14 @@ def _all_recruited(table: PublishedTable, recruited: int) -> Iterator[Finding]:
 
 
 def trials(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare the trials of each row with what its participants can give, before and after exclusions."""
+    """Compare the trials of each row with the number that its participants can have, before and after exclusions."""
     each = design.trials
     if each is None:
         if {"participants", "trials"} <= set(table.roles):
-            words = "trials cannot be compared with participants. Fix: say with --trials how many one participant has."
+            words = (
+                "trials cannot be compared with participants. Fix: give the number of one participant's trials "
+                "with --trials."
+            )
             yield Finding(THE_TABLE, "trials", "", "", NOT_CHECKABLE, words)
         return
     for row in table.rows:
@@ -180,16 +185,17 @@ def trials(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
-    """Check that the participants who stayed can give the trials that stayed."""
+    """Check that the included participants can have the included trials."""
     most = n_participants * each
-    give = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each can give at most {most:,}"
+    give = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each have at most {most:,}"
     if n_trials <= most:
         words = f"{give}; {n_trials:,} are printed."
         return Finding(row.name, "trials", str(n_trials), f"at most {most}", CONSISTENT, words)
     words = f"{give}, but {n_trials:,} are printed."
     if most and n_trials % most == 0:
         words = (
-            f"{give}; {n_trials:,} is exactly {n_trials // most} times that, as if every trial were counted so often."
+            f"{give}; {n_trials:,} is exactly {n_trials // most} times that, as if every trial were counted "
+            f"{n_trials // most} times."
         )
     excluded = row.whole("excluded_trials")
     whole, n_left_out = n_trials + (excluded or 0), row.whole("excluded_participants")
@@ -202,7 +208,7 @@ def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
 
 
 def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
-    """Check that final and excluded trials are all trials, of those who stayed or of all who were recruited."""
+    """Check that final and excluded trials are all trials, of the included or of all recruited participants."""
     excluded, n_left_out = row.whole("excluded_trials") or 0, row.whole("excluded_participants") or 0
     whole, final, recruited = n_trials + excluded, n_participants * each, (n_participants + n_left_out) * each
     added = f"{n_trials:,} final and {excluded:,} excluded trials are {whole:,}"
@@ -221,7 +227,7 @@ def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
 
 
 def _two_ways(table: PublishedTable, each: int) -> Iterator[Finding]:
-    """Look for tables whose rows do not count the trials of excluded participants alike."""
+    """Find tables whose rows differ in counting the trials of excluded participants."""
     among, apart = [], []
     for row in table.rows:
         kept, left_out, *of_trials = (row.whole(role) for role in ("participants", "excluded_participants", *TRIALS))
@@ -238,13 +244,13 @@ def _two_ways(table: PublishedTable, each: int) -> Iterator[Finding]:
 
 
 def counted_twice(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Look for tables in which every row was counted more than once."""
+    """Find tables in which every row was counted more than once."""
     yield from _multiples(table, design)
     yield from _common_divisor(table)
 
 
 def _multiples(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare counts with the design's, where participants do not are beside them."""
+    """Compare counts with the design's, if the table has no participants beside them."""
     if "participants" in table.roles or (design.trials is None and design.participants is None):
         return
     role = "trials" if "trials" in table.roles else "n"
@@ -269,14 +275,14 @@ def _either(
             yield Finding(row.name, "trials", str(number), f"at most {n_participants * each}", IMPOSSIBLE, words)
         else:
             words = (
-                f"{number:,}, but the study had {counted(n_participants, 'participant')}; if these are trials, say so "
-                f"with --column trials={table.roles['n']!r}."
+                f"{number:,}, but the study had {counted(n_participants, 'participant')}. If these are trials: "
+                f"--column trials={table.roles['n']!r}."
             )
             yield Finding(row.name, "participants", str(number), most, SUSPICIOUS, words)
 
 
 def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Design, role: str) -> Iterator[Finding]:
-    """Check numbers of trials; where participants are not known, whether each is the same multiple of one's trials."""
+    """Check numbers of trials; without participants, whether each is the same multiple of one's trials."""
     each, n_participants = design.trials or 0, design.participants or 1
     most, header = n_participants * each, table.roles[role]
     by = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each can give at most {most:,}"
@@ -289,17 +295,17 @@ def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Des
         who = counted(n_participants, "participant") if design.participants is not None else "one participant or run"
         words = (
             f"every one of the {counted(len(parts), 'number')} in `{header}` is exactly {often} x {most:,}, "
-            f"{'twice' if often == 2 else f'{often} times'} what {who} with {counted(each, 'trial')} each can give, "
+            f"{'twice' if often == 2 else f'{often} times'} the trials of {who} with {counted(each, 'trial')} each, "
             f"as if every row of the data were counted {often} times."
         )
         if design.participants is None:
-            words += f" If rows are of more, say how many with --participants{_or_column(role, header)}."
+            words += f" If rows have more, give their number with --participants{_or_column(role, header)}."
         verdict = SUSPICIOUS if design.participants is None else IMPOSSIBLE
         yield Finding(THE_TABLE, "counted twice", f"{often} x {most}", f"at most {most}", verdict, words)
     elif design.participants is None:
         words = (
-            f"`{header}` cannot be compared with {counted(each, 'trial')} each. Fix: say how many participants "
-            f"there were with --participants{_or_column(role, header)}."
+            f"`{header}` cannot be compared with {counted(each, 'trial')} each. Fix: give the number of "
+            f"participants with --participants{_or_column(role, header)}."
         )
         yield Finding(THE_TABLE, "trials", "", "", NOT_CHECKABLE, words)
 
@@ -309,7 +315,7 @@ def _or_column(role: str, header: str) -> str:
 
 
 def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
-    """Look for a number that divides every count of right answers, as it does when each answer was counted so often."""
+    """Find a number that divides every count of right answers, as if each response was counted that often."""
     counts = {number for row in table.parts if (number := row.whole("correct"))}
     if len(counts) < FEWEST_COUNTS:
         return
@@ -322,14 +328,15 @@ def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
         yield Finding(THE_TABLE, "counted twice", "1", "no common divisor", CONSISTENT, words)
     else:
         words = (
-            f"all {len(counts)} different numbers in `{header}` can be divided by {divisor}, which by chance is so in "
-            f"less than one of {floor(1 / chance):,} tables: as if every answer were counted {divisor} times."
+            f"all {len(counts)} different numbers in `{header}` are divisible by {divisor}; by chance this happens "
+            f"in fewer than one of {floor(1 / chance):,} tables. It looks as if every response were counted "
+            f"{divisor} times."
         )
         yield Finding(THE_TABLE, "counted twice", f"all divisible by {divisor}", "no common divisor", SUSPICIOUS, words)
 
 
 def _chance_of_divisor(divisor: int, n: int) -> Fraction:
-    """Return a bound of the chance that a number so great, or a greater one, divides `n` numbers.
+    """Return an upper bound of the probability that a number of this size or larger divides `n` numbers.
 
     The number d divides all of them in one of d^n cases, and the sum of these from d on is below its integral.
     """
@@ -337,10 +344,10 @@ def _chance_of_divisor(divisor: int, n: int) -> Fraction:
 
 
 def correct_answers(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Check that no row has more right answers than answers."""
+    """Check that no row has more right answers than responses."""
     for row in table.rows:
         correct = row.whole("correct")
         answers = row.whole("trials") if "trials" in table.roles else row.whole("n")
         if correct is not None and answers is not None and correct > answers:
-            words = f"{correct:,} of {answers:,} is more than all of them."
+            words = f"{correct:,} right of {answers:,} is impossible."
             yield Finding(row.name, "correct", str(correct), f"at most {answers}", IMPOSSIBLE, words)

@@ -21,7 +21,7 @@ from analysis.audit.words import read_shape
 
 @dataclass(frozen=True)
 class ExpectedDf:
-    """Degrees of freedom that a design gives, and why."""
+    """Possible degrees of freedom of a design, and the reason."""
 
     dfs: tuple[int, ...]
     why: str
@@ -31,7 +31,7 @@ class ExpectedDf:
 
 
 def expected_dfs(test: ReportedTest) -> list[ExpectedDf]:
-    """Return the degrees of freedom that the row's participants, groups or table can give its test."""
+    """Return the possible degrees of freedom of a row's test, from its participants, groups or table."""
     row, n = test.row, row_n(test.row)
     paired, independent = PAIRED.search(test.words), INDEPENDENT.search(test.words)
     match test.kind:
@@ -51,7 +51,7 @@ def expected_dfs(test: ReportedTest) -> list[ExpectedDf]:
 
 
 def row_n(row: Row) -> int | None:
-    """Return how many participants a row has in all."""
+    """Return the number of participants of a row in all."""
     return row.whole("n") or row.whole("participants")
 
 
@@ -69,7 +69,7 @@ def _of_t(row: Row, n: int | None, paired: bool, independent: bool) -> list[Expe
 
 
 def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check printed degrees of freedom against what participants, groups or the size of a table give."""
+    """Check printed degrees of freedom against those of the participants, groups or table size."""
     for test in reported_tests(table):
         if test.dfs:
             found = _compared(test, design)
@@ -80,7 +80,7 @@ def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Findin
 
 
 def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None:
-    """Return verdict, what was expected and the sentence; None where there is nothing to compare with."""
+    """Return verdict, expected value and sentence; None if there is nothing to compare with."""
     expected = expected_dfs(test)
     given = "; ".join(f"{one.why} give {one}" for one in expected)
     wanted = " or ".join(str(one) for one in expected)
@@ -106,7 +106,7 @@ def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None
 
 
 def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
-    """Return the finding where degrees of freedom lie where Welch's can."""
+    """Return the finding if degrees of freedom are in the range of Welch's."""
     df, first, second, n = test.dfs[0], test.row.whole("n1"), test.row.whole("n2"), row_n(test.row)
     if PAIRED.search(test.words):
         return None
@@ -125,7 +125,7 @@ def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
         return CONSISTENT, f"{least} to {most}", f"{range_words}; {df} is printed."
     if first and second:
         words = (
-            f"groups of {first} and {second} give {most}; {df} is printed, which fits Welch's test ({least} to {most}) "
+            f"groups of {first} and {second} give {most}; the printed {df} fits Welch's test ({least} to {most}) "
             "with rounded degrees of freedom, or participants are missing."
         )
         return SUSPICIOUS, wanted, words
@@ -150,7 +150,7 @@ def _f_without_groups(test: ReportedTest) -> tuple[str, str, str] | None:
 
 
 def as_if_twice(test: ReportedTest, low: Decimal | float, high: Decimal | float) -> str:
-    """Return a remark if degrees of freedom are those of a t test that took the same participants for two groups."""
+    """Return a remark if degrees of freedom are those of a t test that treated the same participants as two groups."""
     n = row_n(test.row)
     if test.kind != "t" or n is None or not low <= 2 * n - 2 <= high or high == inf:
         return ""

@@ -24,7 +24,7 @@ from analysis.statistics.intervals import Interval
 from analysis.statistics.reported_p import Bounds, possible_df, possible_p
 
 LEVEL = Decimal("0.05")
-"""Level of the decision that is looked at."""
+"""Significance level of the checked conclusions."""
 
 CHECK = "p value"
 TWO_SIDED = ("t", "z", "r")
@@ -34,7 +34,7 @@ _REJECTED = re.compile(r"\breject|\bsignif|^yes$|\baccept\w* h1|^\*+$")
 
 
 def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compute each p value again from its statistic, and look for a statistic that is in the place of p."""
+    """Compute each p value from its statistic, and find statistics printed in place of p."""
     for test in reported_tests(table):
         impossible = _impossible(test)
         if impossible is not None:
@@ -43,12 +43,15 @@ def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
             found = _recomputed(test, test.p, design)
             yield found
             if not (found.verdict == CONSISTENT and test.dfs) and _same(test.statistic, test.p):
-                words = f"the p value {test.p} repeats its statistic digit by digit, as if printed in its place."
+                words = (
+                    f"the p value {test.p} repeats its statistic digit by digit, as if the statistic were printed "
+                    "in its place."
+                )
                 yield Finding(test.row.name, "p like its statistic", str(test.p), "another number", SUSPICIOUS, words)
 
 
 def conclusions(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Check what was concluded at the level .05 against the p value beside it."""
+    """Check the conclusion at the level .05 against the p value beside it."""
     for row in table.rows:
         said, p = plain(row.text("conclusion")), row.printed("p")
         rejected = False if _RETAINED.search(said) else True if _REJECTED.search(said) else None
@@ -62,7 +65,7 @@ def conclusions(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 
 
 def _impossible(test: ReportedTest) -> Finding | None:
-    """Return the finding of a statistic or p value that no data can give."""
+    """Return the finding of a statistic or p value that is impossible for any data."""
     low, high = test.bounds
     if (test.kind in {"F", "chi2"} and high < 0) or (test.kind == "r" and (high < -1 or low > 1)):
         expected = "-1 to 1" if test.kind == "r" else "0 or more"
@@ -80,8 +83,8 @@ def _impossible(test: ReportedTest) -> Finding | None:
 def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
     if test.kind is None:
         words = (
-            f"nothing says which test {test.statistic} is of. Fix: write t, F, chi2, z or r before it, or name the "
-            "column of the tests with --column test=NAME."
+            f"the kind of the test of {test.statistic} is missing. Fix: write t, F, chi2, z or r before it, or name "
+            "the column of the tests with --column test=NAME."
         )
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     if test.dfs or test.kind == "z":
@@ -93,7 +96,7 @@ def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
             return _with_df(test, p, bounds, f"{test.with_dfs(one.dfs)} ({one.why})")
     if test.kind == "F":
         words = (
-            f"p of {test.with_dfs()} takes its two degrees of freedom. Fix: add a column `df`, or two, `df1` and `df2`."
+            f"p of {test.with_dfs()} needs its two degrees of freedom. Fix: add a column `df`, or two, `df1` and `df2`."
         )
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     return _without_df(test, p, expected, design)
@@ -106,7 +109,7 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
         return Finding(test.row.name, CHECK, str(p), expected, CONSISTENT, f"{shown} has p {expected}.")
     words = f"{shown} has p {expected}, but p {_with_sign(p)} is printed"
     if test.kind in TWO_SIDED and _fits(p, Interval(possible.low / 2, possible.high / 2)):
-        words += ", half of it: if the test was one-sided, that must be said."
+        words += ", half of it: a one-sided test must be reported as such."
         return Finding(test.row.name, CHECK, str(p), expected, SUSPICIOUS, words)
     printed_as, really = _is_significant(p), True if possible.high < LEVEL else False if possible.low > LEVEL else None
     if None not in (printed_as, really) and printed_as != really:
@@ -115,14 +118,17 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
 
 
 def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], design: Design) -> Finding:
-    """Ask which degrees of freedom give the printed p, where none are printed or none that the row gives does."""
+    """Find the degrees of freedom that give the printed p, if none are printed or none of the row's own do."""
     assert test.kind is not None
     low, high = _bounds(p)
     fitting = possible_df(test.kind, test.bounds, Interval(low, high))
     given = "; ".join(f"{one.why} give {one}" for one in expected)
     if fitting is None:
         if test.kind in TWO_SIDED and possible_df(test.kind, test.bounds, Interval(2 * low, min(1.0, 2 * high))):
-            words = f"p {_with_sign(p)} of {test.with_dfs()} fits a one-sided test only; if so, that must be said."
+            words = (
+                f"p {_with_sign(p)} of {test.with_dfs()} fits a one-sided test only; a one-sided test must be "
+                "reported as such."
+            )
             return Finding(test.row.name, CHECK, str(p), "", SUSPICIOUS, words)
         words = f"no degrees of freedom give {test.with_dfs()} p {_with_sign(p)}{_neighbours(test, p)}."
         return Finding(test.row.name, CHECK, str(p), "", INCONSISTENT, words)
@@ -140,7 +146,7 @@ def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], desi
 
 
 def _neighbours(test: ReportedTest, p: Printed) -> str:
-    """Return the p values of a chi-square next to a printed one that it cannot have."""
+    """Return the neighbouring p values of a chi-square with a printed p that is impossible."""
     low, _ = _bounds(p)
     above = possible_df("chi2", test.bounds, Interval(low, 1.0)) if test.kind == "chi2" else None
     if above is None:
@@ -151,7 +157,7 @@ def _neighbours(test: ReportedTest, p: Printed) -> str:
 
 
 def _bounds(p: Printed) -> tuple[float, float]:
-    """Return the least and the greatest probability that may have been printed so."""
+    """Return the lowest and the highest probability that round to the printed one."""
     low, high = (float(bound) for bound in p.bounds)
     if p.relation == "<":
         return 0.0, float(p.number)
@@ -166,7 +172,7 @@ def _fits(p: Printed, possible: Interval) -> bool:
 
 
 def _is_significant(p: Printed) -> bool | None:
-    """Return whether p is below the level; None where it may lie on either side."""
+    """Return True if p is below the level; None if it may be on either side."""
     if p.relation == "<":
         return True if p.number <= LEVEL else None
     if p.relation == ">":

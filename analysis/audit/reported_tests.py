@@ -1,4 +1,4 @@
-"""Hypothesis tests as the rows of a table report them."""
+"""Hypothesis tests in the rows of a table."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _KINDS = {
 PAIRED = re.compile(r"\bpaired|\bdependent|\bwithin|\brepeated|\bmatched|\bone[ -]sample")
 INDEPENDENT = re.compile(r"\bindependent|\bbetween|\bunpaired|\btwo[ -]sample|\bone[ -]way")
 ROUNDED_DF = re.compile(r"\bwelch|\bunequal|\bsatterthwaite|\bkenward|\bmixed")
-"""Tests whose degrees of freedom are no whole numbers, also where whole ones are printed."""
+"""Tests with degrees of freedom that are not whole numbers, even if whole ones are printed."""
 
 
 @dataclass(frozen=True)
@@ -30,28 +30,28 @@ class ReportedTest:
 
     row: Row
     kind: str | None
-    """One of `STATISTICS`; None where nothing says which test it was."""
+    """One of `STATISTICS`; None if the row does not name the test."""
     statistic: Decimal
     dfs: tuple[Decimal, ...]
-    """As printed; empty where they are not."""
+    """As printed; empty if not printed."""
     p: Printed | None
     words: str
-    """What the row says of the test, as `plain` returns it."""
+    """The row's words on the test, as `plain` returns them."""
 
     @property
     def bounds(self) -> Bounds:
-        """The least and the greatest value that may have been rounded to the statistic."""
+        """The lowest and the highest value that round to the statistic."""
         return rounding_bounds(self.statistic)
 
     @property
     def df_bounds(self) -> list[Bounds]:
-        """The same of the degrees of freedom; whole ones are exact, but for tests where they are rounded."""
+        """The same for the degrees of freedom; whole ones are exact, except for tests with rounded ones."""
         rounded = ROUNDED_DF.search(self.words) is not None
         return [rounding_bounds(df) if rounded or df != int(df) else (Fraction(df), Fraction(df)) for df in self.dfs]
 
     @property
     def is_named(self) -> bool:
-        """Whether the row says in words that it is one of the plain tests, whose degrees of freedom are known."""
+        """True if the row names one of the plain tests, whose degrees of freedom are known."""
         plain_test = any(re.search(_KINDS[kind], self.words) for kind in ("t", "r", "chi2"))
         return plain_test or bool(PAIRED.search(self.words) or INDEPENDENT.search(self.words))
 
@@ -62,7 +62,7 @@ class ReportedTest:
 
 
 def reported_tests(table: PublishedTable) -> Iterator[ReportedTest]:
-    """Yield the tests of every row whose statistic can be read."""
+    """Yield the tests of all rows with a readable statistic."""
     for row in table.rows:
         words = row.text("test")
         if not words and role_of(table.roles.get("label", "")) == "test":
@@ -88,7 +88,7 @@ def _reported(row: Row, role: str, result: PrintedResult, words: str) -> Reporte
 
 
 def _dfs(row: Row, kind: str | None, result: PrintedResult) -> tuple[Decimal, ...]:
-    """Return the degrees of freedom that this kind of test has, from the cell of the statistic or their own columns."""
+    """Return the degrees of freedom of this kind of test, from the cell of the statistic or their own columns."""
     n_needed = {"F": 2, "z": 0}.get(kind or "", 1)
     first, second = row.number("df1"), row.number("df2")
     ways = (

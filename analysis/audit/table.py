@@ -1,4 +1,4 @@
-"""A published table with its rows and columns understood, and the findings that an audit of it gives."""
+"""A published table with the roles of its rows and columns, and the findings of its audit."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,21 +28,21 @@ from batteries.errors import InputError
 IMPOSSIBLE, INCONSISTENT, SUSPICIOUS = "impossible", "inconsistent", "suspicious"
 NOT_CHECKABLE, CONSISTENT = "not checkable", "consistent"
 VERDICTS = (IMPOSSIBLE, INCONSISTENT, SUSPICIOUS, NOT_CHECKABLE, CONSISTENT)
-"""No data can give the number; it contradicts another; it is odd; there is too little to go by; it fits."""
+"""Impossible for any data; contradicts another number; unusual; not checkable; consistent."""
 
 THE_TABLE = "the whole table"
-"""What stands for the row where a finding is about all rows."""
+"""Label for findings about all rows."""
 
 WORDS = ("label", "test", "conclusion")
-"""Roles of columns that hold words."""
+"""Roles of columns with words."""
 _TOTAL = re.compile(r"\b(?:sub|grand)?[ -]?totals?\b|\bsums?\b|\boverall\b")
 _OF_EVERYTHING = {"", "all", "n", "sample", "participants", "all participants", "trials"}
-"""What may be beside the word total, where it is the total of all rows."""
+"""Words beside `total` in the total of all rows."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found of one row."""
+    """Result of one check of one row."""
 
     row: str
     check: str
@@ -55,18 +55,18 @@ class Finding:
 
 @dataclass(frozen=True)
 class Design:
-    """What is known of the study beside its table."""
+    """Facts about the study beside its table."""
 
     participants: int | None = None
     """Recruited, in the whole study."""
     trials: int | None = None
     """Of one participant, in one row of the table."""
     items: int | None = None
-    """Answers that each participant's value is the mean of."""
+    """Number of responses in the mean of one participant."""
     scale: tuple[int, int] | None = None
-    """Lowest and highest answer."""
+    """Lowest and highest response."""
     whole_numbers: bool = False
-    """Whether what the means are of are whole numbers."""
+    """True if responses are whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,16 @@ class Row:
     """One row of a published table."""
 
     name: str
-    """Its label, with its number where the label stands twice."""
+    """Its label, with its number if the label is a duplicate."""
     label: str
     cells: Mapping[str, str]
-    """What is printed, by the column's header."""
+    """Printed cells, by the column's header."""
     roles: Mapping[str, str]
     """Header of the column that has each role."""
     is_total: bool
 
     def text(self, role: str) -> str:
-        """Return what is printed in a column, or nothing if there is no such column."""
+        """Return the printed cell of a column, or an empty text if there is no such column."""
         return self.cells[self.roles[role]].strip() if role in self.roles else ""
 
     def printed(self, role: str) -> Printed | None:
@@ -122,15 +122,15 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
     Raises
     ------
     InputError
-        If the table is empty, a header stands twice, a role, column or row that was named does not exist, or two
-        columns might have the same role.
+        If the table is empty, a header is a duplicate, a named role, column or row does not exist, or two columns could
+        have the same role.
     """
     headers = [str(header) for header in table.columns]
     if table.empty:
-        raise InputError("the table has no rows under its header; it needs one for each group, condition or test.")
+        raise InputError("the table has no rows under its header. Fix: write one for each group, condition or test.")
     twice = next((header for header in headers if headers.count(header) > 1), None)
     if twice is not None:
-        raise InputError(f"the column `{twice}` appears twice. Fix: give each column a header of its own.")
+        raise InputError(f"duplicate column `{twice}`. Fix: give each column a header of its own.")
     cells = [
         dict(zip(headers, ("" if pd.isna(cell) else str(cell) for cell in row), strict=True))
         for row in table.itertuples(index=False, name=None)
@@ -140,7 +140,7 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
     totals_plain = {plain(label) for label in totals}
     for label in totals:
         if plain(label) not in map(plain, labels):
-            raise InputError(f"there is no row `{label}`; the rows are {_listed(labels)}.")
+            raise InputError(f"there is no row `{label}`. Fix: name one of {_listed(labels)}.")
     rows = [
         Row(
             name=_name(labels, place),
@@ -167,12 +167,13 @@ def unreadable_cells(table: PublishedTable) -> Iterator[Finding]:
                 header = table.roles[role]
                 yield Finding(
                     row.name, "cell", cell, "a number", NOT_CHECKABLE,
-                    f"`{cell}` in `{header}` cannot be read as {ROLES[role].meaning}; decimals need a point.",
+                    f"`{cell}` in `{header}` cannot be read as {ROLES[role].meaning}. Fix: write a number, with a "
+                    "point before the decimals.",
                 )  # fmt: skip
 
 
 def total_stem(label: str) -> str | None:
-    """Return what a total is the total of, such as `single` of `Single-total`; None if the label names no total.
+    """Return the name in a total's label, such as `single` of `Single-total`; None if the label is not a total's.
 
     Examples
     --------
@@ -185,7 +186,7 @@ def total_stem(label: str) -> str | None:
 
 
 def _is_total(label: str, labels: Sequence[str]) -> bool:
-    """Return whether a row is a total: `Total sleep time`, where no row begins with sleep time, is not."""
+    """Return True if a row is a total; `Total sleep time`, where no row begins with sleep time, is not."""
     stem = total_stem(label)
     return stem is not None and any(other != label and plain(other).startswith(stem) for other in labels)
 
@@ -199,10 +200,10 @@ def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str,
     for role, header in columns.items():
         if role not in ROLES:
             near = get_close_matches(role, ROLES, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"they are {', '.join(ROLES)}."
-            raise InputError(f"`{role}` is nothing that a column can be; {hint}")
+            hint = f"write `{near[0]}`." if near else f"write one of {', '.join(ROLES)}."
+            raise InputError(f"`{role}` is an unknown role of a column. Fix: {hint}")
         if header not in headers:
-            raise InputError(f"there is no column `{header}`; the columns are {_listed(headers)}.")
+            raise InputError(f"there is no column `{header}`. Fix: name one of {_listed(headers)}.")
     roles = dict(columns)
     found: dict[str, list[str]] = {}
     for header in headers:
@@ -216,7 +217,7 @@ def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str,
     for known, named in found.items():
         if len(named) > 1:
             raise InputError(
-                f"the columns {_listed(named)} could each be `{known}`. Fix: say which with --column "
+                f"the columns {_listed(named)} could each be `{known}`. Fix: name one with --column "
                 f"{known}={named[0]!r}."
             )
         if named:

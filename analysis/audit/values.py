@@ -1,4 +1,4 @@
-"""Checks of means, standard deviations and percentages: whether any answers can give them (GRIM and GRIMMER)."""
+"""Checks of means, standard deviations and percentages: whether any responses can give them (GRIM and GRIMMER)."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -21,7 +21,7 @@ from analysis.audit.words import Printed, read_mean_sd
 from analysis.statistics.grim import grim, grimmer, nearest_means
 
 MOST_NUMBERS = 10**6
-"""Answers above which standard deviations are not looked into."""
+"""Number of responses above which standard deviations are not checked."""
 
 
 def means(table: PublishedTable, design: Design) -> Iterator[Finding]:
@@ -30,8 +30,8 @@ def means(table: PublishedTable, design: Design) -> Iterator[Finding]:
         return
     if not (design.whole_numbers or design.scale or design.items or "items" in table.roles):
         words = (
-            "means and standard deviations can be checked (GRIM, GRIMMER) only of whole numbers; if the answers were "
-            "whole numbers, say so with --scale, --items or --whole-numbers."
+            "means and standard deviations can be checked (GRIM, GRIMMER) only for whole numbers; if the responses "
+            "were whole numbers, add --scale, --items or --whole-numbers."
         )
         yield Finding(THE_TABLE, "mean", "", "", NOT_CHECKABLE, words)
         return
@@ -65,14 +65,16 @@ def _mean(row: Row, mean: Printed, n: int, items: int, design: Design) -> Findin
     check, numbers = "mean (GRIM)", _whole_numbers(n, items)
     low, high = mean.bounds
     if design.scale and (high < design.scale[0] or low > design.scale[1]):
-        words = f"no mean of answers from {design.scale[0]} to {design.scale[1]} is {mean}."
+        words = f"no mean of responses from {design.scale[0]} to {design.scale[1]} is {mean}."
         return Finding(row.name, check, str(mean), f"{design.scale[0]} to {design.scale[1]}", IMPOSSIBLE, words)
     if not grim(mean.number, n, items=items, scale=design.scale):
         below, above = nearest_means(mean.number, n, items=items)
         words = f"no mean of {numbers} rounds to {mean}; the nearest are {below} and {above}."
         return Finding(row.name, check, str(mean), f"{below} or {above}", IMPOSSIBLE, words)
     if n * items >= 10**mean.decimals:
-        words = f"{numbers} can have every mean with {counted(mean.decimals, 'decimal')}, so nothing can be told."
+        words = (
+            f"{numbers} can have every mean with {counted(mean.decimals, 'decimal')}, so this one cannot be checked."
+        )
         return Finding(row.name, check, str(mean), "", NOT_CHECKABLE, words)
     return Finding(row.name, check, str(mean), str(mean), CONSISTENT, f"{numbers} can have the mean {mean}.")
 
@@ -81,7 +83,7 @@ def _sd(row: Row, mean: Printed, sd: Printed, n: int, items: int, design: Design
     check = "SD (GRIMMER)"
     if n < 2 or n * items > MOST_NUMBERS:
         words = (
-            "one value has no standard deviation." if n < 2 else "so many numbers can have every standard deviation."
+            "one value has no standard deviation." if n < 2 else "this many numbers can have every standard deviation."
         )
         return Finding(row.name, check, str(sd), "", NOT_CHECKABLE, words)
     scale = f" from {design.scale[0]} to {design.scale[1]}" if design.scale else ""
@@ -100,7 +102,7 @@ def _whole_numbers(n: int, items: int) -> str:
 
 
 def percentages(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check percentages and proportions against the number of answers that they are of."""
+    """Check percentages and proportions against their number of responses."""
     if "percentage" not in table.roles:
         return
     hundred = _in_percent(table)
@@ -117,7 +119,7 @@ def percentages(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _in_percent(table: PublishedTable) -> bool:
-    """Return whether the column is in per cent: it shows the sign, or most of its numbers are above 1."""
+    """Return True if the column is in per cent: it has the sign, or most of its numbers are above 1."""
     numbers = [number for row in table.rows if (number := row.printed("percentage"))]
     return any(number.percent for number in numbers) or 2 * sum(n.number > 1 for n in numbers) > len(numbers)
 
@@ -138,19 +140,19 @@ def _shown(real: float, printed: Printed, share: Decimal) -> str:
 
 
 def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: Design) -> Finding:
-    """Check by GRIM whether any number of right answers gives a percentage."""
+    """Check by GRIM if any number of right answers gives a percentage."""
     check = "percentage (GRIM)"
     if not 0 <= share <= 1:
         words = f"{printed} is not a share: it must lie between 0 and {100 if hundred else 1}."
         return Finding(row.name, check, str(printed), f"0 to {100 if hundred else 1}", IMPOSSIBLE, words)
     n_trials, n, items = row.whole("trials"), _n(row), row.whole("items") or design.items
     if not n_trials and not n:
-        words = "there is no number of answers to check the percentage by. Fix: name their column with --column n=NAME."
+        words = "the number of responses of the percentage is missing. Fix: name its column with --column n=NAME."
         return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
     if not n_trials and items is None and design.trials is not None:
         words = (
-            f"each of the {n:,} gave several answers; if these all count, and everyone gave as many, say how many with "
-            "--items, or name the column of all answers with --column trials=NAME."
+            f"each of the {n:,} gave several responses; if these all count, and everyone gave the same number, give "
+            "it with --items, or name the column of all responses with --column trials=NAME."
         )
         return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
     answers = n_trials or (n or 0) * (items or 1)
@@ -158,7 +160,7 @@ def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: De
     what = f"{counted(answers, 'answer')}"
     if grim(share, answers, scale=(0, 1)):
         if answers >= 10**decimals:
-            words = f"{what} can give every percentage with so many decimals, so nothing can be told."
+            words = f"{what} can give every percentage with this many decimals, so this one cannot be checked."
             return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
         right = round(share * answers)
         return Finding(row.name, check, str(printed), str(printed), CONSISTENT, f"{right:,} of {what} is {printed}.")
@@ -166,8 +168,8 @@ def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: De
     near = [_shown(right / answers, printed, share) for right in (below, below + 1)]
     words = f"no number of right ones of {what} gives {printed}: {below:,} is {near[0]}, {below + 1:,} is {near[1]}"
     if n_trials and (row.whole("participants") or design.participants or 2) > 1:
-        # Of unequal numbers of trials, the mean of the participants' own shares is not a share of all trials.
+        # With unequal numbers of trials, the mean of the participants' own shares is not a share of all trials.
         words += "; if it is the mean of the participants' own percentages, it cannot be checked."
         return Finding(row.name, check, str(printed), f"{near[0]} or {near[1]}", SUSPICIOUS, words)
-    words += "." if items or n_trials else "; if each gave several answers, say how many with --items."
+    words += "." if items or n_trials else "; if each gave several responses, give their number with --items."
     return Finding(row.name, check, str(printed), f"{near[0]} or {near[1]}", IMPOSSIBLE, words)

@@ -1,4 +1,4 @@
-"""What headers and cells of published tables say: which column is what, and which number was printed how.
+"""Recognition of headers and cells in published tables: the role of a column, and the printed form of a number.
 
 Cells are read as text, because their decimals count: `0.50` was rounded to two of them, `0.5` to one.
 """
@@ -14,37 +14,37 @@ from analysis.statistics.grim import rounding_bounds
 
 @dataclass(frozen=True)
 class Role:
-    """What a column can be, and the headers by which it is known."""
+    """The roles of a column, and the headers that have them."""
 
     meaning: str
     headers: tuple[str, ...]
-    """As `plain` returns them."""
+    """In the form that `plain` returns."""
 
 
 ROLES = {
-    "label": Role("what the row is about: a group, a condition, a test", ()),
+    "label": Role("subject of the row: a group, a condition, a test", ()),
     "participants": Role(
         "participants in the row, after exclusions",
         ("participants", "final participants", "n participants", "number of participants", "subjects", "n subjects",
          "number of subjects", "included participants", "participants included", "analysed participants"),
     ),
     "excluded_participants": Role(
-        "participants who were left out", ("excluded participants", "participants excluded", "n excluded participants"),
+        "excluded participants", ("excluded participants", "participants excluded", "n excluded participants"),
     ),
     "recruited_participants": Role(
         "participants before exclusions", ("recruited participants", "participants recruited", "recruited", "enrolled"),
     ),
     "trials": Role(
-        "trials, answers or observations in the row, after exclusions",
+        "trials, responses or observations in the row, after exclusions",
         ("trials", "final trials", "n trials", "number of trials", "included trials", "trials included", "observations",
          "n observations", "number of observations", "n obs", "num.obs.", "responses", "answers", "predictions"),
     ),
-    "excluded_trials": Role("trials that were left out", ("excluded trials", "trials excluded", "n excluded trials")),
-    "n": Role("how many the row's mean or percentage is over", ("n", "sample size", "total n", "n total")),
+    "excluded_trials": Role("excluded trials", ("excluded trials", "trials excluded", "n excluded trials")),
+    "n": Role("number of values in the row's mean or percentage", ("n", "sample size", "total n", "n total")),
     "n1": Role("participants in the first group of a test", ("n1", "n 1")),
     "n2": Role("participants in the second group of a test", ("n2", "n 2")),
     "correct": Role(
-        "how many of them were right, or said yes",
+        "number of right or yes responses",
         ("correct", "n correct", "number correct", "correct answers", "correct trials", "correct responses", "hits"),
     ),
     "percentage": Role(
@@ -58,7 +58,7 @@ ROLES = {
         "mean and standard deviation in one cell, as `5.2 (1.3)`",
         ("m (sd)", "mean (sd)", "m ± sd", "mean ± sd", "m sd", "mean sd", "m [sd]", "mean [sd]"),
     ),
-    "items": Role("items that each participant's value is the mean of", ("items", "n items", "number of items")),
+    "items": Role("number of items in each participant's value", ("items", "n items", "number of items")),
     "statistic": Role(
         "test statistic, with its name in the cell (`t = 2.31`, `F(2, 45) = 3.1`) or in the column `test`",
         ("statistic", "test statistic", "test statistics", "test stat", "test stats", "test value"),
@@ -78,18 +78,18 @@ ROLES = {
         "p value",
         ("p", "p value", "p val", "sig", "sig.", "significance", "pr(>|t|)", "pr(>|z|)", "pr(>f)", "pr(>chisq)"),
     ),
-    "test": Role("which test it was, in words", ("test", "method", "statistical test", "test type", "test used")),
+    "test": Role("name of the test, in words", ("test", "method", "statistical test", "test type", "test used")),
     "groups": Role("groups that an analysis of variance compares", ("k", "groups", "n groups", "number of groups")),
     "shape": Role("size of a chi-square's table, as `2 x 3`", ("shape", "table size", "rows x columns")),
     "conclusion": Role(
-        "what was concluded at the level .05", ("conclusion", "decision", "significant", "significant?"),
+        "conclusion at the level .05", ("conclusion", "decision", "significant", "significant?"),
     ),
 }  # fmt: skip
 
 STATISTICS = ("t", "F", "chi2", "z", "r")
 
 _NUMBER = r"[-+]?(?:\d{1,12}(?:\.\d{0,20})?|\.\d{1,20})(?:e(?:\+?0?\d|-\d{1,2}))?"
-"""Numbers of a size that tables print; longer ones are misread or no numbers."""
+"""Numbers up to a size that tables print; longer ones are misread or not numbers."""
 _CELL = re.compile(
     rf"(?:[a-z][\w ]*(?=[=<>]))?(?P<relation>[<>=])?\s*(?P<number>{_NUMBER})\s*(?P<percent>%?)"
     r"(?:\s*[*+†‡a-d]{0,3}|\s*(?:±|\(|\[).*)"
@@ -113,16 +113,16 @@ class Printed:
     relation: str = "="
     """`=`, `<` or `>`."""
     percent: bool = False
-    """Whether a percent sign follows."""
+    """True if a percent sign follows."""
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
-        """The least and the greatest value that may have been rounded to this one."""
+        """The lowest and the highest value that round to this one."""
         return rounding_bounds(self.number)
 
     @property
     def decimals(self) -> int:
-        """How many decimals were printed."""
+        """Number of printed decimals."""
         exponent = self.number.as_tuple().exponent
         assert isinstance(exponent, int)
         return max(0, -exponent)
@@ -143,7 +143,7 @@ class PrintedResult:
 
 
 def plain(text: str) -> str:
-    r"""Return a header or cell without its typography: one case, plain minus signs, no tags and no TeX.
+    r"""Return a header or cell without its typography: lower case, plain minus signs, no tags and no TeX.
 
     Examples
     --------
@@ -158,20 +158,20 @@ def plain(text: str) -> str:
 
 
 def role_of(header: str) -> str | None:
-    """Return what a column is by its header, if it is known."""
+    """Return the role of a column by its header, or None if it is unknown."""
     words = plain(header).replace("-", " ")
     return next((role for role, known in ROLES.items() if words in known.headers), None)
 
 
 def is_empty(cell: str) -> bool:
-    """Return whether nothing was printed in a cell."""
+    """Return True if a cell is empty."""
     return plain(cell) in _NOTHING
 
 
 def read_number(cell: str) -> Printed | None:
-    """Return the number that a cell begins with, or None if it holds none that can be read.
+    """Return the number at the start of a cell, or None if it has no readable one.
 
-    Stars, and whatever is in brackets or after a plus-minus sign, may follow.
+    Stars, and anything in brackets or after a plus-minus sign, may follow.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def read_number(cell: str) -> Printed | None:
 
 
 def read_mean_sd(cell: str) -> tuple[Printed, Printed] | None:
-    """Return mean and standard deviation of one cell, or None if it does not hold both.
+    """Return mean and standard deviation of one cell, or None if it does not have both.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def read_mean_sd(cell: str) -> tuple[Printed, Printed] | None:
 
 
 def read_result(cell: str) -> PrintedResult | None:
-    r"""Return the test's result that a cell holds, or None if it holds none that can be read.
+    r"""Return the test's result in a cell, or None if it has no readable one.
 
     Examples
     --------
@@ -218,9 +218,9 @@ def read_result(cell: str) -> PrintedResult | None:
 
 
 def read_dfs(cell: str, *, both: bool) -> tuple[Decimal, ...] | None:
-    """Return degrees of freedom, without a number of observations; None if they cannot be read.
+    """Return degrees of freedom, without a number of observations; None if they are unreadable.
 
-    With `both`, as of F, a comma is between two of them; otherwise it groups thousands.
+    With `both`, as for F, a comma separates two of them; otherwise it groups thousands.
 
     Examples
     --------

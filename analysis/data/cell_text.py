@@ -1,4 +1,4 @@
-"""Columns as text, where each value is put into words once, however many cells have it."""
+"""Columns as text, in which each distinct value is formatted once, however many cells have it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,13 +9,13 @@ import pandas as pd
 from analysis.data.time_columns import time_texts
 
 ROWS_AT_ONCE = 20_000
-"""Anyone who writes a long table does so in portions of this size, so that it is never whole in memory as text."""
+"""Rows per portion of a long table, so that it is never completely in memory as text."""
 
 
 def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
     """Return each cell of a column as `write` writes its value, with None for a missing one.
 
-    `write` must write equal values alike. Values that are no text, number or truth value are known by their identity.
+    `write` must format equal values alike. Values other than texts, numbers and truth values are compared by identity.
     """
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         column = time_texts(column)
@@ -27,12 +27,12 @@ def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
         return [by_id[name] for name in map(id, values)]
     numbers, distinct = pd.factorize(column)
     texts = [write(value) for value in [*distinct.tolist(), None]]
-    cells: list[str] = np.array(texts, dtype=object)[numbers].tolist()  # -1, a missing value, takes the last
+    cells: list[str] = np.array(texts, dtype=object)[numbers].tolist()  # -1, a missing value, takes the last.
     return cells
 
 
 class _Written(dict[Any, str]):
-    """Values and how they are written."""
+    """Values and their texts."""
 
     def __init__(self, write: Callable[[Any], str]) -> None:
         self._write = write

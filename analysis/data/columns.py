@@ -1,4 +1,4 @@
-"""The columns of the view `trials` and of the tidy table, and the words that every table shares."""
+"""The columns of the view `trials` and of the tidy table, and the words that all tables share."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -28,11 +28,11 @@ BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "sessio
                   "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
-"""What a browser told of a trial beside its answer, each a whole number; missing where no browser answered."""
+"""A browser's signals of a trial beside its response, each a whole number; missing without a browser."""
 LAB_SIGNALS = ("signal_too_early",)
-"""Those of them that a laboratory tells of too."""
+"""Those of them that a laboratory records too."""
 PATTERNS = ("implausibly_fast", "same_response_run")
-"""What the answers themselves tell of how they came about; see `analysis.data.response_patterns`."""
+"""Patterns in the responses themselves; see `analysis.data.response_patterns`."""
 JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
 """jsPsych's own columns: `rt` is `rt_ms`, rounded as jsPsych rounds it."""
 AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "chance", "rt_ms", "input", "fixation_ms",
@@ -40,10 +40,10 @@ AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "c
                  "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH, "model",
                  "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct")  # fmt: skip
 DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
-"""Columns that are made from the raw data, and so are no part of the data digest."""
+"""Columns computed from the raw data, which are not part of the data digest."""
 
 SINCE_THE_DIGEST = ("occasion", "study_revision", "excluded_at", "excluded_reason")
-"""Columns that came after the data digest was published: they are part of it only where there is something in them."""
+"""Columns added after the data digest was published: they are part of it only if they have values."""
 
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))
 
@@ -58,29 +58,29 @@ KINDS = ("human", "simulated", "model")
 """In the order of every table."""
 
 PEOPLE = {"human": "people", "simulated": "simulated participants"}
-"""The subject under which the answers of a kind stand together; the kinds themselves are never put together."""
+"""The subject that groups the responses of a kind; the kinds themselves are never pooled."""
 
 
 def factor_columns(trials: pd.DataFrame) -> list[str]:
-    """Return the factors of a tidy table: every column that is not one of the fixed ones."""
+    """Return the factors of a tidy table: every column that is not a fixed one."""
     return [column for column in trials.columns if column not in FIXED_COLUMNS]
 
 
 def dtype_of_levels(levels: pd.Series) -> Any:
-    """Return the type of a factor's column in a table of results; types that save memory are for the many trials."""
+    """Return the type of a factor's column in a table of results; memory-saving types are for the many trials."""
     if isinstance(levels.dtype, pd.CategoricalDtype):
         return "str"
     return "Int64" if levels.dtype == "Int32" else levels.dtype
 
 
 def subjects(trials: pd.DataFrame) -> pd.Series:
-    """Return who each trial's answer counts for: `people`, `simulated participants`, or the label of a model's run."""
+    """Return the subject of each trial: `people`, `simulated participants`, or the label of a model's run."""
     of_people = trials["kind"].astype("str").map(PEOPLE)
     return trials["run"].astype("str").where(trials["kind"] == "model", of_people)
 
 
 def units(trials: pd.DataFrame) -> pd.Series:
-    """Return the unit each trial belongs to: the participant, or for models the run."""
+    """Return the unit of each trial: the participant, or for models the run."""
     return trials["run"].astype("str").where(trials["kind"] == "model", trials["participant"].astype("str"))
 
 

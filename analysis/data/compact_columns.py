@@ -1,7 +1,7 @@
-"""Rows on their way into columns that take little memory: repeated cells kept once, numbers without objects.
+"""Columns filled row by row in little memory: repeated cells stored once, numbers without objects.
 
-The columns are those of the view `trials`. Only `jspsych` is interpreted on the way: hardly two of its texts are the
-same, and together they would take more memory than all other columns.
+The columns are those of the view `trials`. Only `jspsych` is parsed meanwhile: nearly all of its texts differ, and
+together they would take more memory than all other columns.
 """
 
 import math
@@ -18,24 +18,24 @@ from analysis.data.time_columns import time_column, time_texts, times_of
 
 ROWS_AT_ONCE = 200
 OFTEN_NEW = ("shown_at", "received_at")
-"""Times of which hardly two trials have the same."""
+"""Columns of times that nearly all differ."""
 OFTEN_NEW_NUMBERS = ("rt_ms", "fixation_ms")
-"""Numbers of which hardly two trials have the same."""
+"""Columns of numbers that nearly all differ."""
 NOTES = ("trial_type", "plugin_version", "time_elapsed", "is_noted")
-"""The columns in place of `jspsych`: what jsPsych notes of a trial beside its answer, and whether it notes anything."""
+"""The columns that replace `jspsych`: jsPsych's data of a trial beside its response, and a flag if there are any."""
 
 Read = Callable[[Any], Any]
 
 
 class RawColumns:
-    """Rows on their way into columns.
+    """Columns that are filled row by row.
 
     Parameters
     ----------
     names
         The columns, in the order of each row's cells.
     read
-        What a cell is read as; itself, if nothing is given.
+        Converter of a cell; none by default.
     """
 
     def __init__(self, names: Sequence[str], read: Read | None = None) -> None:
@@ -45,17 +45,17 @@ class RawColumns:
         self._waiting: list[tuple[Any, ...]] = []
 
     def step(self, *cells: Any) -> None:
-        """Take a row."""
+        """Append a row."""
         self._waiting.append(cells)
         if len(self._waiting) == ROWS_AT_ONCE:
             self._put_away()
 
     def finalize(self) -> int:
-        """End the aggregate, as SQLite wants it; the rows stay here."""
+        """End the aggregate, as SQLite requires; the rows stay here."""
         return 0
 
     def series(self, where: str) -> dict[str, pd.Series]:
-        """Return the columns of all rows taken; nothing is kept here.
+        """Return the columns of all appended rows, and release them here.
 
         Parameters
         ----------
@@ -77,13 +77,13 @@ class RawColumns:
         return found
 
     def _put_away(self) -> None:
-        for column, cells in zip(self._columns, zip(*self._waiting, strict=True), strict=False):  # no row, no columns
+        for column, cells in zip(self._columns, zip(*self._waiting, strict=True), strict=False):  # No row, no columns.
             column.take(cells)
         self._waiting.clear()
 
 
 class RepeatedColumn(dict[Any, int]):
-    """Cells of a column that come again and again, and the number of what each is read as."""
+    """A column with few distinct cells, and the index of each row's."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -96,11 +96,11 @@ class RepeatedColumn(dict[Any, int]):
         return number
 
     def take(self, cells: Sequence[Any]) -> None:
-        """Take the cells of further rows."""
+        """Append the cells of further rows."""
         self._numbers.extend(map(self.__getitem__, cells))
 
     def column(self) -> pd.Series:
-        """Return the cells of all rows taken."""
+        """Return the cells of all rows."""
         return categories(self._distinct, np.array(self._numbers))
 
 
@@ -112,16 +112,16 @@ class TextColumn:
         self._cells: list[Any] = []
 
     def take(self, cells: Sequence[Any]) -> None:
-        """Take the cells of further rows."""
+        """Append the cells of further rows."""
         self._cells.extend(map(self._read, cells) if self._read else cells)
 
     def column(self) -> pd.Series:
-        """Return the cells of all rows taken."""
+        """Return the cells of all rows."""
         return pd.Series(self._cells, dtype=object)
 
 
 class TimeColumn:
-    """Times that are all different; as texts, if one is not written as the store writes times."""
+    """Times that nearly all differ; as texts, if one is not in the store's form."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -129,7 +129,7 @@ class TimeColumn:
         self._texts: TextColumn | None = None
 
     def take(self, cells: Sequence[Any]) -> None:
-        """Take the cells of further rows."""
+        """Append the cells of further rows."""
         texts = [self._read(cell) for cell in cells] if self._read else cells
         times = times_of(texts) if self._texts is None else None
         if times is not None:
@@ -143,7 +143,7 @@ class TimeColumn:
         self._texts.take(texts)
 
     def column(self) -> pd.Series:
-        """Return the cells of all rows taken."""
+        """Return the cells of all rows."""
         return self._times() if self._texts is None else self._texts.column()
 
     def _times(self) -> pd.Series:
@@ -151,14 +151,14 @@ class TimeColumn:
 
 
 class NumberColumn:
-    """Numbers that are all different; as objects, if there is anything else among them, such as texts from a CSV."""
+    """Numbers that nearly all differ; as objects, if there is anything else among them, such as texts from a CSV."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._numbers = array("d")
         self._objects: TextColumn | None = TextColumn(read) if read else None
 
     def take(self, cells: Sequence[Any]) -> None:
-        """Take the cells of further rows."""
+        """Append the cells of further rows."""
         if self._objects is None and not {float, int, type(None)}.issuperset(map(type, cells)):
             self._objects = TextColumn()
             self._objects.take([None if math.isnan(number) else number for number in self._numbers])
@@ -169,12 +169,12 @@ class NumberColumn:
             self._objects.take(cells)
 
     def column(self) -> pd.Series:
-        """Return the cells of all rows taken."""
+        """Return the cells of all rows."""
         return pd.Series(np.array(self._numbers)) if self._objects is None else self._objects.column()
 
 
 class NotesColumn:
-    """What jsPsych notes of trials, taken from its JSON texts as rows come."""
+    """jsPsych's data of trials, parsed from its JSON texts row by row."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -184,7 +184,7 @@ class NotesColumn:
         self._not_converted: tuple[Any, int, str] | None = None
 
     def take(self, cells: Sequence[Any]) -> None:
-        """Take the texts of further rows, None where there is none."""
+        """Append the texts of further rows, None for none."""
         texts = [self._read(cell) for cell in cells] if self._read else cells
         try:
             notes = json_objects(["null" if text is None else text for text in texts])
@@ -197,7 +197,7 @@ class NotesColumn:
         self._is_noted.extend(note is not None for note in notes)
 
     def _one_by_one(self, texts: Sequence[Any]) -> tuple[list[dict[str, Any] | None], list[float]]:
-        """Return the notes and times of texts of which one is wrong; keep the first such for the error."""
+        """Return the data and times of texts of which one is invalid; keep the first such text for the error."""
         notes: list[dict[str, Any] | None] = []
         times = []
         for row, text in enumerate(texts, start=len(self._is_noted)):
@@ -213,7 +213,7 @@ class NotesColumn:
         return notes, times
 
     def columns(self, where: str) -> dict[str, pd.Series]:
-        """Return the columns `NOTES` of all rows taken; see `RawColumns.series`."""
+        """Return the columns `NOTES` of all rows; see `RawColumns.series`."""
         if self._not_converted:
             cell, row, what = self._not_converted
             raise not_converted(cell, row, "jspsych", what, where)
@@ -234,7 +234,7 @@ def notes_of(cells: pd.Series, where: str) -> dict[str, pd.Series]:
 
 
 def categories(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
-    """Return the value of each number; the values may repeat and be missing."""
+    """Return the value of each index; values may repeat and be missing."""
     codes, distinct = pd.factorize(pd.Series(values, dtype=object))
     return pd.Series(pd.Categorical.from_codes(codes[number], distinct, validate=False), copy=False)
 

@@ -1,6 +1,6 @@
-"""What the answers themselves tell of how they came about: answers too fast to be read for, and the same one in a row.
+"""Patterns in the responses that raise doubts: responses faster than reading, and the same response in a row.
 
-They are recorded for anyone who reads the data. Nothing is left out for them unless the study's own plan says so.
+They are recorded for the reader of the data. Nothing is excluded by them unless the study's own plan says so.
 """
 
 import json
@@ -14,9 +14,9 @@ from batteries.errors import InputError
 from batteries.tasks import task_named
 
 FASTEST_CHOICE_MS = 200
-"""Anticipations and fast guesses lie below (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
+"""Anticipations and fast guesses are below (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
 FASTEST_MS_PER_WORD = 60
-"""A thousand words a minute: nobody who reads the words is as fast (Brysbaert, 2019, finds 175 to 300)."""
+"""A thousand words a minute: faster than any reader (Brysbaert, 2019, finds 175 to 300)."""
 
 
 def patterns(trials: pd.DataFrame) -> pd.DataFrame:
@@ -30,9 +30,9 @@ def patterns(trials: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `implausibly_fast`: whether the answer came within 200 ms and 60 ms for each word to read; missing without a
-        response time. `same_response_run`: how many answers in a row, practice left out, were this one, itself
-        included; missing where nothing was answered.
+        `implausibly_fast`: true if the response came within 200 ms plus 60 ms for each word; missing without a response
+        time. `same_response_run`: number of equal responses in a row up to and including this one, without practice;
+        missing without a response.
     """
     found = pd.DataFrame(index=trials.index, columns=list(PATTERNS))
     found["implausibly_fast"] = _implausibly_fast(trials)
@@ -52,7 +52,7 @@ def _implausibly_fast(trials: pd.DataFrame) -> pd.Series:
 def _n_words(task: str, content: dict[str, object]) -> int:
     try:
         return task_named(task).n_words(content)
-    except (InputError, KeyError, TypeError):  # what cannot be scored is told elsewhere
+    except (InputError, KeyError, TypeError):  # Responses that cannot be scored are reported elsewhere.
         return 0
 
 
@@ -71,7 +71,7 @@ def _same_response_run(trials: pd.DataFrame) -> pd.Series:
 
 
 def _numbered(answers: list[object]) -> npt.NDArray[np.int64]:
-    """Return a number for each answer, the same for equal ones; `1`, `1.0` and `true` are different answers."""
+    """Return a number for each response, the same for equal ones; `1`, `1.0` and `true` differ."""
     number, first = _objects(answers)
     known: dict[object, int] = {}
     texts = [json.dumps(answers[row]) for row in first]
@@ -79,7 +79,7 @@ def _numbered(answers: list[object]) -> npt.NDArray[np.int64]:
 
 
 def _objects(values: list[object]) -> tuple[npt.NDArray[np.intp], list[int]]:
-    """Return a number for each value, the same for one and the same object, and the first row of each."""
+    """Return a number for each value, the same for the same object, and the first row of each."""
     number, distinct = pd.factorize(np.fromiter(map(id, values), dtype="int64", count=len(values)))
     first = np.zeros(len(distinct), dtype="int64")
     first[number[::-1]] = np.arange(len(number))[::-1]

@@ -31,7 +31,7 @@ def level_text(level: object) -> str:
 
 
 def levels_of(data: pd.DataFrame, column: str, what: str) -> dict[str, Any]:
-    """Return the levels of a column in their natural order, by their texts; `what` names the asker in errors."""
+    """Return the levels of a column in their natural order, by their texts; `what` names the requester in errors."""
     require_columns(data, [column], what)
     distinct = sorted(data[column].dropna().unique().tolist(), key=level_order)
     return {level_text(level): level for level in distinct}
@@ -42,11 +42,11 @@ def require_columns(data: pd.DataFrame, columns: Iterable[str], what: str) -> No
     for column in columns:
         if column not in data.columns:
             there = ", ".join(map(str, data.columns))
-            raise InputError(f"{what}: there is no column `{column}` in the data; the columns are {there}.")
+            raise InputError(f"{what}: there is no column `{column}` in the data. Fix: name one of {there}.")
 
 
 def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return whether each row has the levels asked for; a missing value has none.
+    """Return True for each row with the requested levels; a missing value has none.
 
     Parameters
     ----------
@@ -55,18 +55,18 @@ def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
     where : mapping
         A column, and its level or levels.
     what : str
-        The name of what asks, such as "the test `warm_up`", for error messages.
+        The name of the requester, such as "the test `warm_up`", for error messages.
 
     Raises
     ------
     InputError
-        If a column or a level is not in the data: a choice that matches nothing is a slip.
+        If a column or a level is not in the data: a filter that matches nothing is a mistake.
     """
     return _matching(data, where, what).fillna(False).astype(bool)
 
 
 def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return the same, but missing where a value is missing and no other column says no."""
+    """Return the same, but missing where a value is missing and no other column excludes the row."""
     chosen = pd.Series(True, index=data.index, dtype="boolean")
     for column, asked in where.items():
         known = levels_of(data, column, what)
@@ -81,34 +81,34 @@ def _known(asked: Level | Sequence[Level], known: Mapping[str, Any], column: str
         raise InputError(f"{what}: no level of `{column}` is named. Fix: name one, or leave the column out.")
     for text in texts:
         if text not in known:
-            raise InputError(f"{what}: `{column}` has no level {text}; its levels are {', '.join(known) or 'none'}.")
+            raise InputError(f"{what}: `{column}` has no level {text}. Fix: name one of {', '.join(known) or 'none'}.")
     return texts
 
 
 def ordered_levels(data: pd.DataFrame, column: str, asked: Sequence[Level], what: str) -> list[Any]:
-    """Return the levels asked for in that order, or all levels in their natural order."""
+    """Return the requested levels in that order, or all levels in their natural order."""
     known = levels_of(data, column, what)
     if not asked:
         return list(known.values())
     texts = _known(tuple(asked), known, column, what)
     twice = [text for text in texts if texts.count(text) > 1]
     if twice:
-        raise InputError(f"{what}: the level {twice[0]} of `{column}` appears twice in `levels`. Fix: name each once.")
+        raise InputError(f"{what}: duplicate level {twice[0]} of `{column}` in `levels`. Fix: name each once.")
     return [known[text] for text in texts]
 
 
 def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
-    """Return the data with a yes-no column for each flag: whether a row has its levels, where that is known."""
+    """Return the data with a yes-no column for each flag: true if a row has its levels, missing if unknown."""
     for name, where in flags.items():
         if not where:
-            raise InputError(f"the flag `{name}` asks for nothing. Fix: name a column and its level.")
+            raise InputError(f"the flag `{name}` is empty. Fix: name a column and its level.")
         if name in data.columns:
             raise InputError(f"the flag `{name}` has the name of a column of the data. Fix: give it another.")
     return data.assign(**{name: _matching(data, where, f"the flag `{name}`") for name, where in flags.items()})
 
 
 def chosen_rows(data: pd.DataFrame, where: Where, what: str) -> pd.DataFrame:
-    """Return the rows with the levels asked for; refuse an empty choice."""
+    """Return the rows with the requested levels; refuse an empty result."""
     if data.empty:
         raise InputError(f"{what}: there are no rows to choose from. Fix: collect or export the data again.")
     rows = data[matching(data, where, what)]
@@ -118,7 +118,7 @@ def chosen_rows(data: pd.DataFrame, where: Where, what: str) -> pd.DataFrame:
 
 
 def where_words(where: Where) -> str:
-    """Return a choice of rows in words.
+    """Return a row filter in words.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Any tidy file: a CSV with a heading, a row an observation, of whatever columns."""
+"""Any tidy file: a CSV with a header, one row per observation, and any columns."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ def read_data_file(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file cannot be read, is empty, has a column twice or without a name, or a row of another length.
+        If the file cannot be read, is empty, has a duplicate or unnamed column, or a row of another length.
     """
     text = read_text(path, newline="")
     if "\0" in text:
@@ -43,7 +43,7 @@ def read_data_file(path: Path) -> pd.DataFrame:
 def _typed(values: pd.Series) -> pd.Series:
     """Return a column as numbers, yes and no, or text.
 
-    What begins with a zero is a name (`01` is not `1`), and so is a whole number that a float could not hold.
+    Values with a leading zero are names (`01` is not `1`), and so are whole numbers that a float cannot hold.
     """
     distinct = values.dropna().unique().tolist()
     if distinct and all(WHOLE.fullmatch(text) for text in distinct):
@@ -60,18 +60,18 @@ def _typed(values: pd.Series) -> pd.Series:
 
 
 def is_export(path: Path) -> bool:
-    """Return whether a CSV file is an export of a store's view `trials`, which has its own reader."""
+    """Return True if a CSV file is an export of a store's view `trials`, which has its own reader."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             heading = next(csv.reader(file), [])
-    except (OSError, csv.Error):  # told by anyone who reads it whole
+    except (OSError, csv.Error):  # Reported when it is read completely.
         return False
     return set(VIEW_COLUMNS) - set(LATER_COLUMNS) <= set(heading)
 
 
 def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
-    """Return the cells of each column by its name; refuse what a reader would have to correct in silence."""
-    csv.field_size_limit(sys.maxsize)  # answers of models are long
+    """Return the cells of each column by its name; refuse anything that would need a silent correction."""
+    csv.field_size_limit(sys.maxsize)  # Models' responses are long.
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows = []
     try:
@@ -79,8 +79,8 @@ def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
         for row in reader:
             if row and len(row) != len(names):
                 raise InputError(
-                    f"{path}, line {reader.line_num}: {len(row)} cells where {len(names)} columns are named. "
-                    "Fix: correct the row."
+                    f"{path}, line {reader.line_num}: {len(row)} cells, but the header has {len(names)}. Fix: "
+                    "correct the row."
                 )
             if row:
                 rows.append(row)
@@ -99,24 +99,24 @@ def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
 def _names(path: Path, text: str, heading: list[str]) -> list[str]:
     names = [unguarded(name).strip() for name in heading]
     if not text.strip():
-        raise InputError(f"{path}: the file is empty; its first line must name the columns.")
+        raise InputError(f"{path}: the file is empty. Fix: name the columns in its first line.")
     if not any(names):
-        raise InputError(f"{path}, line 1: the line is blank; the first line must name the columns.")
+        raise InputError(f"{path}, line 1: the line is blank. Fix: name the columns in the first line.")
     if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
         raise InputError(
-            f"{path}, line 1: the columns are not parted by commas. Fix: save the table as CSV with commas."
+            f"{path}, line 1: the columns are not separated by commas. Fix: save the table as CSV with commas."
         )
     for place, name in enumerate(names, start=1):
         if not name:
             raise InputError(f"{path}, line 1: column {place} has no name. Fix: give it one.")
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
-        raise InputError(f"{path}, line 1: the column `{twice[0]}` appears twice. Fix: rename one.")
+        raise InputError(f"{path}, line 1: duplicate column `{twice[0]}`. Fix: rename one.")
     return names
 
 
 def columns_in_words(data: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per column: its kind, its levels or range, and how many values are missing."""
+    """Return one row per column: its kind, its levels or range, and its number of missing values."""
     rows = []
     for name in data.columns:
         values = data[name]

@@ -35,18 +35,18 @@ from batteries.tasks import task_named
 
 NUMBER_NOT_THERE = {"", "NA", "NaN", "nan"}
 TOLD_BY = ("kind", "session", "trial_index", "phase", "task", "content", "response", "rt_ms")
-"""The columns that tell of the patterns."""
+"""The columns of the signals."""
 
 
 def read_trials(path: Path) -> pd.DataFrame:
     """Return the tidy table of a store, or of a CSV export of its view `trials`.
 
-    Every planned trial is there, practice and attention checks too (`phase`). `correct` and `score` are made anew by
-    the one grader of the item's task, the same for people and models; they are missing where nothing was answered.
-    A model's invalid answer (`valid` false) is kept as it came, with `correct` false and `score` 0. `chance` is the
-    accuracy of a random answer. Columns of text are categories in the order of the alphabet; `shown_at` and
-    `received_at` are times of UTC, or texts where one is not written as the store writes times. Factors keep the type
-    and text they have in the battery (`"01"` is not `1`); an item without a factor has a missing value there.
+    Every planned trial is included, also practice and attention checks (`phase`). `correct` and `score` are computed by
+    the one grader of the item's task, the same for people and models; they are missing without a response. A model's
+    invalid response (`valid` false) is kept unchanged, with `correct` false and `score` 0. `chance` is the accuracy of
+    a random response. Columns of text are categories in alphabetical order; `shown_at` and `received_at` are times of
+    UTC, or texts if one is not in the store's form. Factors keep the type and text they have in the battery (`"01"` is
+    not `1`); an item without a factor has a missing value.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def read_trials(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file cannot be read as trials; the message names the file, the row and the correctionion.
+        If the file cannot be read as trials; the message names the file, the row and the correction.
     """
     return tidy_trials(read_raw_rows(path), str(path))
 
@@ -72,12 +72,12 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
         The name of the data in error messages.
     """
     if rows.empty:
-        raise InputError(f"{where}: there are no trials yet. Fix: collect or import answers first.")
+        raise InputError(f"{where}: there are no trials yet. Fix: collect or import responses first.")
     rows = rows.reset_index(drop=True)
     notes = notes_of(rows["jspsych"], where) if "jspsych" in rows else {column: rows[column] for column in NOTES}
     raw = {column: _as_text(rows[column]) if column in TEXT else rows[column] for column in VIEW_COLUMNS
            if column != "jspsych"}  # fmt: skip
-    del rows  # what was read from a file is given back column by column
+    del rows  # The memory of the raw columns is released column by column.
     table = {column: compact_times(raw.pop(column)) for column in OFTEN_NEW}
     table |= {column: raw.pop(column) for column in DECIMAL if _is_finite(raw[column])}
     cells = {column: Cells.of(column, raw.pop(column)) for column in tuple(raw)}
@@ -120,7 +120,7 @@ def _as_text(cells: pd.Series) -> pd.Series:
 
 
 def _is_finite(cells: pd.Series) -> bool:
-    """Return whether these are numbers already, finite or missing."""
+    """Return True if these are numbers already, finite or missing."""
     return cells.dtype == "float64" and not np.isinf(cells).any()
 
 
@@ -158,13 +158,15 @@ def _refuse_unknown_words(cells: dict[str, Cells], where: str) -> None:
         for number, word in enumerate(cells[column].distinct):
             if word not in allowed:
                 raise InputError(
-                    f"{where}, row {cells[column].first_row(number) + 1}: `{column}` is {word!r}; "
-                    f"it must be one of {', '.join(allowed)}."
+                    f"{where}, row {cells[column].first_row(number) + 1}: `{column}` is {word!r}. Fix: write one of "
+                    f"{', '.join(allowed)}."
                 )
     is_model = cells["kind"].spread([kind == "model" for kind in cells["kind"].distinct], "bool", empty=False)
     unnamed = is_model.to_numpy() & (cells["run"].number < 0)
     if unnamed.any():
-        raise InputError(f"{where}, row {int(np.argmax(unnamed)) + 1}: a model's trial without `run`; label the run.")
+        raise InputError(
+            f"{where}, row {int(np.argmax(unnamed)) + 1}: a model's trial without `run`. Fix: label the run."
+        )
 
 
 def _refuse_unbalanced_books(cells: dict[str, Cells], trial_index: pd.Series, where: str) -> None:
@@ -174,7 +176,7 @@ def _refuse_unbalanced_books(cells: dict[str, Cells], trial_index: pd.Series, wh
         row = int(np.argmax(doubled))
         raise InputError(
             f"{where}: session `{session.distinct[session.number[row]]}` has more than one row for trial "
-            f"{trial_index.iloc[row]}; a trial is one row: take the double out, or export again."
+            f"{trial_index.iloc[row]}. Fix: remove the duplicate, or export again."
         )
     for whole, part, sentence in (
         ("session", "participant", "session `{0}` belongs to more than one participant"),
@@ -197,7 +199,9 @@ def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str)
     names: dict[str, None] = {}
     for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
         if not isinstance(levels, dict):
-            raise InputError(f"{where}: the factors of item `{item}` are no JSON object. Fix: export the data again.")
+            raise InputError(
+                f"{where}: the factors of item `{item}` are not a JSON object. Fix: export the data again."
+            )
         for name, level in levels.items():
             if name in FIXED_COLUMNS:
                 raise InputError(
@@ -241,7 +245,7 @@ def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]
 
 
 def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
-    """Return one column per signal: zero where it would have been told of, missing where nothing tells of it."""
+    """Return one column per signal: zero if it was recorded and did not occur, missing if it was not recorded."""
     is_told = table["received_at"].notna() & (table["missing"] != "interrupted")
     from_browser, from_lab = (is_told & (table["source"] == source) for source in ("web", "lab"))
     told = [signals or {} for signals in cells.converted(json_object, "a JSON object", where)]
@@ -257,7 +261,7 @@ def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str,
 def _scores(
     cells: dict[str, Cells], values: dict[str, list[Any]], table: dict[str, pd.Series], where: str
 ) -> dict[str, pd.Series]:
-    """Return `correct`, `score` and `chance`; equal answers to equal items are graded once."""
+    """Return `correct`, `score` and `chance`; equal responses to equal items are graded once."""
     is_valid = table["valid"].fillna(True).to_numpy(dtype=bool)
     parts = [*(cells[column].number for column in ("task", "content", "key", "response")), is_valid.astype("intp")]
     answers = _together(parts)
@@ -284,7 +288,7 @@ def _scores(
 
 
 def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
-    """Return the parts of each row as one cell; a distinct one is given by the first row that has it."""
+    """Return the parts of each row as one cell; a distinct cell is represented by its first row."""
     number = np.zeros(len(parts[0]), dtype="int64")
     for part in parts:
         number = pd.factorize(number * (int(part.max()) + 2) + part + 1)[0]
@@ -292,7 +296,7 @@ def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
 
 
 def _first_rows(number: npt.NDArray[Any], n_distinct: int) -> npt.NDArray[np.int64]:
-    """Return the first row that has each of the numbers from 0."""
+    """Return the first row of each index from 0."""
     first = np.zeros(n_distinct, dtype="int64")
     first[number[::-1]] = np.arange(len(number))[::-1]
     return first

@@ -1,4 +1,4 @@
-"""Columns of times, in little memory: hardly two trials have the same, and a text takes ten times as much."""
+"""Columns of times in little memory: nearly all times differ, and a text takes ten times as much."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _STORED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0
 
 
 def times_of(texts: Sequence[Any]) -> npt.NDArray[np.datetime64] | None:
-    """Return texts as times of UTC, if each is written just as the store writes times, or missing; else None."""
+    """Return texts as times of UTC, if each is in the store's form or missing; else None."""
     times = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[ms]")
     told = [text for text in texts if text is not None]
     if not all(isinstance(text, str) and _STORED.fullmatch(text) for text in told):

@@ -1,4 +1,4 @@
-"""Rows as they are kept: the view `trials` of a store, opened read-only, or a CSV export with the same columns."""
+"""Raw rows: the view `trials` of a store, opened read-only, or a CSV export with the same columns."""
 
 import csv
 import ctypes
@@ -27,17 +27,17 @@ UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_P
 OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
               "started_at", "completed_at", "model", "model_version", "temperature", "run", "prompt_digest",
               "occasion", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
-"""What a store says of a session, and so the same of each of its trials."""
+"""Columns of a session, the same for each of its trials."""
 OF_ITEM = ("task", "factors", "content", "key")
-"""What a store says of an item of a battery, the same of each of its trials."""
+"""Columns of an item of a battery, the same for each of its trials."""
 RAW_COLUMNS = (*(column for column in VIEW_COLUMNS if column != "jspsych"), *NOTES)
 OF_TRIAL = tuple(column for column in VIEW_COLUMNS if column not in {*OF_SESSION, *OF_ITEM})
 
 
 def read_raw_rows(path: Path) -> pd.DataFrame:
-    """Return `RAW_COLUMNS`: the columns of the view `trials` as they are kept, uninterpreted but for `jspsych`.
+    """Return `RAW_COLUMNS`: the raw columns of the view `trials`, parsed only for `jspsych`.
 
-    Further columns are not read. Columns in which cells repeat are categories, whose order means nothing.
+    Further columns are not read. Columns with repeated cells are categories, whose order has no meaning.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If there is no such file, it is neither a store nor such an export, it cannot be read now, a newer Equipoise
-        wrote it, or a cell of `jspsych` is not a JSON object.
+        If the file does not exist, is neither a store nor such an export, cannot be read now, was written by a newer
+        Equipoise, or a cell of `jspsych` is not a JSON object.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -58,13 +58,13 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
             beginning = file.read(len(SQLITE_HEADER))
     except OSError as error:
         raise InputError(
-            f"{path}: this file may not be read ({error.strerror}). Fix: ask its owner for access."
+            f"{path}: you may not read this file ({error.strerror}). Fix: ask its owner for access."
         ) from error
     if path.suffix.lower() == ".csv":
         return _rows_of_csv(path)
     if beginning != SQLITE_HEADER:
         raise InputError(
-            f"{path}: this is not a store (no SQLite file). Fix: name a store, or an export ending in .csv."
+            f"{path}: this is not a store (not an SQLite file). Fix: name a store, or an export ending in .csv."
         )
     return _rows_of_store(path)
 
@@ -74,8 +74,8 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
         try:
             return _select_trials(path, "mode=ro")
         except sqlite3.Error as error:
-            # A store at rest still asks for files beside it, which cannot be made in a read-only folder. Without a
-            # -wal nobody has it open, so nothing changes it while it is read.
+            # A closed store still needs files beside it, which cannot be made in a read-only folder. Without a -wal no
+            # program has it open, so nothing changes it while it is read.
             if _kind_of(error) not in UNREADABLE or _wal(path).exists():
                 raise
             return _select_trials(path, "mode=ro&immutable=1")
@@ -84,7 +84,7 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
             sentence = "the store is locked by another program ({}). Fix: try again when that has ended."
         elif _kind_of(error) in UNREADABLE:
             sentence = (
-                "the store cannot be opened ({}). Fix: copy it, with its -wal if there is one, to a folder of yours."
+                "the store cannot be opened ({}). Fix: copy it, with its -wal if there is one, to a folder of your own."
             )
         else:
             sentence = "the store is damaged ({}). Fix: use a backup of it."
@@ -94,7 +94,7 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
 
 
 def _wal(path: Path) -> Path:
-    """Return where SQLite keeps what is not yet in the store."""
+    """Return the path of the log with SQLite's pages that are not yet in the store."""
     return path.resolve().with_name(f"{path.resolve().name}-wal")
 
 
@@ -110,10 +110,10 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
         if not present:
             raise InputError(f"{path}: this database has no view `trials`. Fix: name a store made by Equipoise.")
         _refuse_missing_columns(path, present)
-        store.execute("BEGIN")  # all that follows sees one state, whatever is collected meanwhile
+        store.execute("BEGIN")  # The following queries see one state, whatever is collected meanwhile.
         names = {column: f'"{column}"' if column in present else "NULL" for column in VIEW_COLUMNS}
         taken = RawColumns(OF_TRIAL)
-        # An aggregate function gets a row's cells in half the time of fetching them, which locks for each cell.
+        # An aggregate function receives a row's cells in half the time of fetching them, which locks for each cell.
         store.create_aggregate("taken", len(OF_TRIAL), lambda: taken)
         store.execute(f"SELECT taken({', '.join(names[column] for column in OF_TRIAL)}) FROM trials").fetchall()  # noqa: S608
         rows = taken.series(str(path))
@@ -128,7 +128,7 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
 def _looked_up(
     store: sqlite3.Connection, names: dict[str, str], rows: dict[str, pd.Series], group: npt.NDArray[Any]
 ) -> dict[str, pd.Series]:
-    """Return the columns in which the rows of a group are the same, looked up at the first row of each."""
+    """Return the columns that are equal within a group, looked up at the first row of each."""
     number, _ = pd.factorize(group)
     first = np.unique(number, return_index=True)[1]
     trials = zip(rows["session"].iloc[first], rows["trial_index"].iloc[first], strict=True)
@@ -138,7 +138,7 @@ def _looked_up(
 
 
 def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
-    """Refuse a store with a schema that we do not know; what it means by its view we cannot know either."""
+    """Refuse a store with an unknown schema; the meaning of its view is unknown too."""
     if not store.execute("PRAGMA table_info(_sqlite_migrations)").fetchall():
         return
     applied = store.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = 'equipoise'")
@@ -163,8 +163,8 @@ def _rows_of_csv(path: Path) -> pd.DataFrame:
             for row in reader:
                 if len(row) != len(header) and row:
                     raise InputError(
-                        f"{path}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}; "
-                        "the file is cut off or was edited: export it again."
+                        f"{path}, line {reader.line_num}: {len(row)} cells, but the header has {len(header)}; the "
+                        "file is cut off or was edited. Fix: export it again."
                     )
                 if row:
                     rows.step(*in_order([*row, ""]))
@@ -187,21 +187,21 @@ def _refuse_missing_columns(path: Path, present: list[str]) -> None:
         )
     twice = sorted({column for column in present if present.count(column) > 1})
     if twice:
-        raise InputError(f"{path}: the column `{twice[0]}` appears twice. Fix: keep one of them.")
+        raise InputError(f"{path}: duplicate column `{twice[0]}`. Fix: keep one of them.")
 
 
 _M_MMAP_THRESHOLD = -3
-"""The parameter of glibc's `mallopt(3)`: larger blocks are mapped alone, and given back alone."""
+"""The parameter of glibc's `mallopt(3)`: larger blocks are mapped separately, and released separately."""
 _THRESHOLD_BYTES = 2**20
 
 
 def give_back_freed_arrays() -> None:
-    """Have the memory of each array of a megabyte or more given back to the system when the array is freed.
+    """Return the memory of each array of a megabyte or more to the system when the array is freed.
 
-    By itself glibc raises its threshold to 32 MB as such arrays are freed, and then keeps their memory in a heap with
-    gaps: 140 MB of them at a million answers. Other C libraries are left as they are.
+    By default glibc raises its threshold to 32 MB when such arrays are freed, and then keeps their memory in a heap
+    with gaps: 140 MB for a million responses. Other C libraries are left as they are.
     """
     if sys.platform == "linux":
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl does not have it.
         if mallopt is not None:
             mallopt(_M_MMAP_THRESHOLD, _THRESHOLD_BYTES)

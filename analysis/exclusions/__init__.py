@@ -1,1 +1,1 @@
-"""The preregistered exclusions: each rule, the flow of participants and trials, and what each group lost."""
+"""The preregistered exclusions: each rule, the flow of participants and trials, and the exclusions by group."""

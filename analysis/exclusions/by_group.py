@@ -1,4 +1,4 @@
-"""How many participants and trials each counterbalance group lost and kept; all rows add up, and with the rest."""
+"""Participants and trials excluded and included by counterbalance group; all rows and totals add up."""
 
 import pandas as pd
 
@@ -17,29 +17,29 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `kind`, `group` (with a row `total` for each kind) and `COUNTS`. `excluded_trials` are single trials of
-        participants who stay; all that excluded participants were to answer is in `trials_of_excluded_participants`.
-        In each row, the planned trials are these two and the final ones. Participants without a group are in `none`.
+        `kind`, `group` (with a row `total` for each kind) and `COUNTS`. `excluded_trials` are single trials of included
+        participants; all trials of excluded participants are in `trials_of_excluded_participants`. In each row, the
+        planned trials are these two and the final ones. Participants without a group are in `none`.
 
     Raises
     ------
     RuntimeError
-        If a row does not add up, or disagrees with the other tables; nothing must be published from such a table.
+        If a row does not add up, or disagrees with the other tables; such a table must not be published.
 
     Notes
     -----
     The shape is that of the exclusion tables of published counterbalanced studies, with the trials of excluded
     participants in a column of their own: without it, trials and participants cannot be checked against each other.
 
-    A trial is counted in its own group. A person who comes again may be in another group then: they are counted in
-    every group they were in, as excluded where nothing of that group is in the analysis, and once in the total. The
+    A trial is counted in its own group. A participant who comes again may be in another group then: they are counted in
+    every group they were in, as excluded if no trial of that group is in the analysis, and once in the total. The
     groups' participants then add up to more than the total (`told_several_groups`); planned and final trials never do.
     """
     by = ["kind", "participant", "group"]
     trials = exclusions.trials[[*by, "excluded_by"]]
     trials = trials[trials["kind"].isin(list(PEOPLE))]
     work = trials[by].assign(n_planned=trials["excluded_by"] != NOT_A_TEST_TRIAL, n_final=trials["excluded_by"].isna())
-    work = work.groupby(by, dropna=False, sort=False).sum().reset_index()  # few rows, before groups become words
+    work = work.groupby(by, dropna=False, sort=False).sum().reset_index()  # Few rows, before groups become words.
     work["group"] = _named(work["group"])
     of_groups, totals = _counted(work), _counted(work.assign(group=TOTAL))
     rows = []
@@ -53,7 +53,7 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
 
 
 def told_several_groups(exclusions: Exclusions) -> list[str]:
-    """Return a sentence if somebody was in more than one group, for anyone who adds the groups up."""
+    """Return a sentence if a participant was in more than one group, as the groups' sum is then too high."""
     sessions = sessions_of(exclusions.trials)
     placed = sessions[sessions["kind"].isin(list(PEOPLE))].assign(group=lambda own: _named(own["group"]))
     n_groups = placed.groupby("unit")["group"].nunique()
@@ -61,9 +61,10 @@ def told_several_groups(exclusions: Exclusions) -> list[str]:
     if n_people == 0:
         return []
     return [
-        f"{count(n_people, 'participant was', 'participants were')} in more than one counterbalance group. A trial is "
-        "counted in its own group; a participant in each group they were in, as excluded where nothing of that group "
-        "is in the analysis, and once in the total. So the groups' participants add up to more than the total."
+        f"{count(n_people, 'participant was', 'participants were')} in more than one counterbalance group. A trial "
+        "is counted in its own group; a participant in each group they were in, as excluded if no trial of that "
+        "group is in the analysis, and once in the total. So the groups' participants add up to more than the "
+        "total."
     ]
 
 
@@ -72,7 +73,7 @@ def _named(groups: pd.Series) -> pd.Series:
 
 
 def _counted(work: pd.DataFrame) -> pd.DataFrame:
-    """Return `COUNTS` by kind and group; who is excluded from a group is so by the trials they have in it."""
+    """Return `COUNTS` by kind and group; a participant is excluded from a group by the trials they have in it."""
     who = work.groupby(["kind", "group", "participant"], sort=False)[["n_planned", "n_final"]].sum()
     stays, n_lost = who["n_final"] > 0, who["n_planned"] - who["n_final"]
     counts = pd.DataFrame(
@@ -84,7 +85,7 @@ def _counted(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check(groups: pd.DataFrame, total: pd.DataFrame, participants: pd.DataFrame) -> None:
-    """Check every row in itself, the groups against their total, and the total against the table of participants."""
+    """Check the sum of every row, the groups against their total, and the total against the table of participants."""
     parts = ["trials_of_excluded_participants", "excluded_trials", "final_trials"]
     people = ["excluded_participants", "final_participants"]
     rows = pd.concat([groups, total])

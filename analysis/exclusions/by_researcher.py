@@ -1,16 +1,16 @@
-"""Sessions that the researcher excluded by name (`equipoise exclude`): a step of the flow, told with every reason."""
+"""Sessions that the researcher excluded by name (`equipoise exclude`): a step of the flow, with every reason."""
 
 import pandas as pd
 
 from analysis.sentences import count
 
 BY_HAND = "excluded_by_researcher"
-"""The step's name in the flow; the step is there only where a session was excluded."""
+"""The step's name in the flow; the step exists only if a session was excluded."""
 BY_HAND_WORDS = "excluded by the researcher, not by a rule; the notes give each reason"
 
 
 def excluded_sessions(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the sessions that were excluded by hand, a row each, in the order of the exclusions.
+    """Return the sessions that the researcher excluded, one row each, in the order of the exclusions.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def excluded_sessions(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def notes_by_hand(trials: pd.DataFrame) -> list[str]:
-    """Return a sentence with every exclusion by hand: its reason, its day, and how far the session had come."""
+    """Return a sentence with every exclusion by the researcher: reason, day, and the session's progress."""
     excluded = excluded_sessions(trials)
     if excluded.empty:
         return []
@@ -38,7 +38,7 @@ def notes_by_hand(trials: pd.DataFrame) -> list[str]:
 
 
 def deviations_by_hand(trials: pd.DataFrame) -> list[str]:
-    """Return in what exclusions by hand deviate from a locked plan, in sentences; none if there are none."""
+    """Return the deviations from a locked plan by the researcher's exclusions, in sentences."""
     excluded = excluded_sessions(trials)
     if excluded.empty:
         return []
@@ -46,15 +46,15 @@ def deviations_by_hand(trials: pd.DataFrame) -> list[str]:
         _when(status, completed_at, at) == _AFTER for _, status, completed_at, at, _ in excluded.itertuples(index=False)
     )
     return [
-        f"{count(len(excluded), 'session was', 'sessions were')} excluded by the researcher and not by a rule of the "
-        f"plan, {n_after:,} of them after all answers were in."
+        f"{count(len(excluded), 'session was', 'sessions were')} excluded by the researcher and not by a rule of "
+        f"the plan, {n_after:,} of them after all responses were in."
     ]
 
 
-_AFTER = "after all answers were in"
+_AFTER = "after all responses were in"
 
 
 def _when(status: str, completed_at: str, excluded_at: str) -> str:
     if status != "completed":
         return "not completed" if status == "active" else status
-    return _AFTER if pd.isna(excluded_at) or completed_at <= excluded_at else "before all answers were in"
+    return _AFTER if pd.isna(excluded_at) or completed_at <= excluded_at else "before all responses were in"

@@ -1,24 +1,24 @@
-"""The preregistered exclusions, in their order, with a flow table in which the books balance.
+"""The preregistered exclusions, in their order, with a flow table that adds up.
 
-Every recruited participant and every planned test trial is in exactly one row of the flow, which runs: `withdrawn`,
-`not_completed`, `excluded_by_researcher` where sessions were excluded by name, the plan's rules in the plan's order,
+Every recruited participant and every planned test trial is in exactly one row of the flow. Its rows are `withdrawn`,
+`not_completed`, `excluded_by_researcher` if sessions were excluded by name, the plan's rules in the plan's order,
 `unanswered`, `included`. Decisions, stated once:
 
 - Only test trials are counted. Practice trials and attention checks are marked `not_a_test_trial`, so that in the
   marked table a missing `excluded_by` always means: in the analysis.
-- A participant is in the row of the step that took the last of their test trials. Anyone who loses every trial to
-  `trial_rt` is therefore in the row `trial_rt`, and anyone who has nothing left but unanswered trials in `unanswered`.
-- A rule sees what the steps before it left: a median after `trial_rt` is a median of the remaining trials.
-- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` stays. What has no record cannot be judged by a
-  rule; it stays, and a note says so.
-- Attention checks are those of completed sessions; one of them left unanswered is failed.
-- A session that was excluded by name is as if it had not been completed: `duplicates` keeps another one in its place.
-- Models: no rule applies to them, and their unanswered or invalid trials stay and count as not correct. A run that
-  was not completed is left out as a participant would be.
-- A person with several sessions is one participant. Trials of a session that was withdrawn or not completed leave at
-  that step; the person does too unless another session was completed. Two completed sessions are an error, unless the
-  plan has the rule `duplicates`, or the experimenter meant them: sessions of different occasions in the laboratory
-  all stay, and a note says so. A rule about a participant (failed checks, a median, a share) is about all of them.
+- A participant is in the row of the step that excluded the last of their test trials. So a participant who loses every
+  trial to `trial_rt` is in the row `trial_rt`, and one with only unanswered trials left is in `unanswered`.
+- A rule sees the trials that the steps before it left: a median after `trial_rt` is a median of the remaining trials.
+- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` stays. A trial without a record cannot be judged
+  by a rule; it stays, and a note says so.
+- Attention checks are those of completed sessions; an unanswered one is failed.
+- A session that was excluded by name is treated as not completed: `duplicates` keeps another one in its place.
+- Models: no rule applies to them, and their unanswered or invalid trials stay and count as not correct. A run that was
+  not completed is excluded like a participant.
+- A person with several sessions is one participant. Trials of a withdrawn or incomplete session leave at that step; the
+  participant does too unless another session was completed. Two completed sessions are an error, unless the plan has
+  the rule `duplicates`, or the experimenter planned them: sessions of different occasions in the laboratory all stay,
+  and a note says so. A rule about a participant (failed checks, a median, a share) judges all sessions together.
 
 The rules themselves are in `analysis.exclusions.rules`.
 """
@@ -41,20 +41,20 @@ FLOW_COLUMNS = ["kind", "step", "criterion", "n_participants", "n_trials", "part
 
 @dataclass(frozen=True)
 class Exclusions:
-    """What was left out, by which step, and what stayed."""
+    """The excluded trials and participants by step, and the included ones."""
 
     trials: pd.DataFrame
-    """The tidy table with `excluded_by`: the step that took the trial, missing where it is in the analysis."""
+    """The tidy table with `excluded_by`: the step that excluded the trial, missing if it is in the analysis."""
     participants: pd.DataFrame
-    """One row per participant (for models, a run), with `disposition`: the step that took them, or `included`.
+    """One row per participant (for models, a run), with `disposition`: the step that excluded them, or `included`.
 
-    Where they have several sessions, `source` and `group` name what all of them have, counts are of all, and `status`,
-    `started_at` and `completed_at` are those of the first that was completed, or else of the first.
+    For several sessions, `source` and `group` list all of them, counts are of all, and `status`, `started_at` and
+    `completed_at` are those of the first completed one, or else of the first.
     """
     flow: pd.DataFrame
-    """One row per kind and step: how many participants and test trials it took, and how many it left."""
+    """One row per kind and step: the participants and test trials that it excluded, and those it left."""
     notes: list[str]
-    """What a reader should know of the rules' working, in sentences."""
+    """Notes on the rules, in sentences."""
 
 
 def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
@@ -72,7 +72,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
     InputError
         If a person completed the study twice, and not on different occasions in the laboratory.
     RuntimeError
-        If the flow does not add up, which would be a bug of Equipoise.
+        If the flow does not add up, which would be a bug in Equipoise.
     """
     tally, notes = _applied(trials, plan)
     flow = _flow(tally, plan)
@@ -82,7 +82,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
 
 
 def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
-    """Return the step that takes each trial, as in `Exclusions.trials`, without its tables."""
+    """Return the step that excludes each trial, as in `Exclusions.trials`, without the tables."""
     return _applied(trials, plan)[0].excluded_by.astype("str")
 
 
@@ -111,7 +111,7 @@ def _steps(plan: AnalysisPlan, is_by_hand: bool) -> list[str]:
 
 
 class _Tally:
-    """Which step took each trial and each participant. What many trials share are categories: rows are many."""
+    """The step that excluded each trial and each participant; values that many trials share are categories."""
 
     def __init__(self, trials: pd.DataFrame, steps: list[str]) -> None:
         self.steps = steps
@@ -139,34 +139,34 @@ class _Tally:
         self._taken_by = np.full(len(self.recruited), None, dtype=object)
 
     def left(self) -> pd.Series:
-        """Return whether each row is a test trial that is still in."""
+        """Return True for each test trial that is still included."""
         return self.excluded_by.isna()
 
     def exclude(self, step: str, trials: pd.Series) -> None:
-        """Take trials out, and with them the participants whose last trial goes."""
+        """Exclude trials, and with them the participants who lose their last trial."""
         before = self._present()
         self.excluded_by[trials & self.left()] = step
         self._taken_by[before & ~self._present()] = step
 
     def close(self) -> None:
-        """Include who is left; anyone who never had a test trial is in the row of the unanswered."""
+        """Include the others; a participant who never had a test trial is in the row `unanswered`."""
         self._taken_by[self._present()] = INCLUDED
         self._taken_by[pd.isna(self._taken_by)] = "unanswered"
 
     @property
     def disposition(self) -> pd.Series:
-        """The step that took each participant, or `included`, by kind and name."""
+        """The step that excluded each participant, or `included`, by kind and name."""
         return pd.Series(self._taken_by, index=self.recruited, dtype=object)
 
     def _present(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Return for each participant whether a test trial is left."""
+        """Return True for each participant with a test trial left."""
         present = np.zeros(len(self.recruited), dtype=bool)
         present[self.table["unit"].to_numpy()[self.left()]] = True
         return present
 
 
 def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
-    """Return in words, with units, what a step of the flow leaves out."""
+    """Return the exclusions of a step in words, with units."""
     if kind == "model" and step in {"unanswered", BY_HAND, *(rule.rule for rule in plan.exclusions)}:
         return "kept: counts as not correct" if step == "unanswered" else "does not apply to models"
     for rule in plan.exclusions:
@@ -177,7 +177,7 @@ def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
         "withdrawn": f"{who} withdrawn",
         "not_completed": f"{who} not completed",
         BY_HAND: BY_HAND_WORDS,
-        "unanswered": "test trial without an answer",
+        "unanswered": "test trial without a response",
         INCLUDED: "in the analysis",
     }[step]
 
@@ -200,12 +200,12 @@ def _flow(tally: _Tally, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Series) -> None:
-    """Check that the flow adds up: every participant and every test trial is in one row, and what is left is left.
+    """Check that the flow adds up: every participant and every test trial is in one row.
 
     Raises
     ------
     RuntimeError
-        If it does not; nothing must be published from such a table.
+        If it does not; such a table must not be published.
     """
     n_test = int((excluded_by.isna() | (excluded_by != NOT_A_TEST_TRIAL)).sum())
     if flow["n_participants"].sum() != len(disposition) or flow["n_trials"].sum() != n_test:
@@ -255,7 +255,7 @@ def _participants(marked: pd.DataFrame, tally: _Tally) -> pd.DataFrame:
 
 
 def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
-    """Return what each participant's sessions have in a column; where they differ, all of it as one text."""
+    """Return the value of a column over each participant's sessions; if they differ, all values as one text."""
     different = sessions[["unit", column]].dropna().drop_duplicates()
     if not different["unit"].duplicated().any():
         return different.set_index("unit")[column]
@@ -267,21 +267,21 @@ def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[st
     of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_hand"]
     sessions = table.loc[of_people, ["unit", "session", "occasion"]].drop_duplicates("session")
     several = sessions[sessions["unit"].duplicated(keep=False)]
-    # Without a number of the occasion nobody can tell whether a further session was meant.
+    # Without an occasion it is unknown if a further session was planned.
     unmeant = several[several.duplicated(["unit", "occasion"], keep=False) | several["occasion"].isna()]
     if not unmeant.empty:
         whose = several[several["unit"] == unmeant["unit"].iloc[0]]
         raise InputError(
             f"participant `{trials['participant'].loc[whose.index[0]]}` completed the study more than once "
-            f"(sessions {' and '.join(sorted(whose['session']))}). Fix: decide which session counts: exclude the "
-            "other with `equipoise exclude`, or keep the first of each participant with the exclusion rule "
-            "`duplicates`."
+            f"(sessions {' and '.join(sorted(whose['session']))}). Fix: decide which session counts, and exclude "
+            "the other with `equipoise exclude` (or add the exclusion rule `duplicates`, which keeps the first of "
+            "each participant)."
         )
     n = several["unit"].nunique()
     if n == 0:
         return []
     who = "1 participant" if n == 1 else f"{n} participants"
     return [
-        f"{who} completed the study on several occasions; all their sessions count, and the column `occasion` tells "
-        "them apart. A rule that judges a participant judges all their sessions together."
+        f"{who} completed the study on several occasions; all their sessions count, and the column `occasion` "
+        "distinguishes them. A rule that judges a participant judges all their sessions together."
     ]

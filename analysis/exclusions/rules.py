@@ -1,7 +1,7 @@
-"""The exclusion rules, a small function each: which trials a rule takes, and what it could not judge.
+"""The exclusion rules, one small function each: the trials that a rule excludes, and those it could not judge.
 
-A rule sees what the steps before it left. It never judges models. What has no record (no response time, no browser
-that tells of the focus) cannot be judged: it stays, and a note says so.
+A rule sees the trials that the steps before it left. It never judges models. A trial without a record (no response
+time, no browser that reports the focus) cannot be judged: it stays, and a note says so.
 """
 
 from collections.abc import Callable
@@ -25,16 +25,16 @@ from experiment.study.exclusion_rules import (
 
 
 class RuleResult(NamedTuple):
-    """What a rule takes."""
+    """Result of a rule."""
 
     trials: pd.Series
-    """Whether it takes each row of the table; rows that are no test trials, or gone already, do not count."""
+    """True for each excluded row of the table; rows that are not test trials, or excluded already, do not count."""
     notes: list[str]
-    """What it could not judge, in sentences."""
+    """Trials it could not judge, in sentences."""
 
 
 def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
-    """Return what a rule takes of the test trials that are left.
+    """Return the exclusions of a rule among the remaining test trials.
 
     Parameters
     ----------
@@ -42,17 +42,17 @@ def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Rul
         The rule.
     table : DataFrame
         One row per trial: `kind`, `unit` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
-        `completed_at`, `by_hand` (whether the researcher excluded the session), `answered`, `correct`, `rt_ms`,
+        `completed_at`, `by_hand` (true if the researcher excluded the session), `answered`, `correct`, `rt_ms`,
         `focus_lost`, `implausibly_fast`, `same_response_run`.
     left : Series of bool
-        Whether a row is a test trial that no step before has taken.
+        True for each test trial that no earlier step has excluded.
     """
     people = table["kind"] != "model"
     return _RULES[type(rule)](rule, table, left & people)
 
 
 def checks_that_count(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the attention checks of completed sessions, as nobody answers on after withdrawing."""
+    """Return the attention checks of completed sessions; after a withdrawal there are no further responses."""
     return table[(table["phase"] == "attention_check") & (table["status"] == "completed")]
 
 
@@ -127,7 +127,7 @@ _RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], RuleResult]] = {
 
 
 def _taken(table: pd.DataFrame, participants: pd.Index, notes: list[str] | None = None) -> RuleResult:
-    """Take participants with all their trials."""
+    """Exclude participants with all their trials."""
     return RuleResult(table["unit"].isin(participants) & (table["kind"] != "model"), notes or [])
 
 
@@ -152,7 +152,7 @@ def _untold(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
 
 
 def rule_words(rule: ExclusionRule) -> str:
-    """Return in words, with units, what a rule leaves out.
+    """Return the exclusions of a rule in words, with units.
 
     Examples
     --------
@@ -176,8 +176,8 @@ def rule_words(rule: ExclusionRule) -> str:
     if isinstance(rule, TrialFocusLostRule):
         return "page left during the trial"
     if isinstance(rule, ImplausiblyFastRule):
-        return f"more than {_share(rule.max_share)} of the answers faster than the text can be read"
-    return f"gave the same answer more than {rule.max_length} times in a row"
+        return f"more than {_share(rule.max_share)} of the responses faster than the text can be read"
+    return f"gave the same response more than {rule.max_length} times in a row"
 
 
 def _ms(bound: float) -> str:

@@ -1,10 +1,5 @@
 """The figures, each a `Drawing`: SVG for a page, PDF for a journal, alternative text, and the numbers drawn.
 
-    lettering.py             how much room text takes; wrapped, shortened, moved apart
-    drawing.py               the sheet in points, the style, and the `Drawing` it becomes
-    axes.py                  ticks, titles and the names of levels beside axes
-    looks.py                 colour, marker and line of each subject
-    lines.py                 lines over levels, with intervals and names at their ends
     accuracy.py              `accuracy_figure`: one panel per level, one row per subject
     accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of another
     condition_by_subject.py  `condition_by_subject`: accuracy in cells, coloured by its distance from chance
@@ -14,10 +9,11 @@
     item_scatter.py          `item_scatter`: people against a model, item by item
     response_times.py        `response_times_figure`, `rt_distributions`
     exclusion_flow.py        `exclusion_flow`: from recruitment to the analysis
-    counterbalance.py        `counterbalance_matrix`: which group saw what
+    counterbalance.py        `counterbalance_matrix`: the conditions of each group
+    drawing/                 the sheet in points, axes, text, lines, and the styles of subjects
 
-Every figure is 88 or 180 mm wide, its text at least 7 points. Intervals that are missing are not drawn and are said to
-be missing. Where nothing can be drawn, or too much for a page, a function returns None, as its docstring says.
+Every figure is 88 or 180 mm wide, its text at least 7 points. Missing intervals are not drawn, and are reported as
+missing. If there is nothing to draw, or too much for a page, a function returns None, as its docstring says.
 """
 
 from analysis.figures.accuracy import MOST_LEVELS, accuracy_figure

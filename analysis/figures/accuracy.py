@@ -17,12 +17,12 @@ from analysis.sentences import level_words, percent
 from analysis.statistics.level_order import level_order
 
 MOST_LEVELS = 24
-"""A factor with more levels is for a table; its figure would not be readable."""
+"""A factor with more levels needs a table; its figure would not be readable."""
 
 PERCENT_TICKS, PERCENT_LABELS = [0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"]
 CHANCE_DASHES = (0, (4, 3))
 MOST_IN_WORDS = 40
-"""A description with more numbers is tiring to listen to; it names the least and the greatest instead."""
+"""A description with more numbers is tiring to listen to; it names the lowest and the highest instead."""
 
 
 def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str) -> Drawing:
@@ -31,7 +31,7 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
     Parameters
     ----------
     table : DataFrame
-        As `accuracy` gives it for one factor, or for none; not empty.
+        A table of `accuracy` for one factor, or for none; not empty.
     by : str or None
         The factor, with at most `MOST_LEVELS` levels; None for one panel.
     chance : float
@@ -58,7 +58,7 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the panels of `accuracy_figure` lie; in points."""
+    """Positions of the panels of `accuracy_figure`; in points."""
 
     names: list[list[str]]
     left: float
@@ -87,7 +87,7 @@ class _Layout:
 
 
 _BESIDE, _BELOW = 30.0, 15.0
-"""Room right of a panel, for the numbers, and below it, for the axis; in points."""
+"""Margins of a panel: right for the numbers, below for the axis; in points."""
 
 
 def _subject_rows(

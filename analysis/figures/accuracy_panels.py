@@ -31,9 +31,9 @@ def accuracy_panels(
     Parameters
     ----------
     table : DataFrame
-        As `accuracy` gives it for `by` and `panel_by`.
+        A table of `accuracy` for `by` and `panel_by`.
     by : str
-        Whose levels are beside each other in each panel.
+        The factor whose levels are beside each other in each panel.
     panel_by : str
         One panel per level, such as the kind of inference demanded.
     chance : float
@@ -46,8 +46,8 @@ def accuracy_panels(
     Returns
     -------
     Drawing or None
-        None if the table is empty, has more than `MOST_LEVELS` panels, or so many levels and subjects that their
-        markers could not be told apart across the page.
+        None if the table is empty, has more than `MOST_LEVELS` panels, or too many levels and subjects to distinguish
+        their markers across the page.
 
     References
     ----------
@@ -98,7 +98,8 @@ def accuracy_panels(
 
 
 _LEFT, _GAP, _ABOVE, _PANEL_HEIGHT, _PITCH = 40.0, 14.0, 26.0, 126.0, 4.0
-"""Room left of the panels, between them and above each; their height; the least distance of two subjects; in points."""
+"""Space left of, between and above the panels; their height; the least distance of two subjects; in points.
+"""
 
 
 def _columns(n_panels: int) -> list[int]:
@@ -132,7 +133,7 @@ class _KeyEntry:
 
 
 def _key(subjects: list[Subject], chance: str, width: float) -> list[_KeyEntry]:
-    """Return the key's entries, row by row; each row is filled from the left."""
+    """Return the legend's entries, row by row; each row is filled from the left."""
     entries: list[_KeyEntry] = []
     row, x = 0, 4.0
     labels = [line for (line,) in distinct_labels([name for _, name in subjects], 200, most_lines=1)]

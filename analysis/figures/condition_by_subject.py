@@ -1,4 +1,4 @@
-"""The table of conditions and subjects: accuracy in every cell, coloured by how far it lies from chance."""
+"""The table of conditions and subjects: accuracy in every cell, coloured by its distance from chance."""
 
 import math
 
@@ -15,7 +15,7 @@ from analysis.sentences import level_words, percent
 from analysis.statistics.level_order import level_order
 
 ON_LIGHT, ON_DARK = "#010101", "#fefefe"
-"""Text upon a filled cell; like the fills, the same on a light page and on a dark one."""
+"""Text on a filled cell; like the fills, the same on a light page and on a dark one."""
 AT_CHANCE = "#fcfcfc"
 
 
@@ -24,13 +24,13 @@ def condition_by_subject(
 ) -> Drawing | None:
     """Draw one row per subject and one column per condition, with the accuracy and its interval in each cell.
 
-    Blue cells are above chance and orange ones below, the stronger the farther; the colours repeat the numbers, so
-    nothing is lost in grey. Columns that do not fit the page go on below.
+    Blue cells are above chance and orange ones below, stronger with the distance; the colours repeat the numbers, so
+    nothing is lost in grey. Columns that do not fit the page continue below.
 
     Parameters
     ----------
     table : DataFrame
-        As `accuracy` gives it for `condition`. A missing accuracy is drawn as an empty cell.
+        A table of `accuracy` for `condition`. A missing accuracy is drawn as an empty cell.
     condition : str
         The factor.
     name : str
@@ -122,6 +122,6 @@ def _words(table: pd.DataFrame, condition: str, chance: float, confidence: float
     if len(rows) > MOST_IN_WORDS:
         ordered = table.dropna(subset="accuracy").sort_values("accuracy", kind="stable").to_dict("records")
         rows = [*ordered[:1], *ordered[-1:]]
-    which = "" if len(rows) == len(table) else "The least and the greatest: "
+    which = "" if len(rows) == len(table) else "The lowest and the highest: "
     said = [f"{row['subject']}, {condition} {level_words(row[condition])}: {estimate_words(row)}" for row in rows]
     return f"Chance is {percent(chance)}; in parentheses {percent(confidence, 0)} intervals. {which}{'; '.join(said)}."

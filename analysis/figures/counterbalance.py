@@ -1,4 +1,4 @@
-"""Which counterbalance group saw which condition of what, and how many answers of each are in the analysis."""
+"""The conditions of each counterbalance group, and the number of responses in each that are in the analysis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,20 +21,20 @@ from analysis.sentences import count, level_words
 from analysis.statistics.level_order import level_order
 
 MOST_ROWS = 36
-"""More rows do not fit a page."""
+"""Most rows of a page."""
 
 SEVERAL = "#e3e6ea"
-"""Colour of a cell whose conditions stand together."""
+"""Colour of a cell with several conditions."""
 
 _ROW, _TOP, _GAP = 2 * SMALL * LINE + 3, 40.0, 2.0
-"""Height of a row, room above the rows, and room between groups, in points."""
+"""Height of a row, space above the rows, and space between groups, in points."""
 
 
 def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str]) -> Drawing | None:
-    """Draw the conditions that each group saw: one row per level of the first factor, one column per group.
+    """Draw the conditions of each group: one row per level of the first factor, one column per group.
 
-    A cell is divided among its conditions: each has a colour, its name, and the number of answers in the analysis; an
-    assigned condition of which no answer is left has a 0. Names that do not fit are letters, with a key below.
+    A cell is divided among its conditions: each has a colour, its name, and the number of responses in the analysis; an
+    assigned condition without responses has a 0. Names that do not fit are letters, with a legend below.
 
     Parameters
     ----------
@@ -44,16 +44,17 @@ def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str
     name : str
         The file's name.
     factors : sequence of str
-        The first makes the rows, such as a scenario; the others together make the conditions, such as condition and
+        The first defines the rows, such as a scenario; the others together define the conditions, such as condition and
         inference level. With one factor the cells hold numbers alone; with none, the rows are items.
 
     Returns
     -------
     Drawing or None
-        None if nobody has a group, or there are more than `MOST_ROWS` rows or `MOST_LEVELS` groups. Its data are a row
-        a cell and condition: `<first factor or item_id>, group, <other factors>, n_participants, n_trials`.
+        None if no participant has a group, or there are more than `MOST_ROWS` rows or `MOST_LEVELS` groups. Its data
+        have one row per cell and condition: `<first factor or item_id>, group, <other factors>, n_participants,
+        n_trials`.
     """
-    kept_trials(trials.head(0))  # refuses trials to which no exclusions were applied
+    kept_trials(trials.head(0))  # Refuses trials without exclusions applied.
     row_factor, *conditions_by = list(factors) or ["item_id"]
     columns = dict.fromkeys(["kind", "participant", "group", "phase", "excluded_by", "item_id", *factors])
     is_assigned = (trials["phase"] == "test") & trials["group"].notna() & trials["kind"].isin(list(PEOPLE))
@@ -64,7 +65,7 @@ def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str
         return None
     with style():
         sheet = _draw(matrix)
-        title = f"Counterbalance groups and what they saw ({PEOPLE[kind]})"
+        title = f"Counterbalance groups and their conditions ({PEOPLE[kind]})"
         return finished(sheet, name, title, _words(matrix), matrix.counts)
 
 
@@ -80,7 +81,7 @@ class _Matrix:
     """The name of the condition of each row of `counts`."""
     conditions: list[str]
     participants: dict[int, int]
-    """Participants in the analysis, by group; anyone who was in several is in each."""
+    """Participants in the analysis, by group; a participant of several groups is in each."""
     n_participants: int
     """Participants in the analysis, each once."""
 
@@ -128,13 +129,13 @@ def _draw(matrix: _Matrix) -> FigureSheet:
     codes = names if fits else [_letters(place) for place in range(len(names))]
     together = [rows for rows in cells if not _have_room(rows, codes, cell - _GAP)]
     what = " · ".join(printable(factor) for factor in matrix.conditions_by)
-    key = "Number in each cell: answers in the analysis."
+    key = "Number in each cell: responses in the analysis."
     if matrix.conditions_by:
-        key = f"In each cell: {what}, and the number of answers in the analysis."
+        key = f"In each cell: {what}, and the number of responses in the analysis."
     if not fits and len(together) < len(cells):
         key += " " + "; ".join(f"{code}: {said}" for code, said in zip(codes, names, strict=True)) + "."
     if together:
-        key += " ×: so many conditions together."
+        key += " ×: several conditions together."
     note = wrapped(key, width - 8, SMALL, most_lines=8)
     sheet = FigureSheet(width, _TOP + _ROW * len(matrix.rows) + text_height(len(note), SMALL) + 12)
     paper = sheet.paper()
@@ -156,12 +157,12 @@ def _draw(matrix: _Matrix) -> FigureSheet:
 
 
 def _letters(place: int) -> str:
-    """Return a, b, ..., z, aa, ab, ... for the places from 0."""
+    """Return a, b, ..., z, aa, ab, ... for the positions from 0."""
     return (_letters(place // 26 - 1) if place >= 26 else "") + ascii_lowercase[place % 26]
 
 
 def _have_room(seen: pd.DataFrame, codes: Sequence[str], width: float) -> bool:
-    """Return whether the conditions of a cell, whose names are among `codes`, can be beside each other."""
+    """Return True if the conditions of a cell, whose names are among `codes`, fit beside each other."""
     return max(text_width(text, SMALL) for text in [*codes, *seen["n_trials"].map(str)]) <= width / len(seen) - 1
 
 
@@ -188,7 +189,7 @@ def _cell(
 
 
 def tint(place: int) -> str:
-    """Return the light colour of a condition by its place; colours come again after twelve."""
+    """Return the light colour of a condition by its position; colours repeat after twelve."""
     strength = 0.35 if (place // len(OKABE_ITO)) % 2 == 0 else 0.7
     red, green, blue = (1 - strength * (1 - part) for part in to_rgb(OKABE_ITO[place % len(OKABE_ITO)]))
     return to_hex((red, green, blue))
@@ -201,9 +202,9 @@ def _words(matrix: _Matrix) -> str:
     each = f"Each combination of {what}" if matrix.conditions_by else f"Each level of {what}"
     none_left = int((matrix.counts["n_trials"] == 0).sum())
     if sum(matrix.participants.values()) > matrix.n_participants:
-        groups += "; anyone who was in several groups is counted in each"
+        groups += "; participants of several groups are counted in each"
     return (
-        f"{count(matrix.n_participants, 'participant')} in the analysis ({groups}). {each} "
-        f"has {totals.min()} to {totals.max()} answers over all groups. "
-        f"{count(none_left, 'assigned cell has', 'assigned cells have')} none left."
+        f"{count(matrix.n_participants, 'participant')} in the analysis ({groups}). {each} has {totals.min()} to "
+        f"{totals.max()} responses over all groups. {count(none_left, 'assigned cell has', 'assigned cells have')} "
+        "none left."
     )

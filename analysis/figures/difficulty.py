@@ -1,4 +1,4 @@
-"""Accuracy against the level of inference: how much harder it gets, for people and for models."""
+"""Accuracy by inference level, for people and for models."""
 
 import pandas as pd
 
@@ -63,5 +63,5 @@ def _words(table: pd.DataFrame, confidence: float, chance: float | None) -> str:
         rows = [ordered[0], ordered[-1]]
     said = [f"{row['subject']}, level {level_words(row['level'])}: {estimate_words(row)}" for row in rows]
     opening = "" if chance is None else f"Chance is {percent(chance)}. "
-    which = "" if len(rows) == len(table) else "The least and the greatest: "
+    which = "" if len(rows) == len(table) else "The lowest and the highest: "
     return f"{opening}In parentheses {percent(confidence, 0)} intervals. {which}{'; '.join(said)}."

@@ -1,4 +1,4 @@
-"""The flow of participants from recruitment to the analysis, as CONSORT draws it."""
+"""The flow of participants from recruitment to the analysis, in the form of CONSORT."""
 
 import re
 from typing import Any
@@ -14,14 +14,14 @@ from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, FigureSheet, f
 from analysis.sentences import count
 
 _MAIN, _SIDE, _BETWEEN, _PAD = 106.0, 122.0, 9.0, 5.0
-"""Widths of the boxes, the distance between boxes, and the room around their words; in points."""
+"""Widths of the boxes, the distance between boxes, and the margin of their text; in points."""
 
 
 def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
-    """Draw who was recruited, what each step took, and who is in the analysis.
+    """Draw the recruited participants, the exclusions of each step, and the participants in the analysis.
 
-    Boxes run from top to bottom; beside them stands what each step took. Steps that took nothing stand together in
-    small print.
+    Boxes run from top to bottom, with the exclusions of each step beside them. Steps without exclusions are listed
+    together in small print.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     Raises
     ------
     RuntimeError
-        If the numbers do not add up; nothing must be published from such a table.
+        If the numbers do not add up; such a table must not be published.
 
     References
     ----------
@@ -65,8 +65,8 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
         taken = [
             f"{_step_words(step)}: {_amount(kind, step['n_participants'], step['n_trials'])} left" for step in took
         ]
-        words = f"Recruited: {recruited}. {'; '.join(taken) or 'No step took anything'}. In the analysis: {final}."
-        return finished(sheet, name, title, words + (f" Steps that took nothing: {idle}." if idle else ""), rows)
+        words = f"Recruited: {recruited}. {'; '.join(taken) or 'No step excluded anyone'}. In the analysis: {final}."
+        return finished(sheet, name, title, words + (f" Steps without exclusions: {idle}." if idle else ""), rows)
 
 
 def _check(rows: pd.DataFrame) -> None:
@@ -131,7 +131,7 @@ def _capital(text: str) -> str:
 
 
 def _lines(amount: str, width: float) -> list[str]:
-    """Return participants and trials, a line each."""
+    """Return participants and trials, one line each."""
     participants, trials = amount.split(", ")
     return [shortened(part, width - 2 * _PAD, SMALL) for part in (participants, trials)]
 

@@ -1,4 +1,4 @@
-"""The forest plot: estimates with their intervals, a row each, against a reference."""
+"""The forest plot: estimates with their intervals, one per row, against a reference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,30 +23,30 @@ from analysis.figures.drawing.subject_styles import BLUE, Look, draw_marker
 from analysis.sentences import level_words
 
 MOST_ROWS = 60
-"""More rows do not fit a page; the first are drawn, and the figure says of how many."""
+"""Most rows of a page; the first are drawn, and the figure gives the total."""
 
 
 def forest_plot(
     table: pd.DataFrame, name: str, *, label: str, estimate: str, ci_low: str, ci_high: str, reference: float = 0,
     x_label: str, group: str | None = None,
 ) -> Drawing | None:  # fmt: skip
-    """Draw estimates with their intervals, a row each in the order of the table, and the numbers beside them.
+    """Draw estimates with their intervals, one per row in the order of the table, and the numbers beside them.
 
     Parameters
     ----------
     table : DataFrame
-        A row an estimate: coefficients, differences from people, configurations of a leaderboard.
+        One row per estimate: coefficients, differences from people, configurations of a leaderboard.
     name : str
         The file's name.
     label, estimate, ci_low, ci_high : str
-        Columns. A missing interval is not drawn, and said to be missing; so is a missing estimate. An interval that is
-        very much wider than the others is cut off with an arrow; its numbers are beside it.
+        Columns. A missing estimate or interval is not drawn, and reported as missing. An interval that is much wider
+        than the others is cut off with an arrow; its numbers are beside it.
     reference : float
-        Where the dashed line is drawn: no difference.
+        Position of the dashed line: no difference.
     x_label : str
-        The measure, its unit, and which interval is drawn.
+        The measure, its unit, and the kind of interval.
     group : str, optional
-        Column under whose values, in the order they first appear, rows stand together.
+        Column that groups rows, by its values in the order of first appearance.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> Fi
 
 
 def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
-    """Return the axis' limits: all estimates, and intervals as far as twice what is usual."""
+    """Return the axis' limits: all estimates, and intervals up to twice the usual width."""
     estimates = [row.estimate for row in rows if np.isfinite(row.estimate)] + [reference]
     bounds = [bound for row in rows for bound in (row.ci_low, row.ci_high) if np.isfinite(bound)]
     widths = [row.ci_high - row.ci_low for row in rows if np.isfinite(row.ci_high - row.ci_low)]
@@ -150,7 +150,7 @@ def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
 
 
 def _numbers(rows: Sequence[_Row], span: float) -> list[str]:
-    """Return the numbers beside each row, with as many decimals as the axis' span asks for."""
+    """Return the numbers beside each row, with the decimals that the axis' span requires."""
     digits = 0 if span >= 100 else 1 if span >= 20 else max(2, 1 - int(np.floor(np.log10(span))))
 
     def text(value: float) -> str:
@@ -170,8 +170,8 @@ def _words(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> s
     above = sum(row.ci_low > reference for row, _ in numbers)
     below = sum(row.ci_high < reference for row, _ in numbers)
     opening = (
-        f"{x_label}, against {number_text(reference)}: of {len(numbers)} intervals, {above} lie above it and {below} "
-        f"below. {note}"
+        f"{x_label}, against {number_text(reference)}: of {len(numbers)} intervals, {above} are above it and "
+        f"{below} below. {note}"
     ).strip()
     if len(numbers) > MOST_IN_WORDS:
         ordered = sorted(numbers, key=lambda entry: entry[0].estimate)

@@ -22,13 +22,13 @@ def interaction_plot(
         One row per level of `x` and a level of `lines`, such as estimated marginal means.
     x, lines : str
         The factors. Levels of `x` are at equal distances, in their order; lines keep the order of the table. A line
-        whose name is empty gets none. `people` and `simulated participants` look as they do in every figure.
+        with an empty name gets no label. `people` and `simulated participants` have the same style in every figure.
     name : str
         The file's name.
     estimate, ci_low, ci_high : str
         Columns of the estimate and its interval; missing ones are not drawn.
     y_label : str
-        Of the vertical axis: the measure, its unit, and which interval is drawn.
+        Label of the vertical axis: the measure, its unit, and the kind of interval.
 
     Returns
     -------

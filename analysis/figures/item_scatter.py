@@ -13,26 +13,26 @@ from analysis.sentences import count, percent
 from analysis.statistics.intervals import wilson
 
 MOST_INTERVALS = 30
-"""With more points than this, intervals would hide the points; the data hold them."""
+"""Most points with intervals; with more, intervals would hide the points. The data have them all."""
 
 
 def item_scatter(
     items: pd.DataFrame, name: str, people: str, model: str, *, confidence: float = 0.95
 ) -> Drawing | None:
-    """Draw people's accuracy at each item against a model's, with the line on which both are the same.
+    """Draw people's accuracy at each item against a model's, with the line of equality.
 
-    Items at the same place are one disc whose area is their number; nothing is jittered. Wilson's intervals are drawn
-    for up to `MOST_INTERVALS` places, where there is more than one answer; at a place of several items, the widest.
+    Items at the same position are one disc whose area is their number; nothing is jittered. Wilson's intervals are
+    drawn for up to `MOST_INTERVALS` positions with more than one response; at a position of several items, the widest.
 
     Parameters
     ----------
     items : DataFrame
-        A row an item: `item_id, accuracy_people, n_people, accuracy_model, n_model`, the numbers being those of
-        answers. An item without an accuracy of both is left out, and counted in the description.
+        One row per item: `item_id, accuracy_people, n_people, accuracy_model, n_model`; the numbers are those of
+        responses. An item without an accuracy of both is left out, and counted in the description.
     name : str
         The file's name.
     people, model : str
-        What the subjects are called.
+        Names of the subjects.
     confidence : float
         Coverage of the intervals.
 
@@ -73,7 +73,7 @@ def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: 
     with_intervals = len(places) <= MOST_INTERVALS and several
     words = [
         said,
-        "Area: number of items at the same place." if (places["n_items"] > 1).any() else "",
+        "Area: number of items at the same position." if (places["n_items"] > 1).any() else "",
         f"Crosses: {percent(confidence, 0)} intervals of each item." if with_intervals else "",
     ]
     note = wrapped(" ".join(part for part in words if part), SINGLE - 8, SMALL, most_lines=4)
@@ -101,12 +101,12 @@ def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: 
 
 
 def _correlation_words(people: pd.Series, model: pd.Series, confidence: float) -> str:
-    """Return Pearson's correlation with Fisher's interval in words, or why there is none."""
+    """Return Pearson's correlation with Fisher's interval in words, or the reason why it is missing."""
     n_items = count(len(people), "item")
     if len(people) < 4:
         return f"{n_items}: too few for a correlation."
     if people.nunique() == 1 or model.nunique() == 1:
-        return f"{n_items}; no correlation, as one side is the same at all of them."
+        return f"{n_items}; no correlation, because one side is the same at all of them."
     found = pearsonr(people.to_numpy(dtype=float), model.to_numpy(dtype=float))
     r = float(np.clip(found.statistic, -1, 1))
     if abs(r) > 1 - 1e-12:
@@ -123,8 +123,8 @@ def _words(items: pd.DataFrame, there: pd.DataFrame, said: str, people: str, mod
         there["accuracy_people"] < there["accuracy_model"],
     )
     left_out = len(items) - len(there)
-    note = f" {count(left_out, 'item')} without answers of both are left out." if left_out else ""
+    note = f" {count(left_out, 'item')} without responses of both are left out." if left_out else ""
     return (
         f"{said} {people} were more accurate at {int(better.sum())}, {model} at {int(worse.sum())}; at "
-        f"{int((~better & ~worse).sum())} both were the same.{note}"
+        f"{int((~better & ~worse).sum())} both were equal.{note}"
     )

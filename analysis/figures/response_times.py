@@ -34,25 +34,25 @@ RtRule = MedianRtRule | TrialRtRule
 
 
 def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -> Drawing | None:
-    """Draw the response times of people, with the plan's thresholds and what they exclude shaded.
+    """Draw the response times of people, with the plan's thresholds and the excluded ranges shaded.
 
-    For each kind of people: above, the test trials answered in completed sessions, before any rule, counted in 50 bins
-    of equal width on the logarithmic axis; below, the participants' medians of these, a point each, spread up and down
-    at random so that they do not hide one another.
+    For each kind of people: above, the test trials answered in completed sessions, before any rule, in 50 bins of equal
+    width on the logarithmic axis; below, the participants' medians of these, one point each, jittered vertically so
+    that they do not hide one another.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table.
     plan : AnalysisPlan
-        Whose `trial_rt` and `median_rt` are drawn.
+        The exclusion rules; `trial_rt` and `median_rt` are drawn.
     name : str
         The file's name.
 
     Returns
     -------
     Drawing or None
-        None if nobody has response times. Its data are the participants' medians.
+        None if there are no response times. Its data are the participants' medians.
     """
     timed = _timed(trials, ["kind", "participant"])
     if timed.empty:
@@ -91,7 +91,7 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
 
 
 def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing | None:
-    """Draw the distribution of people's response times, a row for each kind of people and each level of a factor.
+    """Draw the distribution of people's response times, one row for each kind of people and each level of a factor.
 
     Each row holds a density of the logarithm of the response times (Gaussian kernel, Scott's bandwidth; all rows have
     the same area), the median as a point with its number, and the middle half of the trials as a bar.
@@ -99,10 +99,10 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
     Parameters
     ----------
     trials : DataFrame
-        The tidy table; its test trials answered in completed sessions are drawn. Where it has `excluded_by`, only
-        those in the analysis.
+        The tidy table; its test trials answered in completed sessions are drawn. If it has `excluded_by`, only those in
+        the analysis.
     by : str or None
-        The factor, or None for one row a kind of people.
+        The factor, or None for one row per kind of people.
     name : str
         The file's name.
 
@@ -195,12 +195,12 @@ def _ridges(
 
 
 def _density(log_rt: np.ndarray[Any, np.dtype[np.float64]], grid: Any) -> Any:
-    """Return the density of logarithms on a grid; None where two different values are not there."""
+    """Return the density of logarithms on a grid; None without two different values."""
     return gaussian_kde(log_rt)(grid) if len(log_rt) > 1 and np.ptp(log_rt) > 1e-6 else None
 
 
 def _timed(trials: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the response times that are drawn, with some columns: the trials are many, and wide."""
+    """Return the drawn response times, with some columns: the trials are many, and wide."""
     return trials[["rt_ms", *columns]][
         (trials["kind"] != "model") & (trials["phase"] == "test") & (trials["status"] == "completed")
         & trials["response"].notna() & (trials["rt_ms"] > 0)
@@ -233,7 +233,7 @@ def _label_log_x(sheet: FigureSheet, axes: Axes, limits: tuple[float, float], ti
 
 
 def _draw_bounds(sheet: FigureSheet, axes: Axes, rule: RtRule | None, limits: tuple[float, float]) -> None:
-    """Draw a rule's thresholds, with their words above the axes, moved apart where they would meet."""
+    """Draw a rule's thresholds, with their labels above the axes, moved apart if they would overlap."""
     if rule is None:
         return
     words = {bound: f"excluded {side} {milliseconds(bound)}"

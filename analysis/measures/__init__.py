@@ -1,1 +1,1 @@
-"""What is measured in the trials: accuracy, agreement of people and models, difficulty, signal detection."""
+"""Measures of the trials: accuracy, agreement of people and models, difficulty, signal detection."""

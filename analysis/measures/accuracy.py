@@ -1,4 +1,4 @@
-"""Proportion correct, by subject and factors, with intervals that respect who answered."""
+"""Proportion correct, by subject and factors, with intervals over participants."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
 COUNTED_COLUMNS = ("kind", "participant", "run", "correct")
-"""What `participant_counts` needs besides the factors."""
+"""Columns that `participant_counts` needs besides the factors."""
 TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "accuracy_people", "accuracy_model",
                  "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
                  "n_items_only_people", "equivalence_margin", "is_equivalent", "equivalence_ci_low",
@@ -26,20 +26,20 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, as `apply_exclusions` gives it; only trials in the analysis are counted.
+        The tidy table with `excluded_by`, from `apply_exclusions`; only trials in the analysis are counted.
     by : sequence of str
-        Factors; empty for one row a subject.
+        Factors; empty for one row per subject.
     plan : AnalysisPlan
         Confidence and bootstrap settings.
 
     Returns
     -------
     DataFrame
-        `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high`. A subject is
-        `people`, `simulated participants`, or the label of a model's run; a cell without trials has no row, and a
-        participant without trials in a cell is not counted there. An item without a factor is in a cell whose level
-        is missing. A model's unanswered trials count as not correct. Intervals: see `intervals.proportion_interval`;
-        each cell's bootstrap starts from the plan's seed, so a cell does not depend on the others.
+        `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high`. A subject is `people`,
+        `simulated participants`, or the label of a model's run. A cell without trials has no row, and a participant
+        without trials in a cell is not counted there. An item without a factor is in a cell whose level is missing. A
+        model's unanswered trials count as not correct. Intervals: see `intervals.proportion_interval`; each cell's
+        bootstrap starts from the plan's seed, so a cell does not depend on the others.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, *by])
@@ -61,7 +61,7 @@ def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> p
 
 
 def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return trials and correct answers of each participant (for models, each run) in each cell."""
+    """Return trials and correct responses of each participant (for models, each run) in each cell."""
     work = kept[["kind", "run", "participant", *by]].assign(_correct=kept["correct"].fillna(False).astype("int64"))
     counts = work.groupby(["kind", "run", "participant", *by], dropna=False, sort=False)["_correct"]
     rows = counts.agg(n_trials="size", n_correct="sum").reset_index()
@@ -82,18 +82,18 @@ def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
 
 
 def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
-    """Raise InputError if a name in `by` is not a factor, is named twice, or is the name of a column of the tables."""
+    """Raise InputError if a name in `by` is not a factor, is a duplicate, or is the name of a column of the tables."""
     there = factor_columns(trials)
     for name in by:
         if name not in there:
-            have = f"the factors are {', '.join(there)}" if there else "the items have no factors"
-            raise InputError(f"there is no factor `{name}` in the data; {have}. Correct `by` in the study's analysis.")
+            have = f"name one of {', '.join(there)}" if there else "remove `by`, as the items have no factors"
+            raise InputError(f"there is no factor `{name}` in the data. Fix: in the study's analysis, {have}.")
         if name in TABLE_COLUMNS:
             raise InputError(
                 f"the factor `{name}` has the name of a column of the tables. Fix: rename it, or leave it out of `by`."
             )
     if len(set(by)) < len(by):
-        raise InputError("a factor appears twice in `by`. Fix: name each once.")
+        raise InputError("duplicate factor in `by`. Fix: name each once.")
 
 
 def ordered_table(

@@ -9,7 +9,7 @@ from experiment.study.planned_analyses import PlannedComparison
 
 
 def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the differences between people and each model, and whether they are under the plan's margin.
+    """Return the differences between people and each model, and whether they are within the plan's margin.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisP
     Returns
     -------
     DataFrame
-        As `differences` gives them; with a margin also `equivalence_margin`, `equivalence_ci_low`,
-        `equivalence_ci_high`, and `is_equivalent`: whether that interval lies within the margin. With a confidence of
-        95 % it is the 90 % interval, as in two one-sided tests at 5 %.
+        The columns of `differences`; with a margin also `equivalence_margin`, `equivalence_ci_low`,
+        `equivalence_ci_high`, and `is_equivalent`: true if that interval is within the margin. With a confidence of 95
+        % it is the 90 % interval, as in two one-sided tests at 5 %.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""People minus model, over the same items in the same mixture."""
+"""People minus model, over the same items with the same weights."""
 
 import math
 from collections.abc import Sequence
@@ -30,30 +30,29 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, as `apply_exclusions` gives it.
+        The tidy table with `excluded_by`, from `apply_exclusions`.
     by : sequence of str
-        Factors; empty for one row a pair.
+        Factors; empty for one row per pair.
     plan : AnalysisPlan
         Confidence and bootstrap settings.
 
     Returns
     -------
     DataFrame
-        `kind, people, model, <by...>` and `MEASURES`.
-        `kind` and `people` say who the people are: `human`, `people`, or `simulated`, `simulated participants`; the
-        two are never put together. `n_items` counts the items that people answered and the run was asked; only these
-        enter both accuracies, and those that one side alone has are counted (`n_items_only_model`,
-        `n_items_only_people`). A model's unanswered or invalid trials count as not correct, as in `accuracy`. Positive
-        differences are in the people's favour. `accuracy_ratio` is the model's accuracy over people's: missing where
-        people's is 0, its upper end infinite where people's interval reaches 0.
+        `kind, people, model, <by...>` and `MEASURES`. `kind` and `people` name the people: `human`, `people`, or
+        `simulated`, `simulated participants`; the two are never pooled. `n_items` counts the items that people answered
+        and the run was asked; only these enter both accuracies, and those of one side alone are counted
+        (`n_items_only_model`, `n_items_only_people`). A model's unanswered or invalid trials count as not correct, as
+        in `accuracy`. Positive differences favour people. `accuracy_ratio` is the model's accuracy over people's:
+        missing if people's is 0, its upper end infinite if people's interval reaches 0.
 
     Notes
     -----
-    The people's trials are pooled, so an item weighs as many as the answers it got from people; the model's items
-    weigh the same (`intervals.weighted_accuracy`). Otherwise a difference would speak of the items that happened to
-    be asked more often. The intervals join the two accuracies' own (`intervals.mover_difference`, `mover_ratio`). They
-    speak of other participants and other answers to the same items, not of other items, and are not adjusted for the
-    number of comparisons.
+    The people's trials are pooled, so an item's weight is its number of people's responses; the model's items have the
+    same weights (`intervals.weighted_accuracy`). Otherwise a difference could come from items that happened to be asked
+    more often. The intervals combine those of the two accuracies (`intervals.mover_difference`, `mover_ratio`). They
+    generalize to other participants and other responses to the same items, not to other items, and are not adjusted for
+    the number of comparisons.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *by])
@@ -76,7 +75,7 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
 
 @dataclass(frozen=True)
 class _PeopleCell:
-    """People's answers in one cell of the factors."""
+    """People's responses in one cell of the factors."""
 
     name: tuple[object, ...]
     levels: list[Any]
@@ -121,7 +120,7 @@ def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...],
 
 
 def _in_mixture(asked: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:
-    """Return the accuracy of one run with its interval, its items weighing as many as people's answers to them."""
+    """Return the accuracy of one run with its interval; an item's weight is its number of people's responses."""
     correct = asked["correct"].fillna(False).astype("int64")
     items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
     counts = (items["n_correct"], items["n_trials"], weights.reindex(items.index, fill_value=0))

@@ -31,16 +31,16 @@ class _Levels:
     names: list[Any]
     """The levels, in order."""
     numbers: Floats
-    """As what they count in the trend."""
+    """Their values in the trend."""
     n_items: list[int]
     n_trials: list[int]
     weights: Floats
-    """How much each level weighs in the trend: people's answers."""
+    """Weight of each level in the trend: the number of people's responses."""
     accuracy: Floats
     intervals: list[Interval]
     slopes: Floats | None = None
     changes: Floats | None = None
-    """Of draws of participants; None where there is only one, or a run."""
+    """Accuracies of drawn participants; None with only one participant, or for a run."""
 
     def contrast(self, weights: Floats, draws: Floats | None, confidence: float) -> tuple[float, Interval]:
         """Return a weighted sum of the accuracies, with its interval."""
@@ -53,7 +53,7 @@ class _Levels:
         return self.contrast(trend_weights(self.numbers, self.weights), self.slopes, confidence)
 
     def change(self, confidence: float) -> tuple[float, Interval]:
-        """Return accuracy at the last level less that at the first."""
+        """Return accuracy at the last level minus that at the first."""
         ends = np.zeros(len(self.names))
         ends[0], ends[-1] = -1, 1
         return self.contrast(ends, self.changes, confidence)
@@ -65,7 +65,7 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, as `apply_exclusions` gives it.
+        The tidy table with `excluded_by`, from `apply_exclusions`.
     factor : str
         A factor whose levels have an order, such as `inference_level`.
     plan : AnalysisPlan
@@ -75,9 +75,9 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
     -------
     DataFrame
         `people, kind, subject, <factor>, n_items, n_items_only_model, n_items_only_people, n_trials, accuracy, ci_low,
-        ci_high`. `people` says with whom a run is compared: `people` or `simulated participants`, who are never put
-        together; it is missing where there are neither, and a run then has all its items. An item weighs as many as
-        the answers it got from people, as in `differences`. Items that only the run was asked, or only people answered,
+        ci_high`. `people` names the people with whom a run is compared: `people` or `simulated participants`, who are
+        never pooled; it is missing if there are neither, and a run then has all its items. An item's weight is its
+        number of people's responses, as in `differences`. Items that only the run was asked, or only people answered,
         are left out of the run's row and counted there. Items without the factor are left out of all.
     """
     kept = _with_level(trials, factor)
@@ -103,7 +103,7 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
 
 
 def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[int, int]]:
-    """Return for each level how many items only the run was asked, and how many only people answered."""
+    """Return for each level the number of items that only the run was asked, and that only people answered."""
     asked = kept[(kept["kind"] == "model") & (kept["run"] == pair.model)]
     answered = kept[(kept["kind"] == pair.kind) & kept["response"].notna()]
     of_run, of_people = (
@@ -115,7 +115,7 @@ def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[in
 
 
 def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
-    r"""Return how accuracy changes over the ordered levels of a factor, and whether for models as for people.
+    r"""Return the change of accuracy over the ordered levels of a factor, for people and models, and the difference.
 
     Parameters
     ----------
@@ -125,18 +125,18 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
     Returns
     -------
     DataFrame
-        `TREND_COLUMNS`, a row for each subject of `accuracy_by_level` with two levels or more. `slope` is the change of
-        accuracy with one step of the factor, under 0 where accuracy falls; `change` is accuracy at the last level less
-        that at the first. A run's `slope_difference` is the slope of people over the items that both have less that of
-        the run: 0 says that accuracy changes alike.
+        `TREND_COLUMNS`, one row for each subject of `accuracy_by_level` with two levels or more. `slope` is the change
+        of accuracy with one step of the factor, negative if accuracy falls; `change` is accuracy at the last level
+        minus that at the first. A run's `slope_difference` is the slope of people over the items that both have minus
+        that of the run: 0 means that accuracy changes equally.
 
     Notes
     -----
     The slope is that of the least-squares line through all trials (`trends.trend_weights`). Levels that are numbers,
-    such as 0, 2 and 3, are taken as they are; texts as 0, 1, 2, ... in their natural order. People's answers at each
-    level weigh the levels for the runs too, so that a difference does not come from another mixture. People's intervals
+    such as 0, 2 and 3, are taken as they are; texts as 0, 1, 2, ... in their natural order. The levels have the weights
+    of people's responses for the runs too, so that a difference does not come from other weights. People's intervals
     are percentiles over participants drawn anew (`bootstrap.drawn_sums`); those of runs, of single participants, and of
-    differences join separate intervals (`trends.mover_contrast`).
+    differences combine separate intervals (`trends.mover_contrast`).
     """
     kept = _with_level(trials, factor)
     numbers = _numbers(kept[factor])
@@ -172,7 +172,7 @@ def _with_level(trials: pd.DataFrame, factor: str) -> pd.DataFrame:
 
 
 def _numbers(levels: pd.Series) -> dict[Any, float]:
-    """Return each level, in order, with what it counts as."""
+    """Return each level, in order, with its value."""
     ordered = sorted(levels.unique().tolist(), key=level_order)
     if pd.api.types.is_numeric_dtype(levels) and not pd.api.types.is_bool_dtype(levels):
         return {level: float(level) for level in ordered}

@@ -1,4 +1,4 @@
-"""Whether models err where people err, beside how much people err where other people do (Geirhos et al., 2020)."""
+"""Consistency of errors: of models with people, and of people with each other (Geirhos et al., 2020)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,9 @@ from analysis.statistics.intervals import percentile_interval
 from experiment.study.analysis_plan import AnalysisPlan
 
 FEWEST_ITEMS = 10
-"""Items that two subjects must share for their errors to be compared: of fewer, kappa says next to nothing."""
+"""Items that two subjects must share for a comparison of their errors: with fewer, kappa has hardly any meaning."""
 MOST_PAIRED = 300
-"""Participants who are compared with each other; where there are more, so many at random."""
+"""Most participants who are compared with each other; of more, this many at random."""
 CONSISTENCY_COLUMNS = [
     "kind", "people", "compared_with", "n_items", "n_items_only_model", "n_items_only_people", "n_participants",
     "n_pairs", "n_pairs_left_out", "observed", "expected", "kappa", "ci_low", "ci_high", "reason",
@@ -25,12 +25,12 @@ _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
 
 
 def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    r"""Return how consistently people and each model's run are right and wrong on the same items.
+    r"""Return the consistency of right and wrong responses of people and of each model's run on the same items.
 
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, as `apply_exclusions` gives it.
+        The tidy table with `excluded_by`, from `apply_exclusions`.
     plan : AnalysisPlan
         Confidence and bootstrap settings.
 
@@ -38,21 +38,21 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     -------
     DataFrame
         `CONSISTENCY_COLUMNS`. For each kind of people a row in which they are compared with each other (`compared_with`
-        is `each other`), which is what a model's kappa is to be read against, and a row for each run. A pair is two
-        participants, or a participant and the run, with the items both answered. `observed`, `expected` and `kappa` are
-        means over pairs. Pairs that share under `FEWEST_ITEMS` items, or are both always right or both always wrong
-        there, have no kappa; they are left out and counted (`n_pairs_left_out`). `reason` says why something is
-        missing.
+        is `each other`), the reference for a model's kappa, and a row for each run. A pair is two participants, or a
+        participant and the run, with the items both answered. `observed`, `expected` and `kappa` are means over pairs.
+        Pairs that share fewer than `FEWEST_ITEMS` items, or are both always right or both always wrong there, have no
+        kappa; they are left out and counted (`n_pairs_left_out`). `reason` says why something is missing.
 
     Notes
     -----
-    See `agreement_measures.error_consistency`. The interval resamples participants: of a mean over pairs of
-    participants, a pair weighs as often as both were drawn, and nobody is compared with themselves,
+    See `agreement_measures.error_consistency`. The interval resamples participants: in a mean over pairs of
+    participants, a pair's weight is the product of both participants' draws, and no participant is compared with
+    themselves,
 
     .. math:: \bar\kappa = \frac{\sum_{i<j} w_i w_j \kappa_{ij}}{\sum_{i<j} w_i w_j}.
 
-    Of more than `MOST_PAIRED` participants, so many are drawn at random to be compared with each other, from the
-    plan's seed. A model's unanswered and invalid trials count as not correct.
+    Of more than `MOST_PAIRED` participants, this many are drawn at random, from the plan's seed, to be compared with
+    each other. A model's unanswered and invalid trials count as not correct.
 
     References
     ----------
@@ -81,7 +81,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    """Return the measures of participants, by their shares of correct answers at each item, with a run."""
+    """Return the measures of participants, by their shares of correct responses at each item, with a run."""
     x = shares["correct"].to_numpy()
     y = shares["item_id"].map(_shares(asked, ["item_id"])).to_numpy()
     of_participant = (
@@ -107,7 +107,7 @@ def _with_each_other(answers: pd.DataFrame, plan: AnalysisPlan) -> dict[str, flo
     n = answered @ answered.T
     of_both = np.maximum(n, 1)
     observed = (right @ right.T + (answered - right) @ (answered - right).T) / of_both
-    accuracy = (right @ answered.T) / of_both  # of the row's participant at the items shared with the column's
+    accuracy = (right @ answered.T) / of_both  # Of the row's participant at the items shared with the column's.
     expected, kappa = beyond_expected(observed, accuracy, accuracy.T)
     each_once = np.triu(np.ones(n.shape, dtype=bool), k=1)
     told = each_once & (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
@@ -118,7 +118,7 @@ def _with_each_other(answers: pd.DataFrame, plan: AnalysisPlan) -> dict[str, flo
 
 
 def _shares(trials: pd.DataFrame, by: list[str]) -> pd.Series:
-    """Return the share of correct answers; 0 or 1 where an item was answered once."""
+    """Return the share of correct responses; 0 or 1 if an item was answered once."""
     return trials["correct"].fillna(False).astype("float64").groupby([trials[name] for name in by]).mean()
 
 

@@ -1,4 +1,4 @@
-"""What became of models' answers: those that were no possible answer, and stored scoring beside ours."""
+"""Models' invalid responses, and stored scoring beside ours."""
 
 from collections.abc import Hashable
 
@@ -13,10 +13,10 @@ REGRADED_COLUMNS = ["run", "item_id", "response", "key", "imported_correct", "co
 
 
 def invalid_answers(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return for each run in the analysis how many trials were unanswered or answered invalidly.
+    """Return for each run in the analysis the number of unanswered and invalid trials.
 
-    Both count as not correct in `accuracy`; `accuracy_of_valid_answers` leaves them out, and is missing where there
-    is not a valid answer.
+    Both count as not correct in `accuracy`; `accuracy_of_valid_answers` leaves them out, and is missing without a valid
+    response.
     """
     kept = kept_trials(trials, ["kind", "run", "model", "response", "valid", "correct"])
     rows = []
@@ -32,7 +32,7 @@ def invalid_answers(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return for each run that was imported with its own scoring how that compares with ours.
+    """Return for each run that was imported with its own scoring the comparison with ours.
 
     `n` counts the test trials with a stored correctness, completed run or not; both accuracies are over these.
     """
@@ -44,7 +44,7 @@ def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def regraded(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return every answer whose stored correctness is not ours, by run and item."""
+    """Return every response whose stored correctness differs from ours, by run and item."""
     answers = _with_stored_scoring(trials)
     different = answers[answers["imported_correct"] != answers["correct"].fillna(False)]
     order = sorted(

@@ -1,4 +1,4 @@
-"""Whether a model finds hard what people find hard: items' accuracies side by side."""
+"""Agreement on difficulty: items' accuracies of a model and of people, side by side."""
 
 import numpy as np
 import pandas as pd
@@ -25,12 +25,12 @@ def item_table(trials: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, as `apply_exclusions` gives it.
+        The tidy table with `excluded_by`, from `apply_exclusions`.
 
     Returns
     -------
     DataFrame
-        `kind, people, model, item_id, <factors>, n_people, accuracy_people, n_model, accuracy_model`, a row for each
+        `kind, people, model, item_id, <factors>, n_people, accuracy_people, n_model, accuracy_model`, one row for each
         kind of people, run and item. `n_people` and `n_model` are numbers of trials. A model's unanswered and invalid
         trials count as not correct.
     """
@@ -40,7 +40,8 @@ def item_table(trials: pd.DataFrame) -> pd.DataFrame:
     of_portions = [kept_trials(portion, ["item_id", *factors]).drop_duplicates() for portion in portions]
     named = pd.concat(of_portions).drop_duplicates()
     in_order_of_text = named.sort_values(named.columns.tolist(), key=lambda column: column.astype("str"))
-    levels = in_order_of_text.drop_duplicates("item_id").set_index("item_id")  # the same, whatever the rows' order
+    # The same, whatever the order of the rows.
+    levels = in_order_of_text.drop_duplicates("item_id").set_index("item_id")
     measures = ["n_people", "accuracy_people", "n_model", "accuracy_model"]
     tables = [pd.DataFrame(columns=["kind", "people", "model", "item_id", *factors, *measures])]
     for pair in compared(kept):
@@ -66,7 +67,7 @@ def in_order(table: pd.DataFrame, subject: str) -> pd.DataFrame:
 
 
 def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return how the item accuracies of people and of each model's run go together.
+    """Return the correlations of the item accuracies of people and of each model's run.
 
     Parameters
     ----------
@@ -78,17 +79,16 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `AGREEMENT_COLUMNS`, a row for each kind of people and run. `pearson` and `spearman` correlate the accuracies
-        at the `n_items` items that both answered; their intervals resample items. `reliability` says how well people's
-        accuracies at these items would agree with those of as many other people, and `ceiling`, its square root, how
-        high a correlation with a measure without any noise can be expected to be. What cannot be computed is missing,
-        and `reason` says why.
+        `AGREEMENT_COLUMNS`, one row for each kind of people and run. `pearson` and `spearman` correlate the accuracies
+        at the `n_items` items that both answered; their intervals resample items. `reliability` is the expected
+        agreement of people's accuracies at these items with those of as many other people. `ceiling`, its square root,
+        is the highest expected correlation with a measure without noise. Missing values have a `reason`.
 
     Notes
     -----
-    See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item weighs the same, however many
-    answered it. A model that was asked an item once has an accuracy of 0 or 1 there, which keeps its correlation under
-    the ceiling even if it is like people; repeated runs would show by how much.
+    See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item has the same weight, whatever
+    its number of responses. A model that was asked an item once has an accuracy of 0 or 1 there, which keeps its
+    correlation under the ceiling even if it is like people; repeated runs would show by how much.
     """
     kept = kept_trials(trials, _NEEDED)
     pairs = compared(kept)

@@ -1,4 +1,4 @@
-"""People beside each model's run over the items that both have, so that like is compared with like."""
+"""People beside each model's run over the items that both have, so that the comparison is fair."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from analysis.statistics.level_order import level_order
 T = TypeVar("T")
 
 COMPARED_COLUMNS = ("kind", "people", "model", "n_items", "n_items_only_model", "n_items_only_people")
-"""Of a table that compares people with runs, what `Compared.names` and `counts` say."""
+"""In a table that compares people with runs, the columns of `Compared.names` and `counts`."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Compared:
 
     @property
     def names(self) -> dict[str, str]:
-        """Who is compared, as columns of a table."""
+        """The compared subjects, as columns of a table."""
         return {"kind": self.kind, "people": self.people, "model": self.model}
 
     @property
@@ -52,7 +52,7 @@ class Compared:
 
 
 def compared(kept: pd.DataFrame) -> list[Compared]:
-    """Return each kind of people with each run; people and simulated participants are never put together.
+    """Return each kind of people with each run; people and simulated participants are never pooled.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
 
 
 def of_answers(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
-    """Return for each pair what is computed from its people's answers, once for all runs that share the same items."""
+    """Return for each pair a result of its people's responses, computed once for all runs that share the same items."""
     computed: dict[int, T] = {}
     for pair in pairs:
         if id(pair.answers) not in computed:
@@ -98,29 +98,29 @@ def of_answers(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) 
 
 @dataclass(frozen=True)
 class Subject:
-    """Who has a row of their own: people, or a run over the items that people answered."""
+    """A subject with a row of its own: people, or a run over the items that people answered."""
 
     people: str | None
-    """With whom a run is compared: `people` or `simulated participants`; None where there are neither."""
+    """The people with whom a run is compared: `people` or `simulated participants`; None if there are neither."""
     kind: str
     name: str
     trials: pd.DataFrame
     pair: Compared | None
-    """Of a run that is compared."""
+    """Comparison of a run."""
 
     @property
     def names(self) -> dict[str, str | None]:
-        """Who it is, as columns of a table."""
+        """The subject, as columns of a table."""
         return {"people": self.people, "kind": self.kind, "subject": self.name}
 
     @property
     def answers_of_item(self) -> pd.Series:
-        """How much each item of a run weighs: people's answers to it, or the run's own where there are no people."""
+        """Weight of each item of a run: the number of people's responses, or the run's own if there are no people."""
         return (self.pair.answers if self.pair else self.trials)["item_id"].value_counts()
 
 
 def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
-    """Return people of each kind, each followed by the runs; where there are no people, the runs with all their items.
+    """Return people of each kind, each followed by the runs; without people, the runs with all their items.
 
     Parameters
     ----------

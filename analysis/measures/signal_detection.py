@@ -1,7 +1,7 @@
-"""Hits and false alarms of one answer, such as that there is not enough information to know.
+"""Hits and false alarms of one response, such as "there is not enough information to know".
 
 A question that cannot be answered is a signal, and saying so a hit; saying so of a question that can be answered is a
-false alarm. INTUIT's measure of metacognition is hits less false alarms (Prunty et al., 2025).
+false alarm. INTUIT's measure of metacognition is hits minus false alarms (Prunty et al., 2025).
 """
 
 from collections.abc import Sequence
@@ -46,25 +46,25 @@ def signal_measures(
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, as `apply_exclusions` gives it; its items are `multiple_choice`.
+        The tidy table with `excluded_by`, from `apply_exclusions`; its items are `multiple_choice`.
     plan : AnalysisPlan
         Confidence and bootstrap settings.
     signal : mapping
         Levels of the items that are a signal, such as `{"capability_type": "metacognition_check"}`.
     noise : mapping, optional
-        Levels of the other items, such as `{"capability_type": ("comprehension_check", "knowledge_check")}`; by
-        default all that are no signal.
+        Levels of the other items, such as `{"capability_type": ("comprehension_check", "knowledge_check")}`; by default
+        all that are not a signal.
     response : str or sequence of str
-        The text of the option that says that there is a signal, such as `There is not enough information to know.`,
-        or its texts; capitals, spaces around it and a full stop at its end make no difference.
+        The text of the option that names the signal, such as `There is not enough information to know.`, or its texts;
+        capitals, spaces around it and a final full stop make no difference.
 
     Returns
     -------
     DataFrame
-        `SIGNAL_COLUMNS`, a row for people and for each run over the items that people answered; see
-        `difficulty.accuracy_by_level` for who is compared with whom. `difference` is hits less false alarms. Items
-        that do not offer the response are left out of all (`n_items_without_response`). An invalid or missing answer of
-        a model is not the response; `n_invalid` counts them. What cannot be computed is missing, and `reason` says why.
+        `SIGNAL_COLUMNS`, one row for people and for each run over the items that people answered; see
+        `difficulty.accuracy_by_level` for the compared subjects. `difference` is hits minus false alarms. Items that do
+        not offer the response are left out of all (`n_items_without_response`). An invalid or missing response of a
+        model is not the response; `n_invalid` counts them. Missing values have a `reason`.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def signal_measures(
 
     Notes
     -----
-    See `signal_detection_measures.signal_detection`. People's trials are pooled, and an item weighs as many as the
-    answers it got from people on both sides; a run's trials count as Kish's effective number. People's intervals are
+    See `signal_detection_measures.signal_detection`. People's trials are pooled, and an item's weight is its number of
+    people's responses on both sides; a run's trials count as Kish's effective number. People's intervals are
     percentiles over participants drawn anew. Of one participant or run they are Wilson's for the rates, MOVER's for the
     difference, and estimate ± z standard errors for d' and the criterion.
 
@@ -102,7 +102,7 @@ def signal_measures(
 
 
 def _said(trials: pd.DataFrame, signal: Where, noise: Where | None, response: str | Sequence[str]) -> pd.DataFrame:
-    """Return the trials of signal and noise, and whether each got the response; missing where it is not offered."""
+    """Return the trials of signal and noise, and whether each got the response; missing if it is not offered."""
     require_columns(trials, signal, "the signal")
     require_columns(trials, noise or {}, "the noise")
     kept = kept_trials(trials, [*_NEEDED, *signal, *(noise or {})])
@@ -141,7 +141,7 @@ def _quoted(response: str | Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Hits and false alarms, and the trials they are of; those of a run count as much as people's answers make them."""
+    """Hits and false alarms, and the numbers of their trials; those of a run have the weights of people's responses."""
 
     hits: float
     n_signal: float
@@ -170,7 +170,7 @@ def _measures(subject: Subject, plan: AnalysisPlan) -> dict[str, Any]:
 
 
 def _counts_of_run(trials: pd.DataFrame, n_answers: pd.Series) -> _Counts:
-    """Return a run's counts, its items weighing as people's answers to them, with Kish's effective number of trials."""
+    """Return a run's counts, weighted by people's responses to its items, with Kish's effective number of trials."""
     said = trials["said"].astype("float64").groupby([trials["is_signal"], trials["item_id"]]).agg(["mean", "size"])
     counts = []
     for is_signal in (True, False):
@@ -213,7 +213,7 @@ def _of_people(counts: npt.NDArray[np.int64], plan: AnalysisPlan) -> dict[str, f
         )  # fmt: skip
     sums = drawn_sums(counts, plan.bootstrap_resamples, plan.bootstrap_seed)
     draws = signal_detection(*sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)].T)
-    if np.ptp(draws.difference) == 0:  # participants who are all alike would make an interval without width
+    if np.ptp(draws.difference) == 0:  # Equal participants would give an interval without width.
         as_one = _Counts(
             found.hit_rate * participants, participants, found.false_alarm_rate * participants, participants
         )

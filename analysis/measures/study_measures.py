@@ -1,4 +1,4 @@
-"""How people and models go together beyond the share correct: items, errors, levels of difficulty, signals, noise."""
+"""Agreement of people and models beyond accuracy: items, errors, levels of difficulty, signals, noise."""
 
 import pandas as pd
 
@@ -22,16 +22,16 @@ TITLES = {
 
 
 def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[str]) -> dict[str, pd.DataFrame]:
-    """Return every table of these measures that the data and the plan have something for, by its file's name.
+    """Return every table of these measures that the data and the plan allow, by its file's name.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
-        Its `difficulty` and `signals` say what to measure; items, errors and noise are measured where they can be.
+        Its `difficulty` and `signals` name their measures; items, errors and noise are measured if possible.
     not_computed : list of str
-        Where the sentences go of what cannot be computed.
+        Receives the sentences on results that cannot be computed.
     """
     trials = _named_by_answers(trials)
     tables: dict[str, pd.DataFrame] = {}
@@ -56,10 +56,10 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
 
 
 def _named_by_answers(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials with participants named by the order of what they answered.
+    """Return the trials with participants named by the order of their responses.
 
-    Resampling goes through participants in the order of their names. Pseudonyms are random, so that the same answers in
-    another store would give other intervals; named so, they give the same.
+    Resampling goes through participants in the order of their names. Pseudonyms are random, so the same responses in
+    another store would give other intervals; with these names, they give the same.
     """
     answers = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
     told = pd.Series(pd.util.hash_pandas_object(answers, index=False).to_numpy(), index=trials.index)

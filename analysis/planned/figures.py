@@ -9,7 +9,7 @@ from analysis.planned.models import FittedModel
 from analysis.sentences import level_words, percent
 
 MOST_COEFFICIENTS = 40
-"""A forest of more is not readable; the table has them."""
+"""Most rows of a readable forest plot; the table has them all."""
 
 
 def model_figures(fitted: FittedModel, confidence: float) -> list[Drawing]:
@@ -42,7 +42,7 @@ def model_figures(fitted: FittedModel, confidence: float) -> list[Drawing]:
 
 
 def _lines(means: pd.DataFrame, factors: list[str]) -> list[str]:
-    """Return the name of the line that each mean is on; a mere yes or no says of what."""
+    """Return the name of each mean's line; for yes or no with the name of the factor."""
     words = [
         means[factor].map(
             lambda level, factor=factor: f"{factor}: {level_words(level)}" if _is_yes_no(level) else level_words(level)

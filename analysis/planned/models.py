@@ -14,7 +14,7 @@ from experiment.study.planned_analyses import PlannedModel
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A model of the plan and all that is reported of it."""
+    """A model of the plan and all its reported results."""
 
     name: str
     planned: PlannedModel

@@ -1,4 +1,4 @@
-"""All that a plan asks to be computed from rows, whatever their columns: tables, models and tests."""
+"""All analyses that a plan requests of rows with any columns: tables, models and tests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,19 +13,19 @@ from batteries.errors import collect_input_error
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Who
 
 RowsOf = Callable[[Who], pd.DataFrame]
-"""Gives the rows of those whom a table, model or test is about."""
+"""Function that returns the rows of people, of models, or of both."""
 
 
 @dataclass(frozen=True)
 class PlannedResults:
-    """What came out."""
+    """The results."""
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     models: dict[str, FittedModel] = field(default_factory=dict)
     tests: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """Empty where the plan has none."""
+    """Empty if the plan has none."""
     not_computed: list[str] = field(default_factory=list)
-    """What the plan asks for and the data do not yet allow, a sentence each."""
+    """Requested results that the data do not allow yet, one sentence each."""
 
     def files(self) -> dict[str, pd.DataFrame]:
         """Return every table by its path without `.csv`."""
@@ -41,16 +41,16 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses, *, as_far_as_possible: b
     Parameters
     ----------
     rows_of
-        Gives the rows of people, of models, or of everyone.
+        Function that returns the rows of people, of models, or of everyone.
     plan
         The plan; its flags are added to the rows first.
     as_far_as_possible
-        Whether what cannot be computed is told in `not_computed`, as while data are coming in, and the rest goes on.
+        True to report results that cannot be computed in `not_computed` and continue, as while data are coming in.
 
     Raises
     ------
     InputError
-        If the rows do not have what the plan names, or something cannot be computed from them; not where
+        If the rows do not have what the plan names, or something cannot be computed from them; not with
         `as_far_as_possible`.
     """
     known: dict[Who, pd.DataFrame] = {}

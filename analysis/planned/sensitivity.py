@@ -1,4 +1,4 @@
-"""How much hangs on each exclusion rule: the same results with all rules, without each, and without any."""
+"""Sensitivity to each exclusion rule: the same results with all rules, without each, and without any."""
 
 from collections.abc import Iterator
 
@@ -25,14 +25,14 @@ def sensitivity(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -
     plan : AnalysisPlan
         The plan with all its rules.
     planned : Exclusions
-        What the plan's own rules left.
+        The exclusions of the plan's own rules.
 
     Returns
     -------
     dict of DataFrame
-        `sensitivity_accuracy`, `sensitivity_differences`, and where the plan has them `sensitivity_tests` and
-        `sensitivity_models`. Each begins with `rules`: `as planned`, `without <rule>`, or `without any rule`. What
-        cannot be computed has no row. Empty where the plan has no rules.
+        `sensitivity_accuracy`, `sensitivity_differences`, and if the plan has them `sensitivity_tests` and
+        `sensitivity_models`. Each begins with `rules`: `as planned`, `without <rule>`, or `without any rule`. A result
+        that cannot be computed has no row. Empty if the plan has no rules.
     """
     if not plan.exclusions:
         return {}
@@ -56,12 +56,12 @@ def _variants(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> 
         try:
             fewer = plan.model_copy(update={"exclusions": tuple(rules)})
             yield name, trials.assign(excluded_by=excluded_by(trials, fewer))
-        except InputError:  # somebody completed twice, which only the rule `duplicates` can settle
+        except InputError:  # A participant completed twice, which only the rule `duplicates` can resolve.
             continue
 
 
 def _results(marked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, pd.DataFrame]:
-    of_people = accuracy(marked, [], plan).query("kind != 'model'")  # no rule applies to models
+    of_people = accuracy(marked, [], plan).query("kind != 'model'")  # No rule applies to models.
     results = {"accuracy": of_people, "differences": differences(marked, [], plan)}
     if not (plan.tests or plan.models):
         return results

@@ -1,4 +1,4 @@
-"""The rows of a study that the plan's tables, models and tests are computed from."""
+"""The rows of a study for the plan's tables, models and tests."""
 
 import json
 from functools import cache
@@ -17,7 +17,7 @@ Planned = TypeVar("Planned", PlannedTable, PlannedModel, PlannedTest)
 
 
 def plan_for(trials: pd.DataFrame, plan: AnalysisPlan) -> AnalysisPlan:
-    """Return the plan as it reads while nobody but simulated participants has answered: they stand where people will.
+    """Return the plan for data with only simulated participants: they take the place of people.
 
     A plan names `people` (as `subject`) and `human` (as `kind`); a pilot has neither, and its report says so.
     """
@@ -74,19 +74,19 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
 
     Notes
     -----
-    The tidy table's columns and `subject` (people, or a model's run) are there; `correct` is 1 or 0, and 0 where a
-    model answered nothing. Simulated participants are never put together with people: they are there only where no
-    person is.
+    They have the tidy table's columns and `subject` (people, or a model's run); `correct` is 1 or 0, and 0 for a
+    model's missing response. Simulated participants are never pooled with people: they are included only if there are
+    no people.
     """
-    kept_trials(trials.head(0))  # refuses trials to which no exclusions were applied
+    kept_trials(trials.head(0))  # Refuses trials without exclusions applied.
     people = "human" if (trials["kind"] == "human").any() else "simulated"
     of_kind: dict[Who, list[str]] = {"people": [people], "models": ["model"], "everyone": [people, "model"]}
 
     @cache
-    def rows() -> pd.DataFrame:  # made when a plan asks for them: they are many
+    def rows() -> pd.DataFrame:  # Made when a plan requests them: they are many.
         kept = kept_trials(trials)
         rows = kept.drop(columns=_NOT_FOR_TABLES)
-        texts = dict.fromkeys(rows.select_dtypes("category").columns, "str")  # plans may put them together
+        texts = dict.fromkeys(rows.select_dtypes("category").columns, "str")  # Plans may pool them.
         return rows.astype(texts).assign(
             subject=subjects(kept),
             response=kept["response"].map(_hashable),
@@ -99,9 +99,7 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
         chosen = chosen[chosen["kind"].isin(of_kind[who])]
         if chosen.empty:
             names = {"people": "people's trials are", "models": "model's run is", "everyone": "trials are"}
-            raise InputError(
-                f"the plan asks about {who}, and no {names[who]} in the analysis. Fix: collect them first."
-            )
+            raise InputError(f"the plan names {who}, and no {names[who]} in the analysis. Fix: collect them first.")
         return chosen.reset_index(drop=True)
 
     return rows_of

@@ -27,8 +27,8 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.Da
     -------
     DataFrame
         The factors, `n` (rows), and for each column of `of`: `<column>_mean`, `<column>_sd` (with n - 1; missing for
-        one row) and `<column>_se` (sd over the root of its number of values); where values are missing,
-        `<column>_n` is their number. Rows are in the natural order of the levels, or as `order_by` says.
+        one row) and `<column>_se` (sd over the root of its number of values); if values are missing, `<column>_n` is
+        their number. Rows are in the natural order of the levels, or as `order_by` says.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.Da
     what = f"the table `{name}`"
     require_columns(data, [*planned.by, *planned.of], what)
     if len(set(planned.by)) < len(planned.by):
-        raise InputError(f"{what}: a factor appears twice in `by` ({', '.join(planned.by)}). Fix: name each once.")
+        raise InputError(f"{what}: duplicate factor in `by` ({', '.join(planned.by)}). Fix: name each once.")
     own = {"n", *(f"{column}_{measure}" for column in planned.of for measure in ("n", "mean", "sd", "se"))}
     for factor in planned.by:
         if factor in own:
@@ -87,7 +87,7 @@ def _in_order(table: pd.DataFrame, planned: PlannedTable, what: str) -> pd.DataF
 
 
 def _rank(levels: pd.Series) -> pd.Series:
-    """Return the place of each level in the natural order."""
+    """Return the position of each level in the natural order."""
     in_order = sorted(levels.drop_duplicates().tolist(), key=level_order)
     places = {level_text(level): place for place, level in enumerate(in_order)}
     return levels.map(lambda level: places[level_text(level)])
@@ -97,4 +97,7 @@ def _column_of(table: pd.DataFrame, name: str, what: str) -> Any:
     for candidate in (name, f"{name}_mean"):
         if candidate in table.columns:
             return candidate
-    raise InputError(f"{what}: `order_by` names `{name}`, and the table's columns are {', '.join(table.columns)}.")
+    raise InputError(
+        f"{what}: `order_by` names `{name}`, which is not a column of the table. Fix: name one of "
+        f"{', '.join(table.columns)}."
+    )

@@ -1,4 +1,4 @@
-"""The plan's hypothesis tests, with the form that fits the design beside the one that was asked for."""
+"""The plan's hypothesis tests, with the form that fits the design beside the requested one."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -27,15 +27,15 @@ COLUMNS = ["name", "form", "test", "of", "factor", "levels", "where", "n", "stat
 
 @dataclass(frozen=True)
 class _Values:
-    """What a test is made of."""
+    """The data of a test."""
 
     of_units: pd.DataFrame
-    """One row per unit, one column per level; missing where a unit has no value there."""
+    """One row per unit, one column per level; missing if a unit has no value there."""
     warnings: tuple[str, ...]
 
     @property
     def n_in_several(self) -> int:
-        """How many units have values at more than one level."""
+        """Number of units with values at more than one level."""
         return int((self.of_units.notna().sum(axis=1) > 1).sum())
 
     def at(self, level: Any) -> Any:
@@ -50,25 +50,25 @@ def planned_tests(
     Parameters
     ----------
     rows_of
-        Gives the rows that a test is about; it takes those of its `where`.
+        Function that returns the rows of a test; the rows of its `where` are used.
     plan
-        Whose `tests` are run, with its confidence.
+        The plan of the `tests`, with its confidence.
     not_computed
-        Where the sentences go of tests that cannot be computed.
+        Receives the sentences on tests that cannot be computed.
 
     Returns
     -------
     DataFrame
-        `COLUMNS`, one row per test and `form`: `as planned`; `paired form`, where the planned test treats the same
-        units at several levels as different ones; `equivalence`, where a margin is given. `p_holm` and `p_bh` are
-        corrected over the tests of one family, confirmatory and exploratory ones apart; those of a paired form over the
-        same family with that form in place of the test, those of equivalence among themselves. `levels` are in the
-        order of the difference. `warnings` say why a result may not be what it seems.
+        `COLUMNS`, one row per test and `form`: `as planned`; `paired form`, if the planned test treats the same units
+        at several levels as different ones; `equivalence`, if a margin is given. `p_holm` and `p_bh` are corrected over
+        the tests of one family, confirmatory and exploratory ones separately; those of a paired form over the same
+        family with that form in place of the test, those of equivalence among themselves. `levels` are in the order of
+        the difference. `warnings` say why a result may be misleading.
 
     Raises
     ------
     InputError
-        If a test cannot be computed; the message names it. Not where `not_computed` is given.
+        If a test cannot be computed; the message names it. Not with `not_computed`.
     """
     rows: list[dict[str, Any]] = []
     for name, planned in plan.tests.items():
@@ -96,8 +96,9 @@ def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float
     levels = ordered_levels(chosen, planned.factor, planned.levels, what)
     if len(levels) < 2 or (planned.test in {"t", "welch_t"} and len(levels) != 2):
         raise InputError(
-            f"{what}: the levels of `{planned.factor}` here are {', '.join(map(level_text, levels)) or 'none'}; "
-            f"{'name two in `levels`.' if len(levels) > 2 else 'there is nothing to compare: correct its `where`.'}"
+            f"{what}: the levels of `{planned.factor}` here are {', '.join(map(level_text, levels)) or 'none'}. "
+            "Fix: "
+            f"{'name two in `levels`.' if len(levels) > 2 else 'correct its `where`; there is nothing to compare.'}"
         )
     n_nowhere = int(chosen[planned.factor].isna().sum())
     nowhere = (f"{n_nowhere:,} rows without a level of `{planned.factor}` left out.",) if n_nowhere else ()
@@ -136,8 +137,8 @@ def _forms(
         if n_in_several := values.n_in_several:
             units = "unit has" if n_in_several == 1 else "units have"
             warnings.append(
-                f"{n_in_several:,} {units} values at more than one level of `{planned.factor}`, so the data are within "
-                "units, and the test asked for takes them as independent."
+                f"{n_in_several:,} {units} values at more than one level of `{planned.factor}`, so the data are "
+                "within units, and the requested test treats them as independent."
             )
             try:
                 paired = _paired(values, levels, planned, confidence)
@@ -156,11 +157,11 @@ def _with(result: HypothesisTest, warnings: tuple[str, ...]) -> HypothesisTest:
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-_ALL_MISSING = "every row of {factor} = {levels} lacks a value. Fix: leave the level out."
+_ALL_MISSING = "{levels} of {factor} has no value in any row. Fix: leave the level out."
 
 
 def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> _Values:
-    """Return one value a unit and level."""
+    """Return one value per unit and level."""
     values = numeric(rows, planned.of, "its outcome")
     missing = values.isna() | rows[planned.per].isna()
     notes = []
@@ -176,8 +177,8 @@ def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest
         raise InputError(_ONE_ANSWER.format(of=planned.of))
     if planned.summary == "sum" and n_rows.nunique() > 1:
         notes.append(
-            f"A unit's value is the sum of its rows, and units have {n_rows.min()} to {n_rows.max()} rows: a unit with "
-            "fewer has a smaller sum, which a mean would not show."
+            f"A unit's value is the sum of its rows, and units have {n_rows.min()} to {n_rows.max()} rows: a unit "
+            "with fewer has a smaller sum. A mean would not depend on the number."
         )
     table = (grouped.mean() if planned.summary == "mean" else grouped.sum()).unstack().reindex(columns=levels)
     return _Values(table, tuple(notes))
@@ -212,7 +213,7 @@ def _paired_counts(complete: pd.DataFrame, levels: list[Any], of: str) -> Hypoth
     if len(levels) > 2:
         return cochran_q(complete)
     first, second = (pd.Categorical(complete[level], categories=[0, 1]) for level in levels)
-    return mcnemar(pd.crosstab(second, first, dropna=False))  # whose difference is columns minus rows
+    return mcnemar(pd.crosstab(second, first, dropna=False))  # The difference is columns minus rows.
 
 
 def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> HypothesisTest:
@@ -222,8 +223,8 @@ def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> 
         notes.append(f"{len(rows) - len(counted)} of {len(rows)} rows have no value and were left out.")
     if planned.per is not None and (n_units := counted[planned.per].nunique()) < len(counted):
         notes.append(
-            f"The {len(counted):,} answers come from {n_units} units, and the test takes them as independent; "
-            "a mixed model with the unit as a random effect does not."
+            f"The {len(counted):,} responses come from {n_units} units, and the test treats them as independent; a "
+            "mixed model with the unit as a random effect does not."
         )
     gone = [level_text(level) for level in levels if level not in set(counted[planned.factor])]
     if gone:
@@ -243,7 +244,7 @@ def _bayes_factor(
     if are_paired:
         return bayes_factor_t(result.statistic, result.n)
     first, second = (values.at(level) for level in levels)
-    student = independent_t(first, second, equal_variances=True)  # whose t the Bayes factor is defined for
+    student = independent_t(first, second, equal_variances=True)  # The Bayes factor is defined for this t.
     return bayes_factor_t(student.statistic, len(first), len(second))
 
 
@@ -255,7 +256,7 @@ def _equivalence(values: _Values, levels: list[Any], planned: PlannedTest, confi
     if paired and len(complete) < len(values.of_units):
         notes = (*notes, f"{len(values.of_units) - len(complete):,} units without a value at every level left out.")
     elif not paired and len(complete):
-        notes = (*notes, f"{len(complete):,} units with values at both levels are taken as independent.")
+        notes = (*notes, f"{len(complete):,} units with values at both levels are treated as independent.")
     table = complete if paired else values.of_units
     first, second = (table[level].dropna().to_numpy(dtype="float64") for level in levels)
     result = equivalence_t(

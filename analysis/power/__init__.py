@@ -1,1 +1,1 @@
-"""Power by simulation: simulated responses, and how often the planned analyses find an effect in them."""
+"""Power by simulation: simulated responses, and the share of studies in which the planned analyses find an effect."""

@@ -1,4 +1,4 @@
-"""The tests and models of a plan as analyses of simulated answers, for their power."""
+"""The tests and models of a plan as analyses of simulated responses, for their power."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -20,9 +20,9 @@ from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTest
 
 OUTCOMES = ("correct", "score")
-"""What is simulated; the score of every task is 1 for a correct answer and 0 for a wrong one."""
+"""Outcomes that are simulated; the score of every task is 1 for a correct response and 0 for a wrong one."""
 ABOUT_MODELS = ("subject", "kind", "run", "model", "model_version", "temperature", "prompt_digest")
-"""Columns that set people and models apart, or one model from another."""
+"""Columns that distinguish people from models, or one model from another."""
 Planned = TypeVar("Planned", PlannedTest, PlannedModel)
 
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
@@ -43,12 +43,12 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
     Raises
     ------
     InputError
-        The plan has no such test, or it needs what is not simulated.
+        The plan does not have the test, or it needs data that are not simulated.
 
     Notes
     -----
-    The family's other tests are run on the same answers. Those that need what is not simulated count as not
-    significant, so that the power is, if anything, too low.
+    The family's other tests are run on the same responses. Those that need data that are not simulated count as not
+    significant, so that the power is a lower bound.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
 
 
 def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses, name: str) -> Run:
-    """Return the run of one test, uncorrected; paired t tests of participants go a quicker way to the same numbers."""
+    """Return the run of one test, uncorrected; paired t tests of participants use a faster way to the same numbers."""
     planned = plan.tests[name]
     what = f"the test `{name}`"
     chosen = matching(table, planned.where, what)
@@ -136,8 +136,8 @@ def _notes_on_test(table: pd.DataFrame, planned: PlannedTest) -> list[str]:
         levels = table.groupby(planned.per, observed=True)[planned.between].nunique()
         if (levels > 1).any():
             notes.append(
-                f"The test takes `{planned.between}` as between units, and the same units have several of its levels: "
-                "plan it with `within`, which is the test that fits."
+                f"The test treats `{planned.between}` as between units, and the same units have several of its "
+                "levels. Fix: plan it with `within`, the test that fits."
             )
     return notes
 
@@ -157,16 +157,16 @@ def planned_model_analysis(
         The model.
     term : str, optional
         A term of its formula such as `condition:level`, tested as in the model's table `anova`; or a coefficient such
-        as `conditionB`, tested as in its table `coefficients`. May be left out if the formula has one term only.
+        as `conditionB`, tested as in its table `coefficients`. May be omitted if the formula has one term only.
 
     Raises
     ------
     InputError
-        The plan has no such model, the model no such term, or it needs what is not simulated.
+        The plan does not have the model, the model not the term, or it needs data that are not simulated.
 
     Examples
     --------
-    Of four answers each, one of A is right and two of B.
+    Of four responses each, one of A is right and two of B.
 
     >>> from analysis.power.simulated_responses import planned_trials
     >>> design = pd.DataFrame({"group": 1, "item_id": ["a", "b"], "condition": ["A", "B"]})
@@ -186,7 +186,7 @@ def planned_model_analysis(
     needed = [column for column in dict.fromkeys((*formula.columns, *planned.reference)) if column not in OUTCOMES]
     table = table[needed]
     try:
-        # To see beforehand what the model is made of.
+        # To see the structure of the model first.
         any_answers: Floats = np.arange(len(table), dtype=np.float64) % 2
         frame = model_frame(_answered(table, any_answers, chosen), formula, planned.family, planned.reference)
     except InputError as error:
@@ -231,22 +231,20 @@ def _test_of(model: MixedModel, wanted: str) -> tuple[float, float | None]:
         return float(terms["p_value"][wanted]), float(coefficients["estimate"].iloc[places[0]]) if single else None
     row = coefficients[coefficients["term"] == wanted]
     if row.empty:
-        raise InputError(f"`{wanted}` cannot be estimated from these answers. Fix: plan a simpler model.")
+        raise InputError(f"`{wanted}` cannot be estimated from these responses. Fix: plan a simpler model.")
     return float(row["p_value"].iloc[0]), float(row["estimate"].iloc[0])
 
 
 def _term(asked: str | None, terms: list[str], coefficients: list[str], what: str) -> str:
     if asked is None:
         if len(terms) != 1:
-            raise InputError(
-                f"{what} has the terms {', '.join(terms) or 'none'}. Fix: name the one that is to be tested."
-            )
+            raise InputError(f"{what} has the terms {', '.join(terms) or 'none'}. Fix: name the tested one.")
         return terms[0]
     same = [term for term in terms if sorted(term.split(":")) == sorted(asked.split(":"))]
     if not same and asked not in coefficients:
         raise InputError(
-            f"{what} has no term `{asked}`; its terms are {', '.join(terms) or 'none'}, and its coefficients "
-            f"{', '.join(coefficients)}."
+            f"{what} has no term `{asked}`. Fix: name one of its terms ({', '.join(terms) or 'none'}) or "
+            f"coefficients ({', '.join(coefficients)})."
         )
     return same[0] if same else asked
 
@@ -259,7 +257,7 @@ def _named(there: Mapping[str, Planned], name: str, kind: str) -> Planned:
 
 
 def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest | PlannedModel) -> str | None:
-    """Return why this cannot be run on simulated answers, as the end of a sentence that begins with its name."""
+    """Return why this cannot be run on simulated responses, as the end of a sentence that begins with its name."""
     if isinstance(planned, PlannedModel):
         formula = parse_formula(planned.formula)
         outcome, compared = formula.outcome, set(formula.columns)
@@ -268,9 +266,9 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
         outcome, compared = planned.of, {planned.factor}
         columns = _columns_of_test(planned)
     if planned.who == "models" or compared & set(ABOUT_MODELS):
-        return "is about models' runs, and only people's answers are simulated. Fix: name one about people alone."
+        return "uses models' runs, and only people's responses are simulated. Fix: name one of people alone."
     if outcome not in OUTCOMES:
-        return f"is about `{outcome}`, and only `correct` is simulated. Fix: name one of `correct`."
+        return f"uses `{outcome}`, and only `correct` is simulated. Fix: name one of `correct`."
     flags = {column for column in columns if column in plan.flags}
     named = {*columns, *(column for flag in flags for column in plan.flags[flag])} - flags
     unknown = sorted(named - {*trials.table.columns, *OUTCOMES, "kind", "subject"})
@@ -291,7 +289,7 @@ def _columns_of_model(planned: PlannedModel) -> tuple[str, ...]:
 
 
 def _with_flags(trials: PlannedTrials, plan: PlannedAnalyses, columns: Iterable[str]) -> pd.DataFrame:
-    """Return the trials as a study's people's trials are in its analysis, but for their answers."""
+    """Return the trials in the form of an analysis of people's trials, without their responses."""
     table = trials.table.assign(kind="human", subject="people")
     return add_flags(table, {flag: plan.flags[flag] for flag in plan.flags if flag in set(columns)})
 

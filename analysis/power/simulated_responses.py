@@ -1,4 +1,4 @@
-"""Answers that people might give to a study's own trials, for simulating what an analysis would find."""
+"""Simulated responses of people to a study's own trials, for the power of an analysis."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,34 +25,34 @@ NOT_FACTORS = ("group", "item_id", "task", "chance")
 _Z = np.linspace(-8.5, 8.5, 851)
 _DENSITY = norm.pdf(_Z) / norm.pdf(_Z).sum()
 _FURTHEST_LOGIT = 500.0
-"""Wherever an accuracy is not 0 or 1, its logit is nearer to 0 than this."""
+"""Bound of the logits of accuracies other than 0 and 1."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A difference in accuracy where items have these levels, added to the accuracy they would have otherwise."""
+    """A difference in accuracy where items have these levels, added to the accuracy without the effect."""
 
     levels: Mapping[str, Level]
     difference: float
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """Its levels, in words."""
         return " and ".join(f"{factor} = {level_text(level)}" for factor, level in self.levels.items())
 
 
 @dataclass(frozen=True)
 class Population:
-    """Who answers, and what is asked of them."""
+    """The participants and items of the population."""
 
     participant_sd: float
     """Standard deviation of the participants' intercepts, in log-odds."""
     item_sd: float
     """Standard deviation of the items' intercepts, in log-odds."""
     item: tuple[str, ...] = ("item_id",)
-    """The columns that name what is an item; trials with equal values there share an intercept."""
+    """The columns that identify an item; trials with equal values there share an intercept."""
     excluded: float = 0.0
-    """Share of participants whose answers are lost, each with this probability."""
+    """Share of participants whose responses are lost, each with this probability."""
 
     @property
     def sd(self) -> float:
@@ -62,7 +62,7 @@ class Population:
 
 @dataclass(frozen=True, eq=False)
 class PlannedTrials:
-    """The test trials of so many participants, and what answering them depends on."""
+    """The test trials of a number of participants, and the factors of their responses."""
 
     table: pd.DataFrame
     """One row per trial: `participant`, and the columns of the design."""
@@ -71,7 +71,7 @@ class PlannedTrials:
 
     @cached_property
     def n(self) -> int:
-        """How many participants."""
+        """Number of participants."""
         return int(self.participants[-1]) + 1
 
 
@@ -81,9 +81,9 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
     Parameters
     ----------
     design : DataFrame
-        A row for each test trial of each group: `group`, `item_id`, `task`, `chance`, and one column per factor.
+        One row for each test trial of each group: `group`, `item_id`, `task`, `chance`, and one column per factor.
     n_participants : int
-        How many participants. The first are the same however many there are: they take the groups in turn.
+        Number of participants. The first are the same for every number: they take the groups in turn.
 
     Examples
     --------
@@ -100,21 +100,21 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
 
 
 def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect]) -> Floats:
-    """Return the population's accuracy at each row: the baseline, and the differences of all effects that are there.
+    """Return the population's accuracy at each row: the baseline plus the differences of all its effects.
 
     Parameters
     ----------
     design : DataFrame
         Rows with `chance` and factors; see `planned_trials`.
     baseline : float
-        The accuracy where no effect is.
+        The accuracy without any effect.
     effects : sequence of Effect
-        They add up.
+        The effects; they are added.
 
     Raises
     ------
     InputError
-        A factor, level or combination of levels is not there, or an accuracy is not above chance and under 1.
+        A factor, level or combination of levels does not exist, or an accuracy is not above chance and under 1.
 
     Examples
     --------
@@ -126,16 +126,15 @@ def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect])
     found = np.full(len(design), baseline)
     for effect in effects:
         found[_rows_with(design, effect)] += effect.difference
-    found = np.round(found, 12)  # so that 0.8 - 0.55 is 0.25
+    found = np.round(found, 12)  # So that 0.8 - 0.55 is 0.25.
     chance = design["chance"].to_numpy(dtype=float)
     wrong = (found <= chance) | (found >= 1)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         there = [effect.place for effect in effects if _rows_with(design, effect)[row]]
         raise InputError(
-            f"the accuracy would be {found[row]:g} where {'; '.join(there) or 'no effect is'}, and it must lie "
-            f"above chance, which is {chance[row]:.3g} there, and under 1. Fix: choose another baseline or smaller "
-            "effects."
+            f"the accuracy would be {found[row]:g} where {'; '.join(there) or 'no effect is'}, and it must be above "
+            f"chance ({chance[row]:.3g}) and under 1. Fix: choose another baseline or smaller effects."
         )
     return found
 
@@ -146,7 +145,7 @@ def _rows_with(design: pd.DataFrame, effect: Effect) -> Bools:
     for factor in effect.levels:
         if factor not in factors:
             raise InputError(
-                f"{what}: the test items have no factor `{factor}`; their factors are {', '.join(factors) or 'none'}."
+                f"{what}: the test items have no factor `{factor}`. Fix: name one of {', '.join(factors) or 'none'}."
             )
     rows: Bools = matching(design, dict(effect.levels), what).to_numpy(dtype=bool)
     if not rows.any():
@@ -176,7 +175,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
     .. math:: \pi = \int \frac{\phi(z)}{1 + e^{-(\eta + \sigma z)}} \, dz,
 
     by the trapezoid rule, which is precise for such integrals, and Brent's method. Because the logistic function is
-    curved, :math:`\eta` lies further from 0 than the logit of :math:`\pi`: the average participant is better than the
+    curved, :math:`\eta` is further from 0 than the logit of :math:`\pi`: the average participant is better than the
     average of the participants.
 
     References
@@ -212,7 +211,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
 def simulated_answers(
     trials: PlannedTrials, accuracy: Floats, population: Population, *, simulations: int, seed: int
 ) -> Iterator[tuple[Floats, Bools]]:
-    r"""Yield for each simulated study whether each trial is answered correctly, and whether it is left to analyse.
+    r"""Yield for each simulated study the correctness of each trial, and whether it is in the analysis.
 
     Parameters
     ----------
@@ -221,15 +220,15 @@ def simulated_answers(
     accuracy : array of float, shape (trials,)
         The population's accuracy at each trial; see `accuracies`.
     population : Population
-        How participants and items vary.
+        The variation of participants and items.
     simulations, seed : int
-        How many studies, and the seed they come from. The same seed gives the first participants the same answers
-        however many participants or studies there are.
+        Number of studies, and their seed. The same seed gives the first participants the same responses for every
+        number of participants or studies.
 
     Yields
     ------
     tuple of array of float and array of bool, shape (trials,)
-        1 for a correct answer, 0 for a wrong one; and false where the participant is excluded.
+        1 for a correct response, 0 for a wrong one; and false if the participant is excluded.
 
     Notes
     -----
@@ -258,13 +257,13 @@ def simulated_answers(
     for column in population.item:
         if column not in trials.table.columns:
             raise InputError(
-                f"the items are to be told apart by `{column}`, and the trials have no such column; they have "
+                f"there is no column `{column}` to identify the items. Fix: name one of "
                 f"{', '.join(trials.table.columns)}."
             )
     items = trials.table.groupby(list(population.item), sort=False, dropna=False).ngroup().to_numpy()
     logits = conditional_logits(accuracy, population.sd)
     for simulation in range(simulations):
-        # A stream for each kind of draw, so that more participants do not change those there are.
+        # One stream for each kind of draw, so that more participants do not change the others.
         of_people, of_items, of_answers, of_losses = (
             np.random.default_rng([seed, simulation, stream]) for stream in range(4)
         )

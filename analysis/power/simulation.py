@@ -1,4 +1,4 @@
-"""Power by simulation: how often an analysis finds an effect in studies of a given size, and how often it errs."""
+"""Power by simulation: the share of studies of a given size in which an analysis finds an effect, and its errors."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from batteries.errors import InputError
 from experiment.study.planned_analyses import Level
 
 NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE = "not_converged", "singular", "not_computable"
-"""Why an analysis of one simulated study counts as finding nothing, whatever its p value."""
+"""Reason why an analysis of one simulated study counts as not significant, whatever its p value."""
 
 COLUMNS = ["effect", "n_participants", "n_analysed_mean", "simulations", "n_significant", "power", "ci_low", "ci_high",
            "mean_estimate", "power_with_singular", NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE]  # fmt: skip
@@ -23,7 +23,7 @@ COLUMNS = ["effect", "n_participants", "n_analysed_mean", "simulations", "n_sign
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an analysis of one simulated study came to."""
+    """Result of an analysis of one simulated study."""
 
     p_value: float
     estimate: float | None = None
@@ -37,21 +37,22 @@ Run = Callable[[Floats, Bools], Outcome]
 
 @dataclass(frozen=True)
 class PowerAnalysis:
-    """An analysis that can be run on the answers of simulated studies."""
+    """An analysis that can be run on the responses of simulated studies."""
 
     title: str
-    """What is tested, in words."""
+    """The tested effect, in words."""
     run: Run
-    """Takes for each trial whether it was answered correctly, and whether it is left to analyse. Raises InputError
-    where these answers cannot be analysed."""
+    """Function of the correctness of each trial, and of a flag if it is in the analysis. Raises InputError if these
+    responses cannot be analysed.
+    """
     unit: str = "accuracy"
-    """Of the estimate."""
+    """Unit of the estimate."""
     notes: tuple[str, ...] = ()
-    """What to know of it, a sentence each."""
+    """Notes on it, one sentence each."""
 
 
 def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysis:
-    r"""Return the t test of each participant's own contrast that is about the first of the effects.
+    r"""Return the t test of each participant's own contrast for the first of the effects.
 
     For an effect at a level of one factor it is the paired t test of the participant's accuracy there against that at
     the reference level; for an effect at levels of several factors, the t test of their interaction, such as the
@@ -67,7 +68,7 @@ def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysi
     Raises
     ------
     InputError
-        A factor has no level without an effect, or no participant sees all that is compared.
+        A factor has no level without an effect, or no participant sees all compared items.
 
     Notes
     -----
@@ -121,13 +122,13 @@ def paired_contrast(
     trials : PlannedTrials
         The trials.
     signs : array of float, shape (trials,)
-        1 or -1, how the trial's cell counts; 0 for a trial that does not.
+        1 or -1, the sign of the trial's cell; 0 for a trial outside the contrast.
     cells : array of int, shape (trials,)
         The number of the trial's cell, from 0.
     n_cells : int
-        How many cells there are.
+        Number of cells.
     sums : bool
-        Whether to take a cell's sum in place of its mean.
+        True to use a cell's sum instead of its mean.
 
     Raises
     ------
@@ -151,8 +152,8 @@ def paired_contrast(
     complete: Bools = np.all(n_trials.reshape(trials.n, n_cells) > 0, axis=1)
     if not complete.any():
         raise InputError(
-            "no participant sees items of all that is compared, so there is no paired t test. Fix: state a test "
-            "between participants, or a model, in the plan, and name it."
+            "no participant sees all compared items, so there is no paired t test. Fix: plan a test between "
+            "participants, or a model, and name it."
         )
     used: Bools = compared & complete[trials.participants]
     weights = np.divide(signs, 1 if sums else n_trials[places], out=np.zeros(len(signs)), where=used)
@@ -172,7 +173,7 @@ def _reference_level(trials: PlannedTrials, factor: str, effects: Sequence[Effec
         if text not in named:
             known: Level = level
             return known
-    raise InputError(f"every level of `{factor}` has an effect. Fix: leave one without, to compare the others with.")
+    raise InputError(f"every level of `{factor}` has an effect. Fix: leave one without, as the reference.")
 
 
 def simulated_power(
@@ -188,7 +189,7 @@ def simulated_power(
     null_accuracy: Floats | None = None,
     on_done: Callable[[], None] = lambda: None,
 ) -> pd.DataFrame:
-    r"""Return in which share of simulated studies an analysis is significant.
+    r"""Return the share of simulated studies in which an analysis is significant.
 
     Parameters
     ----------
@@ -197,9 +198,9 @@ def simulated_power(
     accuracy : array of float, shape (trials,)
         The population's accuracy at each trial; see `accuracies`.
     analysis : PowerAnalysis
-        What is done with the answers.
+        The analysis of the responses.
     population : Population
-        How participants and items vary, and how many participants are lost.
+        The variation of participants and items, and the share of lost participants.
     ns : sequence of int
         Numbers of participants to try; a smaller number is the first of a larger.
     simulations : int
@@ -207,9 +208,9 @@ def simulated_power(
     alpha : float
         The level of significance, two-sided.
     seed : int
-        Seed of the answers; the same for each number of participants.
+        Seed of the responses; the same for each number of participants.
     null_accuracy : array of float, optional
-        Accuracies without any effect, tried with the largest of `ns`: how often the analysis finds what is not there.
+        Accuracies without any effect, tried with the largest of `ns`: the rate of false positives.
     on_done : callable
         Called after each simulated study, with and without effect.
 
@@ -217,12 +218,12 @@ def simulated_power(
     -------
     DataFrame
         One row per number of participants, and one more for `null_accuracy`: `effect` (`as given` or `none`),
-        `n_participants`; `n_analysed_mean`, how many were left after exclusion on average; `simulations`;
-        `n_significant`; `power`, its share (without effect, the false-positive rate), with Wilson's 95 % interval
-        `ci_low` and `ci_high`; `mean_estimate`, over the studies that gave an estimate; and the shares of studies whose
-        model did not converge (`not_converged`) or was singular (`singular`), or whose answers could not be analysed
-        (`not_computable`), all of which count as not significant; `power_with_singular` is the share if the p values of
-        singular models were believed.
+        `n_participants`; `n_analysed_mean`, the mean number after exclusion; `simulations`; `n_significant`; `power`,
+        its share (without effect, the false-positive rate), with Wilson's 95 % interval `ci_low` and `ci_high`;
+        `mean_estimate`, over the studies that gave an estimate; and the shares of studies whose model did not converge
+        (`not_converged`) or was singular (`singular`), or whose responses could not be analysed (`not_computable`), all
+        of which count as not significant; `power_with_singular` is the share if the p values of singular models are
+        accepted.
 
     Raises
     ------
@@ -241,7 +242,7 @@ def simulated_power(
 
     Examples
     --------
-    Everyone answers items of A correctly in 90 % of trials and of B in 50 %; that is found every time.
+    Every participant is correct in 90 % of trials of A and in 50 % of B; that is found every time.
 
     >>> from analysis.power.simulated_responses import accuracies, planned_trials
     >>> design = pd.DataFrame({"group": 1, "item_id": range(40), "condition": ["A", "B"] * 20, "chance": 0.25})
@@ -254,7 +255,7 @@ def simulated_power(
     ([[20, 100]], -0.4)
     """
     if max(ns) > trials.n:
-        raise InputError(f"there are trials of {trials.n} participants where {max(ns)} are asked for. Fix: plan more.")
+        raise InputError(f"there are trials of {trials.n} participants, and {max(ns)} are requested. Fix: plan more.")
     scenarios = [("as given", accuracy, tuple(ns))]
     if null_accuracy is not None:
         scenarios.append(("none", null_accuracy, (max(ns),)))

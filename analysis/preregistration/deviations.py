@@ -1,4 +1,4 @@
-"""How far a plan was followed: deviations from what was locked, and what is exploratory for that."""
+"""Deviations of a plan from its lock, and the analyses that are exploratory for that reason."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from experiment.study.planned_analyses import PlannedAnalyses
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
 
 NAMED = ("tables", "models", "tests", "comparisons", "signals")
-"""Parts of a plan that have names, and may be added to as exploratory."""
+"""Parts of a plan that have names, and may be extended by exploratory analyses."""
 
 
 def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
-    """Return in sentences where a plan, or what it is the plan of, is not what was locked; none if it is the same."""
+    """Return the differences of a plan, or of its subject, from the lock, in sentences; empty if there are none."""
     locked, run = lock.content, plan_content(plan)
     sentences = [
-        f"The {what.replace('_', ' ')} is not the one that the plan was locked for."
+        f"The {what.replace('_', ' ')} differs from the one that the plan was locked for."
         for what in sorted({*lock.of, *of})
         if lock.of.get(what) != of.get(what)
     ]
@@ -50,7 +50,7 @@ def _shown(value: object) -> str:
 
 
 def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
-    """Return the plan with every table, model, test and comparison marked exploratory that is not as it was locked."""
+    """Return the plan with every table, model, test and comparison marked exploratory that differs from the lock."""
     if not locks:
         return plan
     locked, run = lock_that_counts(locks).plan, plan_content(plan)
@@ -75,26 +75,26 @@ def lock_that_counts(locks: Sequence[Lock]) -> Lock:
 
 
 def _uses(planned: Any, flags: set[str]) -> bool:
-    """Return whether a part of a plan names a flag, as a column or in a formula."""
+    """Return True if a part of a plan names a flag, as a column or in a formula."""
     words = set(re.findall(r"[A-Za-z0-9_-]+", json.dumps(planned)))
     return bool(words & flags)
 
 
 @dataclass(frozen=True)
 class Registration:
-    """What a report says of a plan's preregistration."""
+    """The report's statement on a plan's preregistration."""
 
     words: str
     deviations: list[str]
 
     def as_json(self) -> dict[str, Any]:
-        """Return what it says as plain JSON values."""
+        """Return the statement as plain JSON values."""
         return {"words": self.words, "deviations": self.deviations}
 
 
 NOT_LOCKED = Registration(
-    "No plan was locked before the data were seen, so nothing here shows that the analysis was not chosen for its "
-    "results. Lock the next one beforehand, with `equipoise analyze ... --lock`.",
+    "No plan was locked before the data were seen, so the analyses may have been chosen for their results. Lock "
+    "the next plan first, with `equipoise analyze ... --lock`.",
     [],
 )
 
@@ -106,18 +106,18 @@ def registration_of(
     first_at: str | None,
     by_hand: Sequence[str] = (),
 ) -> Registration:
-    """Return whether a plan was locked, when, and what deviates from it.
+    """Return whether a plan was locked, when, and the deviations from it.
 
     Parameters
     ----------
     locks
-        As `read_locks` gives them.
+        From `read_locks`.
     plan, of
-        The plan as it was run, and what it is the plan of.
+        The plan of this analysis, and its subject.
     first_at
-        When the first person's session in the data began (UTC, ISO 8601); None where that is not known.
+        Start of the first person's session in the data (UTC, ISO 8601); None if unknown.
     by_hand
-        Deviations that are no change of the plan: sentences on exclusions by the researcher's decision.
+        Deviations other than changes of the plan: sentences on exclusions by the researcher.
     """
     if not locks:
         return NOT_LOCKED
@@ -133,7 +133,7 @@ def registration_of(
     words += "."
     found = [*deviations(lock, plan, of), *by_hand]
     if not found:
-        words += " What was run is what was locked."
+        words += " The plan of this analysis is the locked one."
     return Registration(words, found)
 
 

@@ -1,8 +1,8 @@
-"""Locking a plan: a stamp with a digest and the time, before data are seen.
+"""Locking a plan: a digest and the time, stamped before data are seen.
 
-Locks are kept in a JSON file beside the plan, one after the other: each names the digest of the one before it, so that
-none can be taken out or changed unseen. A digest that was noted down elsewhere, as in a public registry, proves the
-rest.
+Locks are stored in a JSON file beside the plan, one after the other: each names the digest of the one before it, so
+that none can be removed or changed unnoticed. A digest that was published elsewhere, for instance in a public registry,
+proves the rest.
 """
 
 from datetime import UTC, datetime
@@ -19,21 +19,21 @@ from experiment.study.planned_analyses import PlannedAnalyses
 
 
 class Lock(BaseModel):
-    """One plan, as it stood at one time."""
+    """One plan at one time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     plan: dict[str, Any]
-    """The plan, without what has its default value."""
+    """The plan, without default values."""
     of: dict[str, str]
-    """What it is the plan of, such as the digests of the study's battery."""
+    """Subject of the plan, such as the digests of the study's battery."""
     n_sessions: int | None
-    """Sessions that had begun by then; None where that could not be seen."""
+    """Number of sessions that had begun by then; None if unknown."""
     locked_at: str
     """UTC, ISO 8601."""
     software: str
     previous: str
-    """Digest of the lock before, or ""."""
+    """Digest of the previous lock, or ""."""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Lock(BaseModel):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that the lock says."""
+        """SHA-256 of the lock's whole content."""
         return digest(self.model_dump(mode="json"))
 
 
@@ -54,17 +54,17 @@ class _LockFile(BaseModel):
 
 
 def plan_content(plan: PlannedAnalyses) -> dict[str, Any]:
-    """Return what a plan says, without default values: a new optional field changes no lock."""
+    """Return the content of a plan, without default values: a new optional field changes no lock."""
     return plan.model_dump(mode="json", exclude_defaults=True)
 
 
 def read_locks(path: Path) -> list[Lock]:
-    """Return the locks in a file, the newest last; none if there is no file.
+    """Return the locks in a file, the newest last; empty if the file does not exist.
 
     Raises
     ------
     InputError
-        If the file is not as it was written.
+        If the file was changed.
     """
     if not path.exists():
         return []
@@ -72,8 +72,8 @@ def read_locks(path: Path) -> list[Lock]:
         found = _LockFile.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError):
         raise InputError(
-            f"{path}: this is not a file of locked plans, or not as it was written. Fix: restore it from a backup "
-            "or your version control."
+            f"{path}: this is not a file of locked plans, or it was changed. Fix: restore it from a backup or your "
+            "version control."
         ) from None
     try:
         digests = [lock.digest for lock in found.locks]
@@ -88,12 +88,12 @@ def add_lock(
     path: Path, plan: PlannedAnalyses, *, of: dict[str, str], n_sessions: int | None, software: str,
     now: datetime | None = None,
 ) -> Lock:  # fmt: skip
-    """Stamp a plan, and write the stamp after those in the file.
+    """Lock a plan: append its stamp to the file.
 
     Raises
     ------
     InputError
-        If this very plan is locked already, or the file cannot be written.
+        If this plan is locked already, or the file cannot be written.
     """
     locks = read_locks(path)
     content = plan_content(plan)
@@ -103,7 +103,7 @@ def add_lock(
         raise InputError(f"the plan cannot be locked: {error}") from None
     if locks and same_json([locks[-1].content, locks[-1].of], [content, of]):
         raise InputError(
-            f"{path}: this plan is locked already, since {locks[-1].locked_at} (digest {locks[-1].digest}). Fix: "
+            f"{path}: this plan has been locked since {locks[-1].locked_at} (digest {locks[-1].digest}). Fix: "
             "change the plan before you lock it again."
         )
     lock = Lock(

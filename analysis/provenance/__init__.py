@@ -1,1 +1,1 @@
-"""Where the numbers come from: digests, study versions, and changes of items between them."""
+"""Provenance of the numbers: digests, study versions, and changes of items between them."""

@@ -1,4 +1,4 @@
-"""Whether each item is one item throughout the data: it may be reworded within a version of a study, and no more."""
+"""Changes of items within the data: an item may be reworded within a version of a study, and not changed otherwise."""
 
 import json
 from itertools import combinations
@@ -18,7 +18,7 @@ VERSION = ["study", "study_version"]
 
 
 def refuse_changed_items(trials: pd.DataFrame) -> None:
-    """Raise InputError if one item id stands for two different items, as when a battery was edited between sessions.
+    """Raise InputError if one item id names two different items, as after an edit of the battery.
 
     Within one version of a study the wording of an item may differ, as after `equipoise revise`; `notes_on_rewording`
     names such items.
@@ -32,14 +32,14 @@ def refuse_changed_items(trials: pd.DataFrame) -> None:
         versions = ", ".join(f"{battery[:12]}..." for battery in batteries)
         raise InputError(
             f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}). "
-            "Fix: analyse one version of the study at a time (--study-version), or leave the simulated "
-            "participants out (--without-simulated), or, where neither parts the batteries, begin afresh in a copy "
-            "of the study's folder without `data`."
+            "Fix: analyse one version of the study at a time (--study-version), or exclude the simulated "
+            "participants (--without-simulated), or, if neither separates the batteries, start again in a copy of "
+            "the study's folder without `data`."
         )
 
 
 def notes_on_rewording(trials: pd.DataFrame) -> list[str]:
-    """Return a sentence that names the items that have several wordings in the data; none if each has one."""
+    """Return a sentence that names the items with several wordings in the data; empty if each has one."""
     names = [json.loads(item_id) for item_id, _ in _reworded(_item_texts(trials))]
     if not names:
         return []
@@ -53,11 +53,11 @@ def _item_texts(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the distinct test items as JSON texts, in each version of the study."""
     names = ["item_id", "task", "content", "key", *VERSION]
     is_test = trials["phase"] == "test"
-    if trials["battery"][is_test].nunique() > 1:  # changed levels would put an item into different cells
+    if trials["battery"][is_test].nunique() > 1:  # Changed levels would put an item into different cells.
         names += factor_columns(trials)
     test = trials.loc[is_test, names]
     number = np.zeros(len(test), dtype="int64")
-    for name in names:  # one after another, as the numbers of all columns would fill the memory
+    for name in names:  # One after another, because the indices of all columns would fill the memory.
         own = _numbered(test[name])
         number = pd.factorize(number * (own.max(initial=0) + 2) + own)[0]
     first = test[~pd.Series(number, test.index).duplicated()]
@@ -72,7 +72,7 @@ def _reworded(texts: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def _is_one(own: pd.DataFrame) -> bool:
-    """Return whether the contents of an item differ in wording only, and only because a version was revised."""
+    """Return True if the contents of an item differ in wording only, and only because a version was revised."""
     of_versions = [set(contents) for _, contents in own.groupby(VERSION)["content"]]
     if any(one.isdisjoint(other) for one, other in combinations(of_versions, 2)):
         return False
@@ -81,9 +81,9 @@ def _is_one(own: pd.DataFrame) -> bool:
 
 
 def _numbered(column: pd.Series) -> npt.NDArray[np.int64]:
-    """Return a number for each cell from 0, or -1 where it is missing.
+    """Return an index for each cell from 0, or -1 for a missing one.
 
-    Equal texts and numbers share theirs, and so do values that are one object.
+    Equal texts and numbers share an index, and so do values that are one object.
     """
     if column.dtype == object:
         return pd.factorize(np.fromiter(map(id, column.tolist()), dtype="int64", count=len(column)))[0]

@@ -1,4 +1,4 @@
-"""Where the numbers come from: the digest of the data, and all that a report must name (invariant 8 of the design)."""
+"""Provenance of the numbers: the digest of the data, and all that a report must name (invariant 8 of the design)."""
 
 import hashlib
 import json
@@ -24,13 +24,13 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     """Return the SHA-256 (hexadecimal) of the trials' content, whatever the order of their rows and columns.
 
     Each row becomes canonical JSON (columns sorted by name, missing values null) without the derived columns
-    (`correct`, `score`, `chance`, `excluded_by`), and without a column of `SINCE_THE_DIGEST` where nothing is in it;
-    the sorted SHA-256 digests of the rows are hashed together. A store and its export have the same digest.
+    (`correct`, `score`, `chance`, `excluded_by`), and without a column of `SINCE_THE_DIGEST` if it is empty; the sorted
+    SHA-256 digests of the rows are hashed together. A store and its export have the same digest.
 
     Parameters
     ----------
     trials : DataFrame or Path
-        The tidy table (`read_trials`), or the file it is read from.
+        The tidy table (`read_trials`), or its file.
     """
     table = read_trials(trials) if isinstance(trials, Path) else trials
     left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
@@ -46,20 +46,20 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
 
 
 def _named(name: str) -> Callable[[Any], str]:
-    """Return what writes a value behind its name, as in a JSON object."""
+    """Return a function that writes a value after its name, as in a JSON object."""
     before = f"{_encode(name)}:"
     return lambda value: before + canonical_json(value)
 
 
 def canonical_json(value: Any) -> str:
     """Return a value as JSON, with sorted keys; the same for equal values."""
-    # The encoder itself is quick with texts only.
+    # The encoder itself is only fast for texts.
     return repr(value) if isinstance(value, float) and math.isfinite(value) else _encode(value)
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What every table, figure and report of one analysis rests on."""
+    """The basis of every table, figure and report of one analysis."""
 
     studies: list[str]
     """Study and version, such as `blackbox-predict 1.0`."""
@@ -74,7 +74,7 @@ class Provenance:
     made_at: str
     """ISO 8601, UTC."""
     notes: list[str]
-    """Remarks of the caller, in sentences."""
+    """Notes of the caller, in sentences."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the provenance as plain JSON values."""
@@ -92,7 +92,7 @@ class Provenance:
 def provenance_of(
     trials: pd.DataFrame, plan: AnalysisPlan, software_version: str, made_at: datetime, notes: Sequence[str] = ()
 ) -> Provenance:
-    """Return the provenance of an analysis of `trials` by `plan`, with the remarks of the caller."""
+    """Return the provenance of an analysis of `trials` by `plan`, with the notes of the caller."""
     studies = trials[["study", "study_version"]].drop_duplicates().sort_values(["study", "study_version"])
     return Provenance(
         studies=[f"{study}, version {version}" for study, version in studies.itertuples(index=False)],

@@ -1,4 +1,4 @@
-"""Which versions of the study the sessions had, with how many trials each, and in what the data differ between them."""
+"""The versions of the study in the sessions, with their numbers of trials, and their differences in the data."""
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ _WHO = {"human": "people", "simulated": "simulated participants", "model": "mode
 
 
 def has_several_versions(trials: pd.DataFrame) -> bool:
-    """Return whether the sessions had more than one version of the study."""
+    """Return True if the sessions had more than one version of the study."""
     return len(trials[["study", "study_version"]].drop_duplicates()) > 1
 
 
@@ -50,7 +50,7 @@ def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
         }
     )
     counts = [column for column in table.columns if column.startswith("n_")]
-    table[counts] = table[counts].fillna(0).astype("int64")  # nobody may have had a test trial
+    table[counts] = table[counts].fillna(0).astype("int64")  # There may be no test trials.
     table = table.reset_index()
     keys = [
         (level_order(study), level_order(version), KINDS.index(kind))
@@ -60,7 +60,7 @@ def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def told_versions(trials: pd.DataFrame) -> list[str]:
-    """Return which versions of the study there are, and in what their data differ; nothing where there is one."""
+    """Return the versions of the study and their differences in the data; empty if there is only one."""
     if not has_several_versions(trials):
         return []
     table = study_versions(trials)
@@ -81,16 +81,16 @@ def told_versions(trials: pd.DataFrame) -> list[str]:
         parts.append(f"{name} ({'; '.join(kinds)})")
     return [
         f"The sessions used {len(versions)} versions of the study: {'; '.join(parts)}.",
-        f"{_difference_words(trials, names)} In what else the versions differ, such as texts and timing, their own "
-        "`study.yaml` says; `equipoise analyze --study-version` takes one alone.",
+        f"{_difference_words(trials, names)} Other differences of the versions, such as texts and timing, are in "
+        "their own `study.yaml`; `equipoise analyze --study-version` analyzes one version alone.",
     ]
 
 
 def notes_on_revisions(trials: pd.DataFrame) -> list[str]:
-    """Return for each version of the study how many sessions began with each revision, where there were several."""
+    """Return for each version of the study the number of sessions by revision, if there were several."""
     columns = ["session", "study", "study_version", "study_revision"]
     sessions = trials.loc[trials["kind"] != "model", columns].drop_duplicates("session")
-    sessions = sessions.assign(study_revision=sessions["study_revision"].fillna(1))  # older than revisions
+    sessions = sessions.assign(study_revision=sessions["study_revision"].fillna(1))  # Older than revisions.
     notes = []
     for (_, version), own in sessions.groupby(["study", "study_version"]):
         n_sessions = own["study_revision"].value_counts().sort_index()
@@ -101,7 +101,7 @@ def notes_on_revisions(trials: pd.DataFrame) -> list[str]:
 
 
 def _difference_words(trials: pd.DataFrame, names: dict[tuple[str, str], str]) -> str:
-    """Return in what the data of the versions differ: the battery, and how many trials of a phase a session has."""
+    """Return the differences of the versions in the data: the battery, and the trials per phase in a session."""
     sessions = sessions_of(trials).set_index("session")
     different = []
     batteries = sessions.groupby(["study", "study_version"])["battery"].agg(lambda one: ", ".join(sorted(set(one))))

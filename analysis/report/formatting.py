@@ -1,4 +1,4 @@
-"""Tables as a reader sees them in the report: rounded numbers, headings in words. Files keep every digit."""
+"""Tables in the report: rounded numbers, headings in words. Files keep every digit."""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A column's heading, and whether its cells stand to the right."""
+    """A column's heading, and True if its cells are right-aligned."""
 
     heading: str
     is_number: bool
@@ -42,7 +42,7 @@ class ShownTable:
 
 
 def shown(table: pd.DataFrame) -> ShownTable:
-    """Return a table as a reader sees it."""
+    """Return a table in the form of the report."""
     numeric = [
         pd.api.types.is_numeric_dtype(table[column]) and not pd.api.types.is_bool_dtype(table[column])
         for column in table.columns
@@ -74,7 +74,7 @@ def heading(name: str) -> str:
 
 
 def cell_words(column: str, cell: Any) -> str:
-    """Return a cell as a reader sees it.
+    """Return a cell in the form of the report.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def cell_words(column: str, cell: Any) -> str:
 
 
 def p_words(p_value: float) -> str:
-    """Return a p value to three decimals, as APA style writes it.
+    """Return a p value with three decimals, in APA style.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def p_words(p_value: float) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with a fixed number of decimals, small ones with the first two digits that count."""
+    """Return a number with a fixed number of decimals, small ones with two significant digits."""
     if math.isnan(value):
         return ""
     if not math.isfinite(value):

@@ -12,7 +12,7 @@ from analysis.sentences import count, interval, level_words, percent, points
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure as it is in the page."""
+    """A figure in the page."""
 
     name: str
     title: str
@@ -26,7 +26,7 @@ def with_markup(drawing: Drawing) -> Shown:
 
 
 def with_code(text: str) -> Markup:
-    """Return a text for the page, with what is in backticks as code.
+    """Return a text for the page, with parts in backticks as code.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def with_code(text: str) -> Markup:
 
 
 def environment() -> jinja2.Environment:
-    """Return the templates, which escape every text and refuse names that nothing was given for."""
+    """Return the templates, which escape every text and refuse undefined names."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("analysis.report", "templates"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""A methods section in words, with the references it needs, from what was planned and done."""
+"""A methods section in words, with its references, from the plan and the analysis."""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ CORRECTIONS = {"holm": "Holm's method", "bh": "the method of Benjamini and Hochb
 
 @dataclass
 class Methods:
-    """Paragraphs to take into a paper, and what they cite."""
+    """Paragraphs for a paper, and their citations."""
 
     paragraphs: list[str] = field(default_factory=list)
     cited: set[str] = field(default_factory=set)
@@ -46,7 +46,7 @@ def methods_of_study(
     methods.add(_exclusions(exclusions, plan))
     _add_accuracy(methods, plan, has_models=bool((exclusions.trials["kind"] == "model").any()))
     add_planned(methods, plan, results)
-    methods.add([f"The analysis was made with Equipoise {software_version}."])
+    methods.add([f"The data were analysed with Equipoise {software_version}."])
     return methods
 
 
@@ -54,16 +54,17 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> 
     sentences = [
         "Accuracy is the share of test trials answered correctly.",
         f"Intervals ({percent(plan.confidence, 0)}) of groups of participants are percentile intervals of "
-        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (Efron & Tibshirani, 1993); those of "
-        "single participants and runs are Wilson's (1927).",
+        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (Efron & Tibshirani, 1993); those "
+        "of single participants and runs are Wilson's (1927).",
     ]
     cited = ["bootstrap", "wilson"]
     if has_models:
         sentences += [
-            "People's and models' raw answers were scored by the same grader, and a model's invalid or missing answer "
-            "counted as not correct.",
-            "People were compared with each model over the items that both were asked, with the model's items weighted "
-            "as the people's answers to them (Kish, 1965); both intervals were joined by MOVER (Zou & Donner, 2008).",
+            "People's and models' raw responses were scored by the same grader; a model's invalid or missing "
+            "response counted as not correct.",
+            "People were compared with each model over the items that both were asked, with the model's items "
+            "weighted by the number of people's responses (Kish, 1965); both intervals were combined by MOVER (Zou "
+            "& Donner, 2008).",
         ]
         cited += ["kish", "mover"]
     methods.add(sentences, *cited)
@@ -73,7 +74,7 @@ def methods_of_data(plan: PlannedAnalyses, results: PlannedResults, software_ver
     """Return the methods section of the analysis of a tidy file."""
     methods = Methods()
     add_planned(methods, plan, results)
-    methods.add([f"The analysis was made with Equipoise {software_version}."])
+    methods.add([f"The data were analysed with Equipoise {software_version}."])
     return methods
 
 
@@ -103,7 +104,7 @@ def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
     by_hand = [f"The researcher excluded {count(n_by_hand, 'session')} by name, for the reasons in the notes."]
     if not plan.exclusions:
         return [
-            "No exclusion rules were planned; sessions that were withdrawn or not completed were left out.",
+            "No exclusion rules were planned; withdrawn and incomplete sessions were excluded.",
             *by_hand * bool(n_by_hand),
         ]
     flow = exclusions.flow[exclusions.flow["kind"] != "model"]
@@ -114,12 +115,12 @@ def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
         steps.append(f"{rule_words(rule)} ({who}, {count(int(taken['n_trials'].sum()), 'trial')})")
     return [
         *by_hand * bool(n_by_hand),
-        f"Left out were, in this order: {'; '.join(steps)}. The rules apply to people only.",
+        f"Exclusions, in this order: {'; '.join(steps)}. The rules apply to people only.",
     ]
 
 
 def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
-    """Add what the plan's models and tests are."""
+    """Add the plan's models and tests."""
     families = {model.planned.family for model in results.models.values()}
     if families:
         how = {
@@ -166,5 +167,5 @@ def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> 
 
 
 def _in_sentence(name: str) -> str:
-    """Return a test's name as it stands within a sentence: a person's name keeps its capital."""
+    """Return a test's name inside a sentence: a person's name keeps its capital."""
     return name if "'s" in name else name[:1].lower() + name[1:]

@@ -1,4 +1,4 @@
-"""What a reader of a study's analysis should keep in mind, in sentences."""
+"""Notes for the reader of a study's analysis, in sentences."""
 
 from typing import Any
 
@@ -15,16 +15,17 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 
 def where_they_went(flow: pd.DataFrame) -> str:
-    """Return which steps took the participants, for when nothing is left."""
+    """Return the steps that excluded the participants, if no trial is left."""
     rows: list[dict[str, Any]] = flow[flow["n_participants"] > 0].to_dict("records")  # type: ignore[assignment]
     parts = [
-        f"{row['n_participants']} of kind {row['kind']} left at `{row['step']}` ({row['criterion']})" for row in rows
+        f"{row['n_participants']} of kind {row['kind']} excluded at `{row['step']}` ({row['criterion']})"
+        for row in rows
     ]
     return "; ".join(parts) or "there are no test trials"
 
 
 _ONLY = {
-    "n_items_only_model": "items of the model that nobody in the analysis answered",
+    "n_items_only_model": "items of the model that no participant in the analysis answered",
     "n_items_only_people": "items of theirs that the model was not asked",
 }
 
@@ -35,36 +36,36 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     kept = kept_trials(trials, ["kind", "item_id", "correct", *plan.by])
     reworded = notes_on_rewording(trials)
     if trials["battery"].nunique() > 1 and not reworded:
-        notes.append("The sessions used more than one version of the battery; the test items they share are the same.")
+        notes.append("The sessions used more than one version of the battery; the shared test items are the same.")
     notes += told_versions(trials)
     notes += notes_on_revisions(trials)
     notes += reworded
     notes += told_several_groups(exclusions)
     for kind, name in PEOPLE.items():
         if (trials["kind"] == kind).any() and not (kept["kind"] == kind).any():
-            notes.append(f"None of the {name} are in the analysis. Fix: see what was excluded.")
+            notes.append(f"None of the {name} are in the analysis. Fix: check the exclusions.")
     left_out = exclusions.participants.query("kind == 'model' and disposition != 'included'")
     notes += [f"The run {run} is not in the tables: {why.replace('_', ' ')}."
               for run, why in left_out[["run", "disposition"]].itertuples(index=False)]  # fmt: skip
     for row in tables["invalid"].to_dict("records"):
         if row["n_invalid"] or row["n_unanswered"]:
             notes.append(
-                f"{row['run']}: {row['n_invalid']} invalid answers and {row['n_unanswered']} unanswered trials of "
+                f"{row['run']}: {row['n_invalid']} invalid responses and {row['n_unanswered']} unanswered trials of "
                 f"{row['n_trials']} count as not correct."
             )
     for factor in (name for name in plan.by if kept[name].isna().any()):
         without = kept[kept[factor].isna()]
         notes.append(
-            f"The factor {factor} is not set on {without['item_id'].nunique()} test items; they are in a cell of their "
-            "own, whose level is empty in the tables."
+            f"{without['item_id'].nunique()} test items do not have the factor {factor}; they are in a separate "
+            "cell, whose level is empty in the tables."
         )
-    notes += [f"The factor {factor} has more than {MOST_LEVELS} levels: see the table, there is no figure."
+    notes += [f"The factor {factor} has more than {MOST_LEVELS} levels: there is a table and no figure."
               for factor in plan.by if kept[factor].nunique(dropna=False) > MOST_LEVELS]  # fmt: skip
     notes += _notes_on_people(kept, tables)
     for row in tables["differences_overall"].to_dict("records"):
         only = [f"{row[column]} {words}" for column, words in _ONLY.items() if row[column]]
         if only:
-            notes.append(f"The comparison of {row['people']} with {row['model']} leaves out {' and '.join(only)}.")
+            notes.append(f"The comparison of {row['people']} with {row['model']} excludes {' and '.join(only)}.")
     extra = [name for name in factor_columns(trials) if name not in plan.by]
     if extra:
         notes.append(f"Factors of the items that the plan does not analyse: {', '.join(extra)}.")
@@ -79,19 +80,19 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
         cells = tables["accuracy"].query("kind == @row['kind']")["n_participants"]
         if cells.min() < 10:
             notes.append(
-                f"Some intervals of {row['subject']} rest on fewer than 10 participants (the fewest: {cells.min()}); "
-                "an interval from so few is too narrow to speak of other participants."
+                f"Some intervals of {row['subject']} are based on fewer than 10 participants (the fewest: "
+                f"{cells.min()}); they are too narrow to generalize to other participants."
             )
         balanced, pooled = f"{100 * per_item['mean'].mean():.1f} %", f"{100 * row['accuracy']:.1f} %"
         if balanced != pooled:
             note = (
-                f"Items were answered {per_item['size'].min()} to {per_item['size'].max()} times by {row['subject']}, "
-                f"whose accuracy of {pooled} would be {balanced} if every item weighed the same"
+                f"Items were answered {per_item['size'].min()} to {per_item['size'].max()} times by "
+                f"{row['subject']}, whose accuracy of {pooled} would be {balanced} with equal weights of all items"
             )
             if (kept["kind"] == "model").any():
                 note += (
-                    ", as it does in a model's; compare them by the differences, where an item weighs alike on both "
-                    "sides"
+                    ", as in a model's; compare them by the differences, in which an item has the same weight on "
+                    "both sides"
                 )
             notes.append(f"{note}.")
     return notes

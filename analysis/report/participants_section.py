@@ -13,7 +13,7 @@ from analysis.statistics.level_order import level_order
 
 KIND_NAMES = {"human": "People", "simulated": "Simulated participants", "model": "Models"}
 NOT_SHOWN = ["first_started_at", "last_started_at", "battery"]
-"""Columns of the table of study versions that only the file has."""
+"""Columns of the table of study versions that are only in the file."""
 
 
 def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
@@ -76,13 +76,13 @@ def _subjects(exclusions: Exclusions) -> list[dict[str, Any]]:
 
 
 def _days(times: pd.Series) -> list[str]:
-    """Return the days of the times in UTC, in order, whatever the offset they are written with (none: UTC)."""
+    """Return the days of the times in UTC, in order, for any offset in the times (without one: UTC)."""
     moments = pd.to_datetime(times.dropna(), utc=True, format="ISO8601", errors="coerce").dropna()
     return [moment.strftime("%Y-%m-%d") for moment in moments.sort_values()]
 
 
 def _flows(flow: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the flow of each kind with its totals; the rules that do not apply to models are left to the table."""
+    """Return the flow of each kind with its totals; rules that do not apply to models are only in the table."""
     flows = []
     for kind in [kind for kind in KINDS if (flow["kind"] == kind).any()]:
         rows = flow[flow["kind"] == kind]

@@ -15,12 +15,12 @@ from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 PARTS = {
     "anova": (
         "Terms",
-        "Type III Wald χ² tests with treatment contrasts: a main effect is that at the reference levels of the factors "
-        "it interacts with.",
+        "Type III Wald χ² tests with treatment contrasts: a main effect is the effect at the reference levels of "
+        "the factors in its interactions.",
     ),
     "means": (
         "Estimated marginal means",
-        "Other factors are averaged with equal weights, covariates are at their means.",
+        "Other factors are averaged with equal weights; covariates are at their means.",
     ),
     "contrasts": ("Differences between them", "Estimates are first minus second."),
     "coefficients": (
@@ -29,7 +29,7 @@ PARTS = {
     ),
     "odds_ratios": ("Odds ratios", "Coefficients, exponentiated."),
     "standardized": ("Standardized coefficients", "From a refit with outcome and covariates in standard deviations."),
-    "random": ("Random effects", "Standard deviations; the residual is a group of its own."),
+    "random": ("Random effects", "Standard deviations; the residual has a row of its own."),
     "correlations": ("Correlations of random effects", ""),
     "fit": ("Fit", "R² is Nakagawa's."),
 }
@@ -39,7 +39,7 @@ PARTS = {
 def planned_section(
     results: PlannedResults, plan: PlannedAnalyses, figures: dict[str, list[Drawing]]
 ) -> dict[str, Any]:
-    """Return what the template `planned.html` shows; `figures` are those of each model, by its name."""
+    """Return the input of the template `planned.html`; `figures` are those of each model, by its name."""
     rows = results.tests.to_dict("records")
     return {
         "not_computed": results.not_computed,
@@ -74,5 +74,5 @@ def _table_words(planned: PlannedTable) -> str:
     means = count(len(planned.of), "column")
     chosen = where_words(planned.where)
     words = f"Means of {means} by {' and '.join(planned.by)}{f', where {chosen}' if chosen else ''}."
-    words += " Standard errors take the rows as independent."
+    words += " Standard errors treat the rows as independent."
     return words + (f" The first {planned.first} by {', '.join(planned.order_by)}." if planned.first else "")

@@ -1,4 +1,4 @@
-"""The plan's tests and models in sentences that claim no more than the numbers do."""
+"""The plan's tests and models in sentences that claim no more than the numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -69,7 +69,7 @@ def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, confidence:
 
 
 def model_words(fitted: FittedModel) -> str:
-    """Return in a paragraph what a model is, and how well it fits."""
+    """Return the structure of a model and its fit, in a paragraph."""
     planned, fit = fitted.planned, fitted.model.fit.iloc[0]
     groups = [str(group) for group in fitted.model.random["group"].drop_duplicates() if group != "Residual"]
     kind = {"gaussian": "linear", "binomial": "logistic"}[planned.family]
@@ -90,7 +90,7 @@ def model_words(fitted: FittedModel) -> str:
 
 
 def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
-    """Return in sentences which terms of a model are larger than chance leaves open, and how many are not."""
+    """Return the clear terms of a model, in sentences, and the number of the others."""
     clear = _clear_terms(fitted, confidence)
     rest = fitted.model.anova.drop(clear.index).query("term != '(Intercept)'")
     sentences = [
@@ -99,9 +99,7 @@ def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
     ]
     if len(rest):
         names = ", ".join(rest["term"])
-        sentences.append(
-            f"The data leave open whether there is any effect of {names} (p of {1 - confidence:.2g} or more)."
-        )
+        sentences.append(f"The data leave open whether {names} has an effect (p of {1 - confidence:.2g} or more).")
     return sentences
 
 
@@ -111,12 +109,12 @@ def _clear_terms(fitted: FittedModel, confidence: float) -> pd.DataFrame:
 
 
 def in_short(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
-    """Return what the plan's confirmatory tests and models found, in a few sentences."""
+    """Return the results of the plan's confirmatory tests and models, in a few sentences."""
     sentences = _tests_in_short(results.tests[~results.tests["exploratory"].astype(bool)], plan)
     for name, fitted in results.models.items():
         if not fitted.planned.exploratory:
             clear = _clear_terms(fitted, plan.confidence)["term"]
-            found = f"effects of {', '.join(clear)}" if len(clear) else "no term whose effect is clear"
+            found = f"effects of {', '.join(clear)}" if len(clear) else "no term with a clear effect"
             sentences.append(f"Model `{name}`: {found} (p under {1 - plan.confidence:.2g}).")
     return sentences or [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
 

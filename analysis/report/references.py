@@ -1,4 +1,4 @@
-"""The works that the numbers rest on, for the reference list of a report."""
+"""The cited works, for the reference list of a report."""
 
 REFERENCES = {
     "benjamini_hochberg": "Benjamini, Y., & Hochberg, Y. (1995). Controlling the false discovery rate: A practical and "

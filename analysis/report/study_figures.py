@@ -24,7 +24,7 @@ from analysis.sentences import percent
 from experiment.study.analysis_plan import AnalysisPlan
 
 MOST_SCATTERS = 12
-"""Models whose items are drawn; the table has all."""
+"""Most models with a figure of their items; the table has all."""
 
 
 def study_figures(
@@ -41,7 +41,7 @@ def study_figures(
     trials : DataFrame
         The tidy table.
     exclusions : Exclusions
-        What was left out.
+        The exclusions.
     plan : AnalysisPlan
         The plan.
     tables : dict of DataFrame
@@ -88,7 +88,7 @@ def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
 
 
 def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
-    """Return the factor that groups are counterbalanced over, such as the scenario: every group sees all its levels."""
+    """Return the counterbalanced factor, such as the scenario: every group sees all its levels."""
     found = {}
     for factor in factor_columns(trials):
         kept = kept_trials(trials, ["kind", "group", factor])
@@ -101,7 +101,7 @@ def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
 
 
 def _differences(differences: pd.DataFrame, plan: AnalysisPlan) -> Drawing | None:
-    """Draw how far people are above or below each model."""
+    """Draw the distance of people above or below each model."""
     if differences.empty:
         return None
     several = differences["people"].nunique() > 1

@@ -1,4 +1,4 @@
-"""The report of a study: one HTML page with everything in it, which asks nothing of the network."""
+"""The report of a study: one self-contained HTML page, which needs no network."""
 
 from collections import Counter
 from typing import Any
@@ -35,7 +35,7 @@ def render_report(title: str, analysis: Analysis, by_factor: dict[str, pd.DataFr
     title : str
         Title of the study.
     analysis : Analysis
-        All that was computed.
+        The results.
     by_factor : dict of DataFrame
         The accuracy table of each factor of the plan.
     figure_of : dict of str
@@ -81,7 +81,7 @@ def _levels(by_factor: dict[str, pd.DataFrame]) -> list[tuple[str, list[str]]]:
 
 
 def _kinds(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return which kinds of participants there are."""
+    """Return the kinds of participants."""
     has_people = bool((trials["kind"] == "human").any())
     simulated = trials["kind"] == "simulated"
     return {
@@ -93,7 +93,7 @@ def _kinds(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def _items(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return the tasks, the numbers of items, and what chance and one constant response would score."""
+    """Return the tasks, the numbers of items, and the accuracies of chance and of one constant response."""
     test = trials[trials["phase"] == "test"]
     kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
     same_answer, same_answer_correct = _best_same_answer(kept)
@@ -141,7 +141,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
 
 
 def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan: AnalysisPlan) -> dict[str, Any]:
-    """Return a comparison of the plan with one sentence per model, or none where there are too many to read."""
+    """Return a comparison of the plan with one sentence per model, or none if there are too many to read."""
     rows = records(table)
     return {
         "name": name,
@@ -181,7 +181,7 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
 
 
 def _best_same_answer(kept: pd.DataFrame) -> tuple[str, float]:
-    """Return the answer that is right for most items, and the share of items for which it is."""
+    """Return the most frequent right answer, and its share of the items."""
     keys = [str(key) for key in kept.drop_duplicates("item_id")["key"]]
     answer, n_items = Counter(sorted(keys)).most_common(1)[0]
     return answer, n_items / len(keys)

@@ -1,1 +1,1 @@
-"""Statistics: numbers in, named numbers out. Nothing here knows of studies, plans or files."""
+"""Statistics: numbers in, named numbers out. Nothing here depends on studies, plans or files."""

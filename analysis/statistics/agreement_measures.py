@@ -14,14 +14,15 @@ from batteries.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 MOST_UNDEFINED = 0.05
-"""Share of bootstrap draws that may have no correlation, being constant, before the interval is left out."""
+"""Most bootstrap draws, as a share, that may lack a correlation; with more, there is no interval.
+"""
 _NUMBERS_AT_ONCE = 2_000_000
 _ROUNDING = 1e-20
-"""What rounding may leave of the product of two variances, of values from 0 to 1, of which one is 0."""
+"""Largest rounding error of the product of two variances, of values from 0 to 1, of which one is 0."""
 
 
 def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    r"""Return Cohen's kappa: the agreement of two raters beyond what their categories' frequencies make expected.
+    r"""Return Cohen's kappa: the agreement of two raters beyond the one expected from their categories.
 
     Parameters
     ----------
@@ -31,8 +32,8 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Raises
     ------
     InputError
-        If there are no items, not as many of both, or both raters give one and the same category throughout, where
-        kappa has no value.
+        If there are no items, not as many of both, or both raters give one and the same category throughout, so that
+        kappa is undefined.
 
     Notes
     -----
@@ -63,29 +64,30 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     categories = np.union1d(one, two)
     expected = sum(float((one == category).mean() * (two == category).mean()) for category in categories)
     if len(categories) == 1:
-        raise InputError("both raters give every item the same category, where kappa has no value. Fix: leave it out.")
+        raise InputError("both raters give every item the same category, so kappa is undefined. Fix: leave it out.")
     return (float((one == two).mean()) - expected) / (1 - expected)
 
 
 @dataclass(frozen=True)
 class ErrorConsistency:
-    """How often two subjects are right or wrong together."""
+    """Frequency of two subjects being right or wrong together."""
 
     observed: float
     """Share of items on which both are right or both are wrong."""
     expected: float
-    """The share expected of two subjects of their accuracies whose errors have nothing to do with each other."""
+    """The share expected of two subjects with these accuracies and independent errors."""
     kappa: float | None
-    """What is observed beyond that, of what could be; None where `expected` is 1, as of two who are always right."""
+    """Agreement beyond the expected one, relative to its maximum; None if `expected` is 1.
+    """
 
 
 def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsistency:
-    r"""Return how much two subjects err on the same items, beyond what their accuracies make expected.
+    r"""Return the consistency of two subjects' errors, beyond the one expected from their accuracies.
 
     Parameters
     ----------
     first, second : array, shape (items,)
-        Whether each subject is right on each item, as 0 and 1 or as truth values; a share between them where a subject
+        Correctness of each subject at each item, as 0 and 1 or as truth values; a share between them if a subject
         answered an item more than once.
 
     Raises
@@ -102,8 +104,8 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
         c_{exp} = p q + (1 - p)(1 - q), \quad
         \kappa = \frac{c_{obs} - c_{exp}}{1 - c_{exp}}.
 
-    This is Cohen's kappa of being right. 0 says that the errors are as independent as those of two strangers, 1 that
-    they are the same, less than 0 that each errs where the other does not.
+    This is Cohen's kappa of being right. 0: the errors are independent. 1: they are the same. Negative: each errs where
+    the other does not.
 
     References
     ----------
@@ -139,7 +141,7 @@ def beyond_expected(observed: npt.ArrayLike, p: npt.ArrayLike, q: npt.ArrayLike)
     Returns
     -------
     expected, kappa : array of float, shape (pairs,)
-        NaN is the kappa of pairs whose agreement is certain.
+        The kappa of pairs with certain agreement is NaN.
 
     Examples
     --------
@@ -159,7 +161,7 @@ class Correlation:
 
     value: float
     interval: Interval | None
-    """None where too many bootstrap draws have no correlation."""
+    """None if too many bootstrap draws have no correlation."""
 
 
 def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
@@ -172,7 +174,7 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
     confidence : float
         Coverage.
     resamples, seed : int
-        Number of bootstrap draws, and the seed they come from.
+        Number of bootstrap draws, and their seed.
 
     Raises
     ------
@@ -181,8 +183,8 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
 
     Notes
     -----
-    Draws in which x or y is constant have no correlation. They are left out of the percentiles, or the interval is
-    left out where they are more than `MOST_UNDEFINED`.
+    Draws with constant x or y have no correlation. They are left out of the percentiles; if they are more than
+    `MOST_UNDEFINED`, the interval is left out.
 
     References
     ----------
@@ -201,7 +203,7 @@ def spearman(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: i
     """Return Spearman's rank correlation of items' values with its percentile bootstrap interval over items.
 
     Parameters, errors and the treatment of constant draws are those of `pearson`. Equal values have the mean of their
-    ranks, in each bootstrap draw anew.
+    ranks, in each bootstrap draw separately.
 
     References
     ----------
@@ -224,7 +226,7 @@ def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: 
         raise InputError(
             "all items have the same value, so there is nothing to correlate. Fix: leave the correlation out."
         )
-    # Items with the same two values are exchangeable, so only how often each pair is drawn matters.
+    # Items with the same two values are exchangeable, so only the frequency of each pair in a draw matters.
     scaled = np.column_stack([(values - values.min()) / np.ptp(values) for values in (x, y)])
     pairs, n_alike = np.unique(scaled, axis=0, return_counts=True)
     value = _weighted_correlations(pairs, n_alike[None, :], ranked=ranked)[0]
@@ -242,7 +244,7 @@ def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: 
 
 
 def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ranked: bool) -> Floats:
-    """Return the correlation of pairs that stand as often as each row of weights says; NaN where one is constant."""
+    """Return the correlation of pairs with the frequencies in each row of weights; NaN if one variable is constant."""
     total = weights.sum(axis=1, keepdims=True)
     centred = []
     for column in pairs.T:
@@ -257,7 +259,7 @@ def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ran
 
 
 def _ranks(column: Floats, weights: npt.NDArray[np.int64]) -> Floats:
-    """Return the mean rank of each value among values that stand as often as each row of weights says."""
+    """Return the mean rank of each value among values with the frequencies in each row of weights."""
     dense = rankdata(column, method="dense").astype("int64") - 1
     n_of_value = np.zeros((len(weights), dense.max() + 1))
     for place, rank in enumerate(dense):
@@ -270,39 +272,39 @@ def _ranks(column: Floats, weights: npt.NDArray[np.int64]) -> Floats:
 def split_half_reliability(
     participant: npt.ArrayLike, item: npt.ArrayLike, correct: npt.ArrayLike, *, splits: int = 1_000, seed: int = 1
 ) -> float:
-    r"""Return how reliable items' accuracies are, from correlations between random halves of the participants.
+    r"""Return the reliability of items' accuracies, from correlations between random halves of the participants.
 
     Parameters
     ----------
     participant, item : array of labels, shape (answers,)
-        Who answered, and what.
+        Participant and item of each response.
     correct : array, shape (answers,)
-        Whether the answer is right, as 0 and 1 or as truth values.
+        Correctness of the response, as 0 and 1 or as truth values.
     splits, seed : int
-        Number of random splits, and the seed they come from.
+        Number of random splits, and their seed.
 
     Returns
     -------
     float
-        The correlation to be expected between the item accuracies of these and of as many other participants; 0 where
-        halves do not agree at all. It does not depend on the order of the answers.
+        The expected correlation between the item accuracies of these and of as many other participants; 0 if halves do
+        not agree at all. It does not depend on the order of the responses.
 
     Raises
     ------
     InputError
-        If there are fewer than 2 participants, or no split in which both halves answered 3 items, with accuracies that
-        are not all the same.
+        If there are fewer than 2 participants, or no split in which both halves answered 3 items with different
+        accuracies.
 
     Notes
     -----
     Each split gives Pearson's correlation :math:`r` between the item accuracies of its halves, over the items that both
-    halves answered. The mean :math:`\bar r` over splits is brought to the full number of participants by the
+    halves answered. The mean :math:`\bar r` over splits is extrapolated to the full number of participants by the
     Spearman-Brown formula,
 
     .. math:: \rho = \frac{2 \bar r}{1 + \bar r}.
 
-    The correlation of item accuracies with anything else, such as a model's, cannot be expected to be higher than
-    :math:`\sqrt{\rho}`, however like people the model is.
+    The expected correlation of item accuracies with any other measure, such as a model's, is at most
+    :math:`\sqrt{\rho}`, however similar to people the model is.
 
     References
     ----------

@@ -14,12 +14,12 @@ from batteries.errors import InputError
 
 
 def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
-    r"""Test whether independent groups have the same mean, their variances being equal.
+    r"""Test whether independent groups have the same mean, assuming equal variances.
 
     Parameters
     ----------
     groups : mapping of str to array of float, shape (units,)
-        The values of each group by its name, one value a unit; no unit is in two groups.
+        The values of each group by its name, one value per unit; no unit is in two groups.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     everything = np.concatenate(samples)
     df, df_error = len(samples) - 1, len(everything) - len(samples)
     mean = everything.mean()
-    # scipy.stats.f_oneway subtracts sums of squares, and gives no p where all groups have one mean.
+    # scipy.stats.f_oneway subtracts sums of squares, and gives no p if all groups have one mean.
     between = float(sum(len(sample) * (sample.mean() - mean) ** 2 for sample in samples))
     within = float(sum(((sample - sample.mean()) ** 2).sum() for sample in samples))
     if is_constant(math.sqrt(within / df_error), float(np.abs(everything).max())):
@@ -89,14 +89,13 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
     Parameters
     ----------
     table : DataFrame, shape (units, levels)
-        One row a unit, such as a participant, and one column a level; every cell holds a number.
+        One row per unit, such as a participant, and one column per level; every cell holds a number.
 
     Returns
     -------
     HypothesisTest
         `df` and `df_error` are corrected, and so is `p_value`; a warning gives epsilon, and the p value without
-        correction where it is another at three decimals. `effect` is partial eta squared. There is no single
-        `estimate`.
+        correction if it differs at three decimals. `effect` is partial eta squared. There is no single `estimate`.
 
     Raises
     ------
@@ -171,8 +170,8 @@ def _complete_cells(table: pd.DataFrame) -> Floats:
     incomplete = int((~(np.abs(cells) <= LARGEST)).any(axis=1).sum())
     if incomplete:
         raise InputError(
-            f"{incomplete} of {len(cells)} units have no number at one level or more. Fix: leave these units out "
-            "beforehand, or fit a mixed model, which uses them."
+            f"{incomplete} of {len(cells)} units have no number at one level or more. Fix: exclude these units "
+            "first, or fit a mixed model, which uses them."
         )
     return cells
 

@@ -15,18 +15,19 @@ LARGEST_LOG = 709.0
 
 
 def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale: float = math.sqrt(2) / 2) -> float:
-    r"""Return the JZS Bayes factor of a t test: how much the data favour a difference over none.
+    r"""Return the JZS Bayes factor of a t test: how strongly the data favour a difference over none.
 
     Parameters
     ----------
     t : float
-        The statistic of a paired or one-sample t test, or of Student's (Welch's is not what the model assumes).
+        The statistic of a paired or one-sample t test, or of Student's (the model does not fit Welch's).
     n_first : int
         Number of values, or of pairs; with `n_second`, the size of the first group.
     n_second : int, optional
         Size of the second of two independent groups.
     scale : float
-        Scale of the Cauchy prior of the standardised difference: with probability one half it is smaller in size.
+        Scale of the Cauchy prior of the standardised difference: with probability one half its absolute value is
+        smaller.
 
     Returns
     -------
@@ -71,7 +72,9 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
     """
     sizes = (n_first,) if n_second is None else (n_first, n_second)
     if min(sizes) < 2:
-        raise InputError(f"a sample has {min(sizes)} values where a Bayes factor of a t test needs at least 2.")
+        raise InputError(
+            f"a sample has {min(sizes)} values, and a Bayes factor of a t test needs at least 2. Fix: collect more."
+        )
     if not abs(t) <= LARGEST:
         raise InputError(f"the t statistic is {t}. Fix: give a finite one.")
     if not 1 / LARGEST <= scale <= LARGEST:
@@ -92,7 +95,7 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
 
 
 def bayes_factor_proportions(table: pd.DataFrame) -> float:
-    r"""Return the Bayes factor of two independent proportions: how much the data favour a difference over none.
+    r"""Return the Bayes factor of two independent proportions: how strongly the data favour a difference over none.
 
     Parameters
     ----------
@@ -144,7 +147,7 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
 
 
 def bayes_factor_words(bf10: float) -> str:
-    """Return in words how strong the evidence is, and for which hypothesis, with Jeffreys' grades.
+    """Return the strength of the evidence in words, and the favoured hypothesis, with Jeffreys' grades.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The bootstrap: sums over units drawn anew. A statistic of sums is then computed for all draws at once."""
+"""The bootstrap: sums over units drawn anew, from which a statistic is computed for all draws at once."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,14 @@ def drawn_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed: int
     Parameters
     ----------
     values : array, shape (units, columns)
-        What is summed of each unit, such as a participant's correct answers and trials.
+        The summed values of each unit, such as a participant's correct responses and trials.
     resamples, seed : int
-        Number of draws, and the seed they come from.
+        Number of draws, and their seed.
 
     Returns
     -------
     array of float, shape (resamples, columns)
-        It does not depend on the units' order.
+        Independent of the units' order.
 
     Notes
     -----
@@ -37,7 +37,7 @@ def drawn_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed: int
 
     Examples
     --------
-    Units that are all alike have the same sum in every draw:
+    Equal units have the same sum in every draw:
 
     >>> drawn_sums(np.array([[1, 2], [1, 2], [1, 2]]), resamples=2, seed=1)
     array([[3., 6.],

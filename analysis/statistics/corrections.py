@@ -99,7 +99,7 @@ def _checked(p_values: npt.ArrayLike) -> Floats:
     unusable = int((~((p >= 0) & (p <= 1))).sum())
     if unusable:
         raise InputError(
-            f"{unusable} of {len(p)} p values are missing or not between 0 and 1. Fix: leave out of the family the "
+            f"{unusable} of {len(p)} p values are missing or not between 0 and 1. Fix: exclude from the family the "
             "tests that could not be computed."
         )
     return p

@@ -14,7 +14,7 @@ from batteries.errors import InputError
 Counts = npt.NDArray[np.int64]
 
 FEW_DISCORDANT = 25
-"""Below so many discordant pairs McNemar's test is exact."""
+"""Fewest discordant pairs for McNemar's approximate test; with fewer it is exact."""
 
 
 def chi_square(table: pd.DataFrame) -> HypothesisTest:
@@ -23,12 +23,12 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
     Parameters
     ----------
     table : DataFrame, shape (rows, columns)
-        Counts. Each unit is counted once: several answers of one participant are not independent.
+        Counts. Each unit is counted once: several responses of one participant are not independent.
 
     Returns
     -------
     HypothesisTest
-        `effect` is Cramér's V, without correction for bias. A warning tells of expected counts under 5.
+        `effect` is Cramér's V, without correction for bias. A warning names expected counts under 5.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
 
     .. math:: \chi^2 = \sum \frac{(O_{ij} - E_{ij})^2}{E_{ij}}, \quad V = \sqrt{\frac{\chi^2}{N \min(r - 1, c - 1)}}
 
-    with :math:`(r - 1)(c - 1)` degrees of freedom. There is no continuity correction, in a 2 by 2 table neither.
+    with :math:`(r - 1)(c - 1)` degrees of freedom. There is no continuity correction, also not for a 2 by 2 table.
 
     References
     ----------
@@ -82,24 +82,24 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
 
 
 def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> HypothesisTest:
-    r"""Test whether counts come from a distribution that was fixed beforehand, by Pearson's chi-square test.
+    r"""Test whether counts come from a given distribution, by Pearson's chi-square test.
 
     Parameters
     ----------
     counts : array-like of int, shape (categories,)
-        How often each category was seen.
+        Frequency of each category.
     probabilities : array-like of float, shape (categories,)
         The probability of each category under the null hypothesis, all above zero; their sum is 1.
 
     Returns
     -------
     HypothesisTest
-        `effect` is Cohen's w. A warning tells of expected counts under 5.
+        `effect` is Cohen's w. A warning names expected counts under 5.
 
     Raises
     ------
     InputError
-        There are fewer than two categories, a count is none, nothing was counted, or the probabilities are none.
+        There are fewer than two categories, a count or probability is invalid, or all counts are 0.
 
     Notes
     -----
@@ -134,7 +134,7 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
         raise InputError("the probabilities are not all above zero with a sum of 1. Fix: correct them.")
     n = int(observed.sum())
     if n == 0:
-        raise InputError("nothing was counted in any category, so there is nothing to test. Fix: leave this test out.")
+        raise InputError("all counts are 0, so there is nothing to test. Fix: leave this test out.")
     expected = n * shares
     chisq = float(((observed - expected) ** 2 / expected).sum())
     return HypothesisTest(
@@ -151,19 +151,19 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
 
 
 def mcnemar(table: pd.DataFrame) -> HypothesisTest:
-    r"""Test whether two yes-no answers of the same units are equally often yes, by McNemar's test.
+    r"""Test whether two yes-no responses of the same units are equally often yes, by McNemar's test.
 
     Parameters
     ----------
     table : DataFrame, shape (2, 2)
-        Counts of pairs: rows are the first answer, columns the second, with the same labels in the same order.
+        Counts of pairs: rows are the first response, columns the second, with the same labels in the same order.
 
     Returns
     -------
     HypothesisTest
         With fewer than 25 discordant pairs `test` is the exact binomial one, and its `statistic` is `b`, the number of
         pairs in the first row and second column; otherwise `chisq`, without continuity correction. `n` counts all
-        pairs. `estimate` is the share of the first label among the first answers minus that among the second;
+        pairs. `estimate` is the share of the first label among the first responses minus that among the second;
         `effect` is Cohen's g, the share of `b` among the discordant pairs minus a half.
 
     Raises
@@ -198,7 +198,7 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     """
     counts = checked_counts(table)
     if counts.shape != (2, 2):
-        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}. Fix: give two answers by two answers.")
+        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}. Fix: give two by two responses.")
     if list(table.index) != list(table.columns):
         raise InputError(
             f"the rows are {_listed(table.index)} and the columns {_listed(table.columns)}. Fix: give both the same "
@@ -207,7 +207,7 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     b, c = int(counts[0, 1]), int(counts[1, 0])
     discordant, n = b + c, int(counts.sum())
     if discordant == 0:
-        raise InputError("no pair has two different answers, so there is nothing to test. Fix: report the shares.")
+        raise InputError("no pair has two different responses, so there is nothing to test. Fix: report the shares.")
     exact = discordant < FEW_DISCORDANT
     chisq = (b - c) ** 2 / discordant
     return HypothesisTest(
@@ -226,24 +226,24 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
 
 
 def cochran_q(table: pd.DataFrame) -> HypothesisTest:
-    r"""Test whether a yes-no answer is equally often yes in conditions that every unit had, by Cochran's Q.
+    r"""Test whether a yes-no response is equally often yes in conditions that every unit had, by Cochran's Q.
 
     Parameters
     ----------
     table : DataFrame, shape (units, conditions)
-        One row a unit, one column a condition; every cell is 0 or 1.
+        One row per unit, one column per condition; every cell is 0 or 1.
 
     Returns
     -------
     HypothesisTest
-        `effect` is eta squared of Q, between 0 and 1. `n` counts all units. A warning tells when too few units answer
+        `effect` is eta squared of Q, between 0 and 1. `n` counts all units. A warning says if too few units respond
         differently in different conditions for the chi-square distribution to hold.
 
     Raises
     ------
     InputError
         There are fewer than two units or conditions, a cell is missing or neither 0 nor 1, or every unit gives one
-        answer throughout.
+        response throughout.
 
     Notes
     -----
@@ -253,8 +253,8 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
         Q = \frac{(k - 1)\left(k \sum G_j^2 - (\sum G_j)^2\right)}{k \sum L_i - \sum L_i^2}, \quad
         \eta_Q^2 = \frac{Q}{n (k - 1)}
 
-    with :math:`k - 1` degrees of freedom. Units with one answer throughout do not enter Q. The approximation is held
-    to be good when the other units number at least 4 and their cells at least 24.
+    with :math:`k - 1` degrees of freedom. Units with one response throughout do not enter Q. The approximation is
+    considered good if the other units number at least 4 and their cells at least 24.
 
     References
     ----------
@@ -276,17 +276,21 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     answers = _numbers(table)
     n, k = answers.shape
     if n < 2 or k < 2:
-        raise InputError(f"Cochran's Q needs at least 2 units and 2 conditions, and there are {n} and {k}.")
+        raise InputError(
+            f"Cochran's Q needs at least 2 units and 2 conditions, and there are {n} and {k}. Fix: collect more or "
+            "choose another test."
+        )
     unusable = int((~np.isin(answers, (0, 1))).any(axis=1).sum())
     if unusable:
         raise InputError(
-            f"{unusable} of {n} units have a cell that is missing or neither 0 nor 1. Fix: leave these units out "
-            "beforehand."
+            f"{unusable} of {n} units have a cell that is missing or neither 0 nor 1. Fix: exclude these units first."
         )
     by_condition, by_unit = answers.sum(axis=0), answers.sum(axis=1)
     changing = int(((by_unit > 0) & (by_unit < k)).sum())
     if changing == 0:
-        raise InputError("every unit gives one answer throughout, so there is nothing to test. Fix: report the shares.")
+        raise InputError(
+            "every unit gives one response throughout, so there is nothing to test. Fix: report the shares."
+        )
     total = float(by_unit.sum())
     q = (k - 1) * (k * float((by_condition**2).sum()) - total**2) / (k * total - float((by_unit**2).sum()))
     few = changing < 4 or changing * k < 24
@@ -300,7 +304,7 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
         effect_name="eta squared of Q",
         effect=q / (n * (k - 1)),
         warnings=(
-            f"Only {changing} of {n} units answer differently in different conditions, so the p value is a rough "
+            f"Only {changing} of {n} units respond differently in different conditions, so the p value is a rough "
             "approximation.",
         )
         if few
@@ -309,11 +313,11 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
 
 
 def checked_counts(table: pd.DataFrame) -> Counts:
-    """Return the counts of a table, or say which cells hold none."""
+    """Return the counts of a table, or name the cells that are not counts."""
     numbers = _numbers(table)
     wrong = int((~((numbers >= 0) & (numbers <= 2**53) & (numbers == np.floor(numbers)))).sum())
     if wrong:
-        raise InputError(f"{wrong} cells of the table hold no count. Fix: give whole numbers from 0 up.")
+        raise InputError(f"{wrong} cells of the table are not counts. Fix: give whole numbers from 0 up.")
     return numbers.astype(np.int64)
 
 

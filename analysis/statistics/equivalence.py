@@ -1,4 +1,4 @@
-"""Equivalence tests: whether a difference is smaller than one that would matter."""
+"""Equivalence tests: whether a difference is smaller than the smallest relevant one."""
 
 import math
 
@@ -19,16 +19,16 @@ def equivalence_t(
     equal_variances: bool = False,
     confidence: float = 0.95,
 ) -> HypothesisTest:
-    r"""Test whether the difference of two means lies between `low` and `high`, by two one-sided t tests (TOST).
+    r"""Test whether the difference of two means is between `low` and `high`, by two one-sided t tests (TOST).
 
     Parameters
     ----------
     first, second : array of float, shape (units,)
-        One value a unit; with `paired`, the two values of each pair in the same order.
+        One value per unit; with `paired`, the two values of each pair in the same order.
     low, high : float
         The bounds of equivalence, in the units of the values: the largest differences that count as none.
     paired : bool
-        Whether the values are pairs.
+        True if the values are pairs.
     equal_variances : bool
         Of independent groups: Student's tests instead of Welch's.
     confidence : float
@@ -105,10 +105,10 @@ def equivalence_t(
 
 
 def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: float) -> bool:
-    """Return whether an interval lies wholly between the bounds of equivalence.
+    """Return True if an interval is completely between the bounds of equivalence.
 
     For a test at level alpha the interval has the coverage 1 - 2 alpha, such as 90 % for alpha = 0.05; a wider one is
-    on the safe side.
+    conservative.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: flo
     """
     _check_bounds(low, high)
     if not ci_low <= ci_high:
-        raise InputError(f"the interval from {ci_low} to {ci_high} is none. Fix: give its lower bound first.")
+        raise InputError(f"the interval from {ci_low} to {ci_high} is invalid. Fix: give its lower bound first.")
     return low < ci_low and ci_high < high
 
 

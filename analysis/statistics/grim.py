@@ -1,4 +1,4 @@
-"""GRIM and GRIMMER: whether any whole numbers at all can have the mean and the standard deviation that were printed."""
+"""GRIM and GRIMMER: whether any whole numbers can have the printed mean and standard deviation."""
 
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
@@ -8,11 +8,11 @@ from math import ceil, floor, isqrt
 from batteries.errors import InputError
 
 MOST_DIGITS = 200
-"""Digits that a printed number may have."""
+"""Most digits of a printed number."""
 
 
 def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
-    r"""Return the least and the greatest value that may have been rounded to what is printed.
+    r"""Return the lowest and the highest value that round to the printed number.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
 
 
 def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] | None = None) -> bool:
-    r"""Return whether whole numbers can have a printed mean: the GRIM test.
+    r"""Return True if whole numbers can have a printed mean: the GRIM test.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
     n : int
         Participants.
     items : int
-        Whole numbers that each participant's value is the mean of.
+        Number of whole numbers in each participant's value.
     scale : tuple of int, optional
-        Lowest and highest answer.
+        Lowest and highest response.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
 
     Examples
     --------
-    Of 28 whole numbers no mean rounds to 5.19 (145/28 is 5.18 and 146/28 is 5.21), but of 28 times 3 one does.
+    No mean of 28 whole numbers rounds to 5.19 (145/28 is 5.18 and 146/28 is 5.21), but of 28 times 3 one does.
 
     >>> grim("5.19", 28), grim("5.18", 28), grim("5.19", 28, items=3)
     (False, True, True)
@@ -112,7 +112,7 @@ def grimmer(
     scale: tuple[int, int] | None = None,
     ddof: int = 1,
 ) -> bool:
-    r"""Return whether whole numbers can have a printed mean and standard deviation: the GRIMMER test, made exact.
+    r"""Return True if whole numbers can have a printed mean and standard deviation: the GRIMMER test, made exact.
 
     Parameters
     ----------
@@ -121,11 +121,11 @@ def grimmer(
     n : int
         Participants, at least 2.
     items : int
-        Whole numbers that each participant's value is the mean of.
+        Number of whole numbers in each participant's value.
     scale : tuple of int, optional
-        Lowest and highest answer.
+        Lowest and highest response.
     ddof : int
-        What was taken from `n` under the variance: 1 (the sample's), or 0.
+        Number subtracted from `n` in the variance: 1 (the sample's), or 0.
 
     Raises
     ------
@@ -139,10 +139,10 @@ def grimmer(
 
     .. math:: Q = (n - \mathrm{ddof})\, k^2 s^2 + S^2 / n.
 
-    Anaya (2016) and Allard (2018) ask that some whole :math:`Q` lies within the bounds and is even where :math:`S` is,
-    odd where it is. This is necessary but not sufficient: with few participants, or near the ends of a scale, there may
-    still be no numbers with that :math:`S` and :math:`Q`. Here such numbers are looked for, so that the test says no
-    exactly where no data set exists.
+    Anaya (2016) and Allard (2018) require that some whole :math:`Q` is within the bounds and has the parity of
+    :math:`S`. This is necessary but not sufficient: with few participants, or near the ends of a scale, there may still
+    be no numbers with that :math:`S` and :math:`Q`. Here such numbers are searched for, so that the test says no
+    exactly if no data set exists.
 
     References
     ----------
@@ -158,7 +158,7 @@ def grimmer(
     (False, True)
     """
     if n < 2:
-        raise InputError(f"n is {n}; a standard deviation needs at least 2 participants.")
+        raise InputError(f"n is {n}, and a standard deviation needs at least 2 participants. Fix: correct n.")
     sums = _sums(mean, n, items, scale)
     least_sd, greatest_sd = rounding_bounds(sd)
     if greatest_sd < 0:
@@ -167,7 +167,7 @@ def grimmer(
     least, greatest = max(least_sd, Fraction(0)) ** 2 * weight, greatest_sd**2 * weight
     for total in sums:
         lowest, highest = _limits(total, n, floor(greatest)) if scale is None else (items * end for end in scale)
-        # Counted from the lowest value, so that what is looked for are numbers from 0 to `top`.
+        # Counted from the lowest value, so that the search is for numbers from 0 to `top`.
         from_zero, top = total - n * lowest, highest - lowest
         mean_part = Fraction(from_zero**2, n)
         fewest, most = _extreme_squares(n, from_zero, top)
@@ -186,7 +186,7 @@ def _sums(mean: str | Decimal, n: int, items: int, scale: tuple[int, int] | None
     if scale is not None:
         lowest, highest = scale
         if lowest >= highest:
-            raise InputError(f"the scale goes from {lowest} to {highest}. Fix: name its lowest answer first.")
+            raise InputError(f"the scale goes from {lowest} to {highest}. Fix: name its lowest response first.")
         least, greatest = max(least, lowest * total), min(greatest, highest * total)
     return range(least, greatest + 1)
 
@@ -198,7 +198,7 @@ def _limits(total: int, n: int, squares: int) -> tuple[int, int]:
 
 
 def _extreme_squares(n: int, total: int, top: int) -> tuple[int, int]:
-    """Return the least and the greatest sum of squares of `n` whole numbers from 0 to `top` with this sum."""
+    """Return the lowest and the highest sum of squares of `n` whole numbers from 0 to `top` with this sum."""
     each, n_above = divmod(total, n)
     n_top, rest = divmod(total, top) if top else (0, 0)
     return (n - n_above) * each**2 + n_above * (each + 1) ** 2, n_top * top**2 + rest**2
@@ -206,7 +206,7 @@ def _extreme_squares(n: int, total: int, top: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=100_000)
 def _exists(n: int, total: int, squares: int, top: int) -> bool:
-    """Return whether `n` whole numbers from 0 to `top` have this sum and sum of squares, of the same parity."""
+    """Return True if `n` whole numbers from 0 to `top` have this sum and sum of squares, of the same parity."""
     if n == 0:
         return total == squares == 0
     if not 0 <= total <= n * top:
@@ -215,16 +215,16 @@ def _exists(n: int, total: int, squares: int, top: int) -> bool:
     if not fewest <= squares <= most:
         return False
     each, n_above = divmod(total, n)
-    # Of numbers as equal as can be, each pair of equals may be moved apart by one, which adds 2 to the squares.
+    # Of numbers as equal as possible, each pair of equals may be moved apart by one, which adds 2 to the squares.
     pairs = (n - n_above) // 2 * (0 < each < top) + n_above // 2 * (each + 2 <= top)
     if squares - fewest <= 2 * pairs:
         return True
     if n == 2:
         root = isqrt(2 * squares - total**2)
         return root**2 == 2 * squares - total**2
-    if n == 4 and not _is_sum_of_three_squares(4 * squares - total**2):  # of a+b-c-d, a-b+c-d and a-b-c+d
+    if n == 4 and not _is_sum_of_three_squares(4 * squares - total**2):  # Of a+b-c-d, a-b+c-d and a-b-c+d.
         return False
-    # A number x, c times, takes c n (x - mean)^2 / (n - c) of the sum of squared deviations, or more.
+    # A number x, c times, uses c n (x - mean)^2 / (n - c) of the sum of squared deviations, or more.
     deviations = n * squares - total**2
     greatest = min(top, (total + isqrt((n - 1) * deviations)) // n)
     return any(
@@ -235,7 +235,7 @@ def _exists(n: int, total: int, squares: int, top: int) -> bool:
 
 
 def _is_sum_of_three_squares(number: int) -> bool:
-    """Return whether three whole numbers have squares with this positive sum (Legendre's theorem)."""
+    """Return True if three whole numbers have squares with this positive sum (Legendre's theorem)."""
     while number % 4 == 0:
         number //= 4
     return number % 8 != 7
@@ -247,11 +247,11 @@ def _decimal(printed: str | Decimal) -> Decimal:
     except InvalidOperation:
         raise InputError(f"`{printed}` is not a number. Fix: write it with a decimal point, as 0.50.") from None
     if not number.is_finite() or abs(number.adjusted()) + len(number.as_tuple().digits) > MOST_DIGITS // 2:
-        raise InputError(f"`{printed}` is not a number that data can have.")
+        raise InputError(f"`{printed}` is not a number that data can have. Fix: correct it.")
     return number
 
 
 def _positive(number: int, name: str) -> int:
     if number < 1:
-        raise InputError(f"{name} is {number}; it must be 1 or more.")
+        raise InputError(f"{name} is {number}. Fix: give 1 or more.")
     return number

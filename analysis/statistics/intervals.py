@@ -26,7 +26,7 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     Parameters
     ----------
     n_correct, n_trials : float
-        Successes and trials; they need not be whole (see `proportion_interval`).
+        Successes and trials; they may be fractions (see `proportion_interval`).
     confidence : float
         Coverage.
 
@@ -58,7 +58,7 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
 def weighted_accuracy(
     n_correct: Counts, n_trials: Counts, weights: Counts, confidence: float = 0.95
 ) -> tuple[float, Interval]:
-    r"""Return one subject's accuracy over items that do not weigh the same, and its interval.
+    r"""Return one subject's accuracy over items with different weights, and its interval.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def weighted_accuracy(
 
     .. math:: p = \frac{\sum w_i m_i}{\sum w_i},
 
-    and the interval is Wilson's with Kish's effective number of trials
-    :math:`n = (\sum w_i)^2 / \sum w_i^2` and :math:`k = p n`. Where an item has several trials, they share its weight
-    equally, and the sums of :math:`n` run over trials. With equal weights this is Wilson's interval over the trials.
+    and the interval is Wilson's with Kish's effective number of trials :math:`n = (\sum w_i)^2 / \sum w_i^2` and
+    :math:`k = p n`. If an item has several trials, they share its weight equally, and the sums of :math:`n` run over
+    trials. With equal weights this is Wilson's interval over the trials.
 
     References
     ----------
@@ -111,12 +111,12 @@ def participant_bootstrap(
     confidence : float
         Coverage.
     resamples, seed : int
-        Number of draws, and the seed they come from.
+        Number of draws, and their seed.
 
     Notes
     -----
-    The draws are those of `bootstrap.drawn_sums`: their time depends on how many participants differ in :math:`k` or
-    :math:`n`, not on how many there are.
+    The draws are those of `bootstrap.drawn_sums`: their time depends on the number of different :math:`k` and
+    :math:`n`, not on the number of participants.
 
     References
     ----------
@@ -131,13 +131,13 @@ def participant_bootstrap(
 def _bootstrapped(
     n_correct: tuple[int, ...], n_trials: tuple[int, ...], confidence: float, resamples: int, seed: int
 ) -> Interval:
-    """Return the interval; the same people are compared with every model, so it is kept."""
+    """Return the interval; cached, because the same people are compared with every model."""
     sums = drawn_sums(np.column_stack([n_correct, n_trials]), resamples, seed)
     return percentile_interval(sums[:, 0] / sums[:, 1], confidence)
 
 
 def percentile_interval(draws: npt.NDArray[np.float64], confidence: float) -> Interval:
-    """Return the interval between the percentiles of a statistic over bootstrap draws, as many outside on each side.
+    """Return the percentile interval of a statistic over bootstrap draws, with equal shares outside.
 
     Examples
     --------
@@ -155,9 +155,9 @@ def proportion_interval(
 ) -> Interval:
     """Return the interval of a pooled proportion correct over participants.
 
-    One participant or run: Wilson's interval over the trials. More: `participant_bootstrap`. Where all participants
-    have the same proportion (all at 0 or at 1, most often) the bootstrap would claim a width of zero; then it is
-    Wilson's interval with the number of participants as the number of trials, which is wide rather than wrong.
+    One participant or run: Wilson's interval over the trials. More: `participant_bootstrap`. If all participants have
+    the same proportion (usually 0 or 1), the bootstrap would give a width of zero. The interval is then Wilson's with
+    the number of participants as the number of trials, which is wide rather than wrong.
 
     Parameters are those of `participant_bootstrap`; the result does not depend on the participants' order.
     """
@@ -214,7 +214,7 @@ def mover_ratio(first: float, first_ci: Interval, second: float, second_ci: Inte
     Returns
     -------
     Interval
-        The upper end is infinite where the interval of `second` reaches 0.
+        The upper end is infinite if the interval of `second` reaches 0.
 
     Notes
     -----

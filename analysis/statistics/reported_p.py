@@ -12,17 +12,17 @@ from scipy.stats import chi2, f, norm, t
 from analysis.statistics.intervals import Interval
 
 Bounds = tuple[Fraction, Fraction]
-"""The least and the greatest value that may have been rounded to what is printed."""
+"""The lowest and the highest value that round to the printed one."""
 
 DF_POINTS = 9
-"""Points between the bounds of degrees of freedom that were rounded."""
+"""Number of points between the bounds of rounded degrees of freedom."""
 
 MOST_DF = 10**6
-"""Where t is as good as normal; no greater degrees of freedom are looked for."""
+"""Degrees of freedom at which t is practically normal; the search ends there."""
 
 
 def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
-    r"""Return the least and the greatest p value of a statistic that was rounded.
+    r"""Return the lowest and the highest p value of a rounded statistic.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
 
     Notes
     -----
-    p falls as the statistic grows. With the degrees of freedom it rises or falls; of F it may also turn, so where they
-    were rounded it is computed at nine points between their bounds. A correlation is tested by
-    :math:`t = r \sqrt{\nu / (1 - r^2)}`.
+    p falls as the statistic grows. With the degrees of freedom it rises or falls; that of F may also turn, so for
+    rounded ones it is computed at nine points between their bounds. A correlation is tested by :math:`t = r \sqrt{\nu /
+    (1 - r^2)}`.
 
     References
     ----------
@@ -67,12 +67,12 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
 
 
 def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
-    """Return the least and the greatest whole degrees of freedom with which a statistic can have a p value.
+    """Return the lowest and the highest whole degrees of freedom with which a statistic can have a p value.
 
     Parameters
     ----------
     kind : str
-        `t`, `chi2` or `r`, whose p goes only one way as the degrees of freedom grow.
+        `t`, `chi2` or `r`, whose p changes in one direction as the degrees of freedom grow.
     statistic : tuple of Fraction
         Bounds of the statistic.
     p : Interval
@@ -81,7 +81,7 @@ def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
     Returns
     -------
     Interval or None
-        None if no degrees of freedom give it; infinite above where `MOST_DF` do.
+        None if no degrees of freedom give it; infinite above if `MOST_DF` do.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
     def bounds(df: int) -> Interval:
         return possible_p(kind, statistic, [(Fraction(df), Fraction(df))])
 
-    if kind == "chi2":  # p grows with them
+    if kind == "chi2":  # p grows with them.
         first = bisect_left(dfs, True, key=lambda df: bounds(df).high >= p.low)
         after = bisect_left(dfs, True, key=lambda df: bounds(df).low > p.high)
     else:

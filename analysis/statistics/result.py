@@ -1,11 +1,11 @@
-"""What every hypothesis test returns."""
+"""The result of every hypothesis test."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class HypothesisTest:
-    """One hypothesis test, its effect and what to know of it."""
+    """One hypothesis test, its effect and its warnings."""
 
     test: str
     """The test by its full name, such as `Welch's t test`."""
@@ -15,13 +15,13 @@ class HypothesisTest:
     p_value: float
     """Two-sided."""
     n: int
-    """Units of observation that the test counted: participants, pairs, or counts in a table."""
+    """Number of units that the test counted: participants, pairs, or counts in a table."""
     df: float | None = None
     """Degrees of freedom; of an F test, those of the effect."""
     df_error: float | None = None
     """Degrees of freedom of an F test's error."""
     estimate: float | None = None
-    """The difference that was tested, first minus second; missing where there is no single one."""
+    """The tested difference, first minus second; missing if there is no single one."""
     ci_low: float | None = None
     ci_high: float | None = None
     """Confidence interval of `estimate`."""
@@ -30,4 +30,4 @@ class HypothesisTest:
     effect: float | None = None
     """Size of the effect in standard units."""
     warnings: tuple[str, ...] = ()
-    """Why the result may not be what it seems, a sentence each."""
+    """Why the result may be misleading, one sentence each."""

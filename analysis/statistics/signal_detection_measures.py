@@ -1,4 +1,4 @@
-"""Signal detection: hits less false alarms, sensitivity d' and criterion c."""
+"""Signal detection: hits minus false alarms, sensitivity d' and criterion c."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,22 +12,22 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SignalDetection:
-    """What hits and false alarms say of a subject; numbers, or arrays for many subjects at once."""
+    """Measures of hits and false alarms of a subject; numbers, or arrays for many subjects at once."""
 
     hit_rate: Any
-    """Share of signal trials with the answer that a signal is there."""
+    """Share of signal trials with the response that a signal is present."""
     false_alarm_rate: Any
-    """Share of the other trials with that answer."""
+    """Share of the other trials with that response."""
     difference: Any
-    """Hits less false alarms."""
+    """Hits minus false alarms."""
     d_prime: Any
-    """Sensitivity; 0 where signal and noise are not told apart."""
+    """Sensitivity; 0 if signal and noise are not distinguished."""
     d_prime_se: Any
-    """Standard error of `d_prime`, were all trials independent."""
+    """Standard error of `d_prime`, assuming independent trials."""
     criterion: Any
-    """Bias; over 0 where the answer is given too seldom, under 0 where too often."""
+    """Bias; positive if the response is given too seldom, negative if too often."""
     criterion_se: Any
-    """Standard error of `criterion`, were all trials independent."""
+    """Standard error of `criterion`, assuming independent trials."""
 
 
 def signal_detection(
@@ -38,14 +38,14 @@ def signal_detection(
     Parameters
     ----------
     hits, n_signal : float or array of float, shape (subjects,)
-        Signal trials answered as such, and signal trials; they need not be whole.
+        Signal trials answered as such, and signal trials; they may be fractions.
     false_alarms, n_noise : float or array of float, shape (subjects,)
         Trials without signal answered as if there were one, and trials without signal. There are trials of both kinds.
 
     Notes
     -----
     Hit rate and false alarm rate are the shares themselves. For :math:`d'` and :math:`c` half a trial is added to hits
-    and false alarms and one to the trials (the log-linear correction), so that they are finite where a rate is 0 or 1:
+    and false alarms and one to the trials (the log-linear correction), so that they are finite if a rate is 0 or 1:
 
     .. math::
         H = \frac{h + 1/2}{n_s + 1}, \quad F = \frac{f + 1/2}{n_n + 1}, \quad

@@ -13,15 +13,15 @@ from batteries.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 LARGEST = 1e100
-"""Squares of much larger values would overflow, and of values much smaller than its inverse vanish."""
+"""Squares of much larger values would overflow, and squares of values much smaller than its inverse vanish."""
 
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """A difference that a t test is about, and what is needed to test it."""
+    """A tested difference and its standard error."""
 
     test: str
-    """The test that it is for, such as `Welch's t test`."""
+    """Name of the test, such as `Welch's t test`."""
     estimate: float
     standard_error: float
     df: float
@@ -41,9 +41,9 @@ def independent_t(
     Parameters
     ----------
     first, second : array of float, shape (units,)
-        One value a unit, such as a participant's mean; no unit is in both groups.
+        One value per unit, such as a participant's mean; no unit is in both groups.
     equal_variances : bool
-        Whether to assume that both populations have one variance: Student's test instead of Welch's.
+        True to assume that both populations have one variance: Student's test instead of Welch's.
     confidence : float
         Coverage of the interval of the difference.
 
@@ -149,7 +149,7 @@ def one_sample_t(values: Floats, against: float, *, confidence: float = 0.95) ->
     Parameters
     ----------
     values : array of float, shape (units,)
-        One value a unit.
+        One value per unit.
     against : float
         The mean under the null hypothesis.
     confidence : float
@@ -208,7 +208,7 @@ def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool
         df = 1 / (share**2 / (n_one - 1) + (1 - share) ** 2 / (n_two - 1))
     estimate = float(one.mean() - two.mean())
     warnings = tuple(
-        f"All values of the {name} group are the same, so they tell nothing of its variance."
+        f"All values of the {name} group are the same, so they have no information on its variance."
         for name, variance in (("first", variance_one), ("second", variance_two))
         if is_constant(math.sqrt(variance), largest)
     )
@@ -227,16 +227,16 @@ def difference_of_pairs(first: Floats, second: Floats) -> MeanDifference:
 
 
 def checked_sample(values: Floats, name: str) -> Floats:
-    """Return the values as an array, or say what keeps a test of means from using them."""
+    """Return the values as an array, or raise an error if they cannot be tested."""
     sample = np.asarray(values, dtype=float)
     if sample.ndim != 1:
-        raise InputError(f"{name} has {sample.ndim} dimensions. Fix: give one value a unit, in one dimension.")
+        raise InputError(f"{name} has {sample.ndim} dimensions. Fix: give one value per unit, in one dimension.")
     unusable = int((~(np.abs(sample) <= LARGEST)).sum())
     if unusable:
-        raise InputError(f"{name} holds {unusable} missing or infinite values. Fix: leave those units out beforehand.")
+        raise InputError(f"{name} holds {unusable} missing or infinite values. Fix: exclude those units first.")
     if len(sample) < 2:
         raise InputError(
-            f"{name} has {len(sample)} values where a test needs at least 2. Fix: collect more or test less."
+            f"{name} has {len(sample)} values, and a test needs at least 2. Fix: collect more or test less."
         )
     return sample
 
@@ -250,9 +250,9 @@ def t_interval(difference: MeanDifference, confidence: float) -> tuple[float, fl
 
 
 def is_constant(standard_deviation: float, largest: float) -> bool:
-    """Return whether a spread is no more than rounding leaves where all values are the same.
+    """Return True if a spread is no more than the rounding error of equal values.
 
-    `largest` is the largest absolute value that went into the computation.
+    `largest` is the largest absolute value in the computation.
     """
     return standard_deviation <= max(1e-13 * largest, 1 / LARGEST)
 

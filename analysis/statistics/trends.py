@@ -20,7 +20,7 @@ def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
     levels : array of float, shape (levels,)
         Each level as a number.
     n_trials : array of float, shape (levels,)
-        Trials in each.
+        Number of trials at each.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def mover_contrast(weights: npt.ArrayLike, estimates: npt.ArrayLike, intervals: 
     Parameters
     ----------
     weights, estimates : array of float, shape (estimates,)
-        What is summed.
+        The summed estimates.
     intervals : sequence of Interval, shape (estimates,)
         Their intervals.
 

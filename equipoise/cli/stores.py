@@ -134,11 +134,11 @@ def close(study: Path, store: str | None, group: int) -> None:
 @STORE
 @GROUP
 def reopen(study: Path, store: str | None, group: int) -> None:
-    """Put new participants into a closed group again."""
+    """Open a closed group for new participants again."""
     from equipoise.commands.assignment import assignment_open
 
     assignment_open(study, group, store)
-    click.echo("Open a closed group for new participants again.")
+    click.echo("Group {group} is open for new participants.")
 
 
 @assignment.command("release", epilog="Example: equipoise assignment release my-study --panel-id 5f3a --reason return")

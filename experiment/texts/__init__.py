@@ -80,11 +80,11 @@ def check_own(own: Mapping[str, str]) -> None:
     for name, text in own.items():
         if name not in known:
             like = get_close_matches(name, known, n=1)
-            hint = f"did you mean `{like[0]}`?" if like else "See docs/reference/texts.md."
+            hint = f"write `{like[0]}`." if like else "see docs/reference/texts.md for their names."
             raise InputError(f"`texts` names `{name}`, which is not one of our texts. Fix: {hint}")
         strange = set(PLACE.findall(text)) - set(PLACE.findall(known[name]))
         if strange:
-            places = ", ".join(f"{{{place}}}" for place in PLACE.findall(known[name])) or "no places"
+            places = ", ".join(f"{{{place}}}" for place in PLACE.findall(known[name])) or "none"
             raise InputError(f"`texts.{name}` has an unknown placeholder {{{min(strange)}}}. Fix: use {places}.")
 
 

@@ -1,4 +1,4 @@
-"""Whether somebody passed the attention checks, by the study's own preregistered rule: if not, they are replaced."""
+"""The result of the attention checks by the study's preregistered rule; a participant who fails is replaced."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from server.store import SessionPlan
 
 
 def has_passed_checks(plan: SessionPlan, answers: dict[int, Any]) -> bool:
-    """Return whether a session's answers keep the rule; without a rule, every session does.
+    """Return True if a session's responses satisfy the rule; without a rule, every session does.
 
     Parameters
     ----------
     plan
-        The session's plan, with the definition that stood when it began.
+        The session's plan, with the definition at the session's start.
     answers
-        The answers by trial index.
+        The responses by trial index.
     """
     rules = [rule for rule in plan.definition.analysis.exclusions if isinstance(rule, AttentionCheckRule)]
     n_failed = sum(

@@ -1,7 +1,7 @@
-"""How people come in: the panel's id, or a personal link's token, leaves the address at once for a signed cookie.
+"""Identification of participants: a panel's id, or a personal link's token, moves from the address to a cookie.
 
-Nothing is stored before consent; until then only the participant's own browser holds the id. From then on their session
-is known by a random token in another signed cookie; the store keeps only the token's digest.
+Nothing is stored before consent; until then only the participant's own browser holds the id. Afterwards a random token
+in another signed cookie identifies the session; the store holds only the token's digest.
 """
 
 import base64
@@ -28,11 +28,11 @@ SESSION_COOKIE = SignedCookie("session", samesite="Lax")
 MAX_AGE_S = 24 * 3600
 LINK_PARAMETER = "token"
 KEPT_PATTERN = re.compile(PANEL_ID_PATTERN)
-"""What is kept of an address: no spaces, nothing that does not print."""
+"""Accepted values of an address: no spaces, no unprintable characters."""
 
 
 class NoEntry(HTTPException):
-    """A start by somebody of whom the study does not know who they are."""
+    """A start without an id, in a study that requires one."""
 
     code = 403
     text = "no_entry"
@@ -58,28 +58,28 @@ class NoSession(HTTPException):
 
 
 class UnreadableSession(HTTPException):
-    """A request for a session whose cookies cannot be read: the page keeps what it has not sent, as for no session."""
+    """A request for a session with unreadable cookies: the page keeps its unsent data, as it does without a session."""
 
     code = 401
     description = UnreadableCookies.description
 
 
 def exchange() -> Response:
-    """Return a redirection to the plain address, with what the request's address said in a cookie."""
+    """Return a redirection to the plain address, with the parameters of the request's address in a cookie."""
     response = redirect(url_for("web_client.page"), code=303)
     assert isinstance(response, Response)
-    # A frame, an image or a script of another site brings nobody in, and sends nobody away.
+    # A frame, an image or a script of another site brings no participant.
     coming = _identity_in_address() if is_visit() else None
     if coming is not None:
         if not _has_session_of(coming):
-            # Perhaps another person at the same machine: nobody is to see a session that is not theirs.
+            # Perhaps another person at the same machine: a participant must see no session but their own.
             SESSION_COOKIE.delete(response)
         COOKIE.send(response, base64.urlsafe_b64encode(json.dumps(asdict(coming)).encode()).decode(), MAX_AGE_S)
     return response
 
 
 def identity() -> Identity | None:
-    """Return who the request's participant said they are on coming in, if the study asks."""
+    """Return the identity that the participant claimed on arrival, if the study asks for one."""
     entry = context().study.definition.recruitment.entry
     held = COOKIE.read(MAX_AGE_S)
     if held is None:
@@ -90,12 +90,12 @@ def identity() -> Identity | None:
 
 
 def required_identity() -> Identity:
-    """Return who the request's participant is, if the study takes them.
+    """Return the participant's identity, if the study accepts it.
 
     Raises
     ------
     NoEntry
-        If nothing says who they are, or the study does not take them.
+        If there is no identity, or the study does not accept it.
     """
     found = identity()
     if found is None:
@@ -108,32 +108,32 @@ def required_identity() -> Identity:
 
 
 def no_entry() -> NoEntry:
-    """Return the refusal of somebody of whom nothing says who they are."""
+    """Return the refusal of a participant without identity."""
     return NoEntry() if context().prolific_tokens is None else OpenFromProlific()
 
 
 def _has_session_of(coming: Identity) -> bool:
-    """Return whether the browser's session, if it has one, belongs to the person who comes now."""
+    """Return True if the browser's session, if it has one, belongs to the participant who arrives now."""
     held = identity()
     if held is not None:
         return held.external_id == coming.external_id
-    digest = find_token_digest()  # the browser remembers the session for longer than the address
+    digest = find_token_digest()  # The browser remembers the session longer than the address.
     plan = context().store.find_plan(digest) if digest else None
     return plan is not None and context().store.external_id(plan.session) == coming.external_id
 
 
 def send_token(response: Response, token: str) -> None:
-    """Give a session's token to anyone who has begun it, or goes on with it."""
+    """Send a session's token to a client that has begun or resumes it."""
     SESSION_COOKIE.send(response, token, _session_max_age_s())
 
 
 def token_digest() -> str:
-    """Return the digest of the token that the request comes with.
+    """Return the digest of the request's token.
 
     Raises
     ------
     NoSession
-        If it comes without one.
+        If the request has none.
     UnreadableSession
         If its cookies cannot be read.
     """
@@ -173,7 +173,7 @@ def _identity_in_address() -> Identity | None:
 
 
 def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
-    """Return whom a panel sends; None if the id has another form, or Prolific's signature is asked for and missing."""
+    """Return the identity from a panel; None if the id is malformed, or a required signature is missing."""
     names = (recruitment.panel_parameter, *recruitment.kept_parameters)
     values = {name: request.args.get(name, "").strip() for name in names}
     tokens, signed_at = context().prolific_tokens, None
@@ -189,7 +189,7 @@ def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
 
 
 def make_link_token(study: Study, signing_key: str) -> str:
-    """Return the token of a new personal link; the server knows it by its signature, so it need not be stored."""
+    """Return the token of a new personal link; the server recognizes it by its signature, so it is not stored."""
     return sign(signing_key, _purpose_of_links(study), secrets.token_hex(8))
 
 

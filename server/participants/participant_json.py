@@ -1,4 +1,4 @@
-"""What a participant's browser is sent: the study, the session with its plan, the end. No answer key is in it."""
+"""The JSON for a participant's browser: the study, the session with its plan, the end. It contains no answer key."""
 
 import hashlib
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ ENDED_BECAUSE = {
     Release.RELOADED: "reloaded_too_often",
     Release.RESTARTED: "reloaded_too_often",
 }
-"""The sentence that says why a session cannot be gone on with."""
+"""The sentence that says why a session cannot be resumed."""
 
 _markdown = MarkdownIt("commonmark", {"html": False})
 
@@ -38,7 +38,7 @@ def html(markdown: str) -> str:
 
 
 def embedded(markdown: str) -> str:
-    """Return Markdown as HTML for a place on a page that has a title of its own: its headings are one level lower."""
+    """Return Markdown as HTML for a part of a page that has its own title: its headings are one level lower."""
     tokens = _markdown.parse(markdown)
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
@@ -48,17 +48,17 @@ def embedded(markdown: str) -> str:
 
 
 def page(texts: Mapping[str, str], name: str | None) -> str | None:
-    """Return a page of a study as HTML, or None where the study has none."""
+    """Return a page of a study as HTML, or None if the study does not have it."""
     return None if name is None else html(texts[name])
 
 
 def consent_digest(study: Study) -> str | None:
-    """Return the SHA-256 of the text to which people agree; None if they are not asked on the page."""
+    """Return the SHA-256 of the consent text; None if consent is not asked on the page."""
     return consent_digest_of(study.definition, study.texts)
 
 
 def consent_digest_of(definition: StudyDefinition, texts: Mapping[str, str]) -> str | None:
-    """Return the same of a study as it is registered."""
+    """Return the same for a registered study."""
     name = definition.timeline.consent
     return None if name is None else digest_of(texts[name])
 
@@ -69,7 +69,7 @@ def digest_of(text: str) -> str:
 
 
 def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> dict[str, Any]:
-    """Return what is shown before there is a session; `kind` is that of the request's own session, if it has one."""
+    """Return the data shown before a session; `kind` is that of the request's own session, if it has one."""
     definition, timeline = study.definition, study.definition.timeline
     exits = _exits(study, kind)
     return {
@@ -96,13 +96,13 @@ def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> dic
 
 
 def session_json(stored: StoredSession) -> dict[str, Any]:
-    """Return a session with its plan, and what its state asks for; it has ended if its practice was not passed."""
+    """Return a session with its plan, and what its state requires; it has ended if its practice was not passed."""
     store, plan = context().store, stored.plan
     is_completed = stored.session.status is Status.COMPLETED
     answers = store.answers(plan.session) if is_completed or practice.is_under_way(plan, stored.n_answered) else {}
     judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
     if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
-        # The server stopped between the last answer of the practice and the note of its end; a visit makes up for it.
+        # The server stopped between the last practice response and the record of the end; a visit completes the record.
         stored = replace(stored, slot=SlotState.RELEASED, release_reason=Release.PRACTICE)
     return _session_fields(stored, answers, judged)
 
@@ -123,11 +123,11 @@ def _session_fields(stored: StoredSession, answers: Mapping[int, Any], judged: J
         "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
         "practice_rounds": criterion.rounds if criterion else 1,
         "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,
-        # Neither key, factors nor item id: a factor such as `outcome` may tell the answer.
+        # Neither key, factors nor item id: a factor such as `outcome` may reveal the right response.
         "trials": [
             {
                 "trial_index": trial.trial_index,
-                # An attention check looks like any other question: one that is named is not a check.
+                # An attention check looks like any other question: a question that is named is not a check.
                 "phase": Phase.PRACTICE if trial.phase is Phase.PRACTICE else Phase.TEST,
                 "task": trial.item.task,
                 "content": trial.item.content,
@@ -143,7 +143,7 @@ def _session_fields(stored: StoredSession, answers: Mapping[int, Any], judged: J
 
 
 def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
-    """Return what a finished round of practice leads to."""
+    """Return the consequence of a finished round of practice."""
     return {
         "passed": judged.passed,
         "correct": judged.n_correct,
@@ -154,7 +154,7 @@ def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
 
 
 def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
-    """Return what somebody is told who cannot go on by the study's own rules."""
+    """Return the text for a participant who cannot continue by the study's own rules."""
     exits = _exits(context().study, plan.kind)
     exit_ = exits.practice_not_passed if reason is Release.PRACTICE else exits.not_resumed
     return {
@@ -166,7 +166,7 @@ def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
 
 
 def completion_json(plan: SessionPlan, answers: Mapping[int, Any]) -> dict[str, Any]:
-    """Return what somebody gets who has answered everything."""
+    """Return the end page of a participant who has answered everything."""
     timeline, exits = plan.definition.timeline, _exits(context().study, plan.kind)
     outcome = exits.completed
     if exits.failed_checks is not None and not has_passed_checks(plan, dict(answers)):
@@ -183,20 +183,20 @@ def completion_json(plan: SessionPlan, answers: Mapping[int, Any]) -> dict[str, 
 
 
 def _exits(study: Study, kind: Kind) -> Exits:
-    """Return the codes and links of a study; they are people's, so that a simulated participant has none of them."""
+    """Return the codes and links of a study; they are for people, so a simulated participant gets none."""
     return Exits() if kind is Kind.SIMULATED else study.definition.recruitment.exits
 
 
 def _questions(stored: StoredSession) -> list[dict[str, Any]]:
-    # Of the study as it is now: the questions are in a file of their own, and their order tells nothing of answers.
+    # Of the study as it is now: the questions are in a file of their own, and their order reveals no responses.
     if stored.plan.definition.timeline.demographics is None:
         return []
     return [question.model_dump() for question in context().study.demographics]
 
 
 def withdrawal_code(plan: SessionPlan) -> str | None:
-    """Return the code with which a participant deletes their responses; None if the session has none of its own."""
-    # Sessions begun by an earlier Equipoise have no code of their own where the study fixed one for everyone.
+    """Return the withdrawal code of a session; None if it has none."""
+    # Sessions begun by an earlier Equipoise have no withdrawal code if the study fixed one code for everyone.
     return None if plan.withdrawal_code == plan.definition.completion_code else plan.withdrawal_code
 
 
@@ -210,7 +210,7 @@ def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> dict[str, str | 
 
 
 def _external_id(plan: SessionPlan | None) -> str:
-    """Return the panel's id of anyone who asks; after consent the store knows it, whatever cookies are gone."""
+    """Return the panel's id to the participant; after consent the store knows it, even if cookies are deleted."""
     known = context().store.external_id(plan.session) if plan else None
     who = participant_auth.identity()
     return known or (who.external_id if who else "")

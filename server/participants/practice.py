@@ -1,4 +1,4 @@
-"""Practice until enough is right: which round comes next, and whether the questions may begin."""
+"""The practice criterion: the next round, and when the questions may begin."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from server.store import Release, SessionPlan, Store, StoredSession
 
 @dataclass(frozen=True)
 class Judged:
-    """What a finished round of practice leads to."""
+    """Consequence of a finished round of practice."""
 
     passed: bool
     n_correct: int
@@ -19,17 +19,17 @@ class Judged:
     next_trial_index: int
     """The first trial of the next round, or the first after all practice."""
     has_ended: bool
-    """Whether the study ends here, by its own rule."""
+    """True if the study ends here, by its own rule."""
 
 
 def n_planned(plan: SessionPlan) -> int:
-    """Return how many practice trials are planned, in all rounds."""
+    """Return the number of planned practice trials, in all rounds."""
     criterion = plan.definition.practice_criterion
     return len(plan.definition.practice) * (criterion.rounds if criterion else 1)
 
 
 def ends_round(plan: SessionPlan, trial_index: int) -> bool:
-    """Return whether a trial is the last of a round on which something hangs."""
+    """Return True if a trial is the last of a round that is judged."""
     n_in_round = len(plan.definition.practice)
     if plan.definition.practice_criterion is None or trial_index >= n_planned(plan):
         return False
@@ -44,7 +44,7 @@ def judge(plan: SessionPlan, answers: Mapping[int, Any], last: int) -> Judged:
     plan
         The session's plan, of a study with a practice criterion.
     answers
-        The session's answers by trial index; all up to `last` are there.
+        The session's responses by trial index; all up to `last` are present.
     last
         A trial for which `ends_round` is true.
     """
@@ -69,12 +69,12 @@ def _n_correct(plan: SessionPlan, answers: Mapping[int, Any], first: int, n_in_r
 
 
 def is_under_way(plan: SessionPlan, n_answered: int) -> bool:
-    """Return whether what comes next depends on how the practice went."""
+    """Return True if the next trial depends on the result of the practice."""
     return plan.definition.practice_criterion is not None and 0 < n_answered <= n_planned(plan)
 
 
 def judged_so_far(plan: SessionPlan, answers: Mapping[int, Any], n_answered: int) -> Judged | None:
-    """Return what the rounds finished so far lead to; None where there is none yet, or no criterion."""
+    """Return the consequence of the rounds finished so far; None if there is none yet, or no criterion."""
     n_in_round = len(plan.definition.practice)
     if not is_under_way(plan, n_answered) or n_answered < n_in_round:
         return None
@@ -82,7 +82,7 @@ def judged_so_far(plan: SessionPlan, answers: Mapping[int, Any], n_answered: int
 
 
 def passed_over(plan: SessionPlan, answers: Mapping[int, Any]) -> range:
-    """Return the practice trials that need no answer, as a round before them was passed."""
+    """Return the practice trials that need no response, because a round before them was passed."""
     n_answered = 0
     while n_answered in answers:
         n_answered += 1
@@ -91,9 +91,9 @@ def passed_over(plan: SessionPlan, answers: Mapping[int, Any]) -> range:
 
 
 def release_if_failed(store: Store, stored: StoredSession) -> None:
-    """Release the place of a session whose practice was not passed, if that ends it and is not noted yet.
+    """Release the slot of a session whose practice was not passed, if that ends it and is not recorded yet.
 
-    The practice is judged however far the session has come, so that no answer that arrives later hides how it went.
+    The practice is judged however far the session has come, so that no later response hides its result.
     """
     plan = stored.plan
     if stored.session.status is not Status.ACTIVE or stored.ended_for or not _may_end(plan, stored.n_answered):

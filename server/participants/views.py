@@ -1,6 +1,6 @@
-"""The participant's way through a study: consent, plan, answers, completion, withdrawal.
+"""The participant's requests: consent, plan, responses, completion, withdrawal.
 
-No answer key is in anything that is sent, practice feedback apart, which comes after the answer.
+No reply contains an answer key, except practice feedback, which follows the response.
 """
 
 import secrets
@@ -54,7 +54,7 @@ class StartBody(BaseModel):
         description="Digest of the consent that was shown, as `GET /api/study` gives it."
     )
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated.")
-    device: records.FoundDevice | None = Field(default=None, description="What the session is taken on.")
+    device: records.FoundDevice | None = Field(default=None, description="Device of the session.")
 
 
 class VisitBody(BaseModel):
@@ -65,7 +65,7 @@ class VisitBody(BaseModel):
     visit_id: str = Field(
         pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
     )
-    device: records.FoundDevice | None = Field(default=None, description="What the session is opened on.")
+    device: records.FoundDevice | None = Field(default=None, description="Device of the visit.")
 
 
 class DemographicsBody(BaseModel):
@@ -73,9 +73,9 @@ class DemographicsBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    session: str = Field(description="The session that the answers belong to.")
+    session: str = Field(description="The session of the answers.")
     answers: dict[str, str | int | None] = Field(
-        max_length=30, description="Answers by the questions' names; null for one left out."
+        max_length=30, description="Answers by the questions' names; null for a skipped question."
     )
 
 
@@ -84,10 +84,10 @@ class ResponsesBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    session: str = Field(description="The session that the answers belong to, as `GET /api/session` names it.")
+    session: str = Field(description="The session of the responses, as named by `GET /api/session`.")
     responses: Annotated[tuple[records.Response, ...], FailFast()] = (
-        Field(  # one mistake is enough: there may be 20,000
-            min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Answers to the next trials, in their order."
+        Field(  # One mistake is enough: there may be 20,000.
+            min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Responses to the next trials, in their order."
         )
     )
 
@@ -98,19 +98,19 @@ class CompletionBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     completed_at: records.Moment | None = Field(
-        default=None, description="When the last answer was in, of a session in the laboratory; else not given."
+        default=None, description="Time of the last response in a laboratory session; omitted otherwise."
     )
 
 
 class EmptyBody(BaseModel):
-    """Body of a request that needs to say no more."""
+    """Body of a request without data."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 @participants.get("/api/study")
 def study_texts() -> Response:
-    """What is shown before the session; nothing is stored."""
+    """Return the data shown before the session; nothing is stored."""
     digest = participant_auth.find_token_digest()
     plan = context().store.find_plan(digest) if digest else None
     return jsonify(participant_json.study_json(context().study, _why_closed(), plan.kind if plan else Kind.HUMAN))
@@ -118,7 +118,7 @@ def study_texts() -> Response:
 
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
-    """Begin a session, after consent; somebody who has one gets that one."""
+    """Begin a session, after consent; a participant who has one gets that one."""
     body = read_body(StartBody)
     study, store = context().study, context().store
     if body.kind is Kind.SIMULATED:
@@ -150,13 +150,13 @@ def start() -> tuple[Response, int]:
 
 @participants.get("/api/session")
 def session() -> Response:
-    """The session's plan and how far it has come; nothing is stored."""
+    """Return the session's plan and progress; nothing is stored."""
     return jsonify(participant_json.session_json(_session()))
 
 
 @participants.post("/api/visit")
 def visit() -> Response:
-    """Note that the session was opened again, and say how it goes on by the study's rules."""
+    """Record that the session was opened again, and return how it continues by the study's rules."""
     before = _session()
     body = read_body(VisitBody)
     return jsonify(participant_json.session_json(_open(before, Visit(body.visit_id, body.device))))
@@ -164,7 +164,7 @@ def visit() -> Response:
 
 @participants.post("/api/demographics")
 def demographics() -> Response:
-    """Store what somebody says about themselves, once."""
+    """Store the answers to the questions about the participant, once."""
     plan = _session().plan
     body = read_body(DemographicsBody)
     if body.session != plan.session:
@@ -172,7 +172,7 @@ def demographics() -> Response:
     questions = {question.name: question for question in context().study.demographics}
     for name, answer in body.answers.items():
         if name not in questions:
-            raise BadRequest(f"There is no question `{name}` about the person.")
+            raise BadRequest(f"There is no question `{name}` about the participant.")
         try:
             questions[name].check(answer)
         except InputError as error:
@@ -183,7 +183,7 @@ def demographics() -> Response:
 
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
-    """Store answers, all or none; to a practice trial's, say what was right."""
+    """Store responses, all or none; to a practice trial's, return the feedback."""
     parts, token_digest = context(), participant_auth.token_digest()
     plan = parts.store.find_plan(token_digest)
     if plan is None:
@@ -191,7 +191,7 @@ def respond() -> tuple[Response, int]:
     parts.limits.count_request(plan.session)
     body = read_body(ResponsesBody)
     if body.session != plan.session:
-        plan = _session().plan  # anyone who is known no longer hears that first; somebody may have begun again
+        plan = _session().plan  # A known participant is no longer checked first; they may have begun again.
     if body.session != plan.session:
         # A page that waited offline while another session began in the same browser.
         raise Refusal("other_session")
@@ -212,13 +212,13 @@ def respond() -> tuple[Response, int]:
 
 @participants.post("/api/complete")
 def complete() -> Response:
-    """Close a session whose answers are all there, and give the completion code."""
+    """Close a session whose responses are complete, and return the completion code."""
     body = read_body(CompletionBody)
     stored = _session()
     plan, store = stored.plan, context().store
     n_missing = len(plan.trials) - stored.n_answered
     if stored.session.status is Status.ACTIVE and stored.ended_for is None and n_missing > 0:
-        # Before the answers are read: those that arrive meanwhile would complete the session without being judged.
+        # Before the responses are read: later ones would complete the session without being judged.
         raise Refusal("answers_missing", number=n_missing)
     answers = store.answers(plan.session)
     if stored.session.status is not Status.COMPLETED:
@@ -230,7 +230,7 @@ def complete() -> Response:
 
 @participants.post("/api/withdraw")
 def withdraw() -> Response:
-    """Delete the session's answers, as the participant asks."""
+    """Delete the session's responses at the participant's request."""
     read_body(EmptyBody)
     plan = _session().plan
     context().store.withdraw_session(plan.session)
@@ -239,7 +239,7 @@ def withdraw() -> Response:
 
 
 def _why_closed() -> str | None:
-    """Return why nobody can begin here now, or None; somebody who proves that they have begun goes on."""
+    """Return why no session can begin here now, or None; a participant who proves a begun session may resume."""
     study, store = context().study, context().store
     is_open = study.definition.recruitment.entry == "open"
     who = None if is_open else participant_auth.identity()
@@ -252,9 +252,9 @@ def _why_closed() -> str | None:
 
 
 def _proves_a_session(who: Identity) -> bool:
-    """Return whether somebody has begun and proves it: for a known id without proof, the same as for an unknown one.
+    """Return True if the participant has begun and proves it: without proof, the same for known and unknown ids.
 
-    Claims are limited like starts, as a panel's name of a submission could be guessed here too.
+    Claims are limited like starts, because a panel's name of a submission could be guessed here too.
     """
     limits = context().limits
     try:
@@ -275,7 +275,7 @@ def _required_identity(kind: Kind) -> Identity | None:
 
 
 def _begin(start: SessionStart) -> StoredSession:
-    """Begin a person's session, or resume the one that they have begun, within the limits of a network address."""
+    """Begin a participant's session, or resume it, within the limits of a network address."""
     study, store, limits, slots = context().study, context().store, context().limits, context().slots_per_address
     address = address_key(request.remote_addr)
     is_claim = start.identity is not None and start.identity.is_claim
@@ -289,10 +289,10 @@ def _begin(start: SessionStart) -> StoredSession:
             limits.count_unproven_claim()
             raise
         except StudyFull:
-            if is_claim and not may_resume:  # it tells that the id is not known
+            if is_claim and not may_resume:  # It reveals that the id is unknown.
                 limits.count_unproven_claim()
             raise
-        if stored.n_visits == 1:  # new, or begun again by the study's rules
+        if stored.n_visits == 1:  # New, or begun again by the study's rules.
             slots.add(address, stored.plan.session)
     return stored
 
@@ -344,13 +344,13 @@ def _check_missing(plan: SessionPlan, phase: Phase, response: records.Response) 
     timing, resume = plan.definition.timing, plan.definition.resume
     may_be = {"deadline": timing.deadline_ms is not None, "interrupted": resume.interrupted_trial == "skip"}
     if response.response is not None or phase is Phase.PRACTICE or not may_be[response.missing or ""]:
-        raise InputError(f"an answer cannot be missing here as `{response.missing}`.")
+        raise InputError(f"a response cannot be missing here as `{response.missing}`.")
 
 
 def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> range:
-    """Return the rounds of practice that these answers may pass over; refuse what the practice does not lead to.
+    """Return the rounds of practice that these responses may skip; refuse those that the practice does not lead to.
 
-    The practice must be stored already, or come along: answers that are still on their way are not judged here.
+    The practice must be stored already, or be part of this request: responses still on their way are not judged here.
     """
     n_practice = practice.n_planned(plan)
     first_question = next((response for response in responses if response.trial_index == n_practice), None)

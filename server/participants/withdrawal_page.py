@@ -1,4 +1,4 @@
-"""A way out after the end: a plain page on which a participant's own code deletes their answers."""
+"""Withdrawal after the end: a plain page on which a participant deletes their responses with the withdrawal code."""
 
 from flask import Blueprint, render_template, request
 from werkzeug.exceptions import TooManyRequests
@@ -14,7 +14,7 @@ from server.store import Store, StoreUnavailable
 withdrawal = Blueprint("withdrawal", __name__)
 
 LONGEST_CODE = 64
-"""Longer than any code; what is longer is not looked up."""
+"""Longer than any code; longer input is not looked up."""
 
 
 @withdrawal.get("/withdraw")
@@ -25,9 +25,9 @@ def ask() -> str:
 
 @withdrawal.post("/withdraw")
 def delete() -> tuple[str, int]:
-    """Delete the answers that belong to the code, or say that there are none.
+    """Delete the responses that belong to the code, or say that there are none.
 
-    The code is looked up first: the right one is taken, however many wrong ones came from the same network.
+    The code is looked up first: the right one is accepted, however many wrong ones came from the same network.
     """
     refuse_other_sites()
     code = read_field("code")
@@ -42,7 +42,7 @@ def delete() -> tuple[str, int]:
 
 
 def sessions_of_code(store: Store, code: str) -> list[str]:
-    """Return the sessions of this study to which a code belongs, however it was typed."""
+    """Return the sessions of this study to which a code belongs, in any spelling."""
     plain = "".join(code.split()).upper()
     is_code = plain.isalnum() and len(plain) <= LONGEST_CODE
     return store.sessions_with_code(context().study, plain) if is_code else []
@@ -57,7 +57,7 @@ def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
 
 @withdrawal.errorhandler(TooManyRequests)
 def too_many(error: TooManyRequests) -> tuple[str, int, dict[str, str]]:
-    """Say that it is to be tried again later."""
+    """Say that the participant should try again later."""
     return _page(problem="too_many_requests"), 429, {"Retry-After": str(error.retry_after)}
 
 

@@ -1,9 +1,9 @@
-"""Prolific's secured external URL: whether the `prolific_token` in an address is signed by Prolific, and what it says.
+"""Prolific's secured external URL: verification of the `prolific_token` in an address, and its content.
 
 The token is a JSON Web Token (RFC 7519), signed with RS256, that is valid for two minutes. Prolific's reference (Well
 Known Endpoints, "Retrieve JSON Web Key Set") says what to check: the signature by the key that `kid` names, `exp`, that
 `aud` is the domain of the study, and that the claim `prolific` has the ids of the address. Prolific names no value of
-`iss`, so that none is required. The keys are a file: no request waits for another server.
+`iss`, so none is required. The keys are a file: no request waits for another server.
 """
 
 import os
@@ -26,20 +26,20 @@ TOKEN_PARAMETER = "prolific_token"  # noqa: S105 - the name of a parameter
 KEYS_ADDRESS = "https://api.prolific.com/.well-known/study/jwks.json"
 ALGORITHM = "RS256"
 LIFE_S = 120
-"""How long a token is valid, as Prolific says."""
+"""Validity of a token, by Prolific's reference."""
 LEEWAY_S = 30
-"""By which Prolific's clock and ours may differ."""
+"""Largest difference between Prolific's clock and ours."""
 LONGEST_TOKEN = 8192
 
 
 @dataclass(frozen=True)
 class ProlificVisit:
-    """What a valid token says of the person who comes."""
+    """Content of a valid token."""
 
     ids: dict[str, str]
     """The ids that Prolific signed, by the names of their parameters: `PROLIFIC_PID`, `STUDY_ID`, `SESSION_ID`."""
     signed_at: str
-    """When; UTC, ISO 8601."""
+    """Time of the signature; UTC, ISO 8601."""
 
 
 class ProlificTokens:
@@ -48,15 +48,15 @@ class ProlificTokens:
     Parameters
     ----------
     keys_path
-        File with Prolific's public keys, a JSON Web Key Set. It is read again whenever it was replaced, as Prolific
+        File with Prolific's public keys, a JSON Web Key Set. It is read again whenever it is replaced, because Prolific
         changes its keys.
     study_url
-        Address of the study, as Prolific has it.
+        Address of the study, as registered at Prolific.
 
     Raises
     ------
     InputError
-        If the file holds no key that can be used.
+        If the file holds no usable key.
     """
 
     def __init__(self, keys_path: Path, study_url: str) -> None:
@@ -66,14 +66,14 @@ class ProlificTokens:
         self._keys = _read_keys(keys_path)
 
     def visit(self, token: str) -> ProlificVisit | None:
-        """Return what a token says, or None if it is not Prolific's, not for this study, or no longer valid."""
+        """Return the content of a token, or None if it is not Prolific's, not for this study, or no longer valid."""
         if len(token) > LONGEST_TOKEN:
             return None
         try:
             key = self._current_keys().get(jwt.get_unverified_header(token).get("kid", ""))
             if key is None:
                 return None
-            # The algorithm is ours to choose: a token that names another, or none, is refused.
+            # The algorithm is fixed here: a token that names another, or none, is refused.
             claims = jwt.decode(
                 token,
                 key,
@@ -81,7 +81,7 @@ class ProlificTokens:
                 leeway=LEEWAY_S,
                 options={"require": ["exp", "aud"], "verify_aud": False, "verify_sub": False},
             )
-        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):  # whatever a forged token makes of itself
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):  # Any claim of a forged token.
             return None
         ids = claims.get("prolific")
         if not self._is_for_this_study(claims["aud"]) or not isinstance(ids, dict) or PROLIFIC_PARAMETER not in ids:
@@ -98,18 +98,18 @@ class ProlificTokens:
             self._version = version
             try:
                 self._keys = _read_keys(self._path)
-            except InputError as error:  # half-written or gone: the keys that were there are still Prolific's
+            except InputError as error:  # Half-written or deleted: the earlier keys are still Prolific's.
                 logger.error("the keys of Prolific were not read again", extra={"reason": str(error)})
         return self._keys
 
 
 def prolific_tokens(study: Study, settings: Settings) -> ProlificTokens | None:
-    """Return what checks the tokens of a study, or None where the study does not want them.
+    """Return the verifier of a study's tokens, or None if the study does not require them.
 
     Raises
     ------
     InputError
-        If the study wants them, and no file with keys is set, or it cannot be used.
+        If the study requires them, and no file with keys is set, or it is unusable.
     """
     url = study.definition.recruitment.prolific_secured_url
     if url is None:
@@ -136,7 +136,7 @@ def _read_keys(path: Path) -> dict[str, jwt.PyJWK]:
 
 
 def _version(path: Path) -> tuple[int, int, int] | None:
-    """Return what changes when the file is replaced or written anew."""
+    """Return a value that changes when the file is replaced or rewritten."""
     try:
         found = os.stat(path)  # noqa: PTH116 - on the way of a request, a third of the time of `Path.stat`
     except OSError:

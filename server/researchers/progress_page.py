@@ -1,8 +1,8 @@
-"""The researcher's page: how far data collection has come, for anyone who signs in with the researcher's token.
+"""The researcher's page: progress of the data collection, after signing in with the researcher's token.
 
-The link that `equipoise serve` prints carries the token behind its `#`, which no browser sends: a script of the page
-takes it out of the address bar and signs in. Each sign-in has an entry in the study's log, by which its cookie is
-known. Signing out adds another; then a copy of the cookie is worthless too, on whichever server process.
+The link that `equipoise serve` prints has the token after its `#`, which no browser sends. A script of the page removes
+it from the address bar and signs in. Each sign-in has an entry in the study's log, which identifies its cookie. Signing
+out adds another entry; then a copy of the cookie is invalid too, on every server process.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ researchers = Blueprint("researchers", __name__)
 
 COOKIE = SignedCookie("researcher", samesite="Strict", path="/researcher/")
 COOKIE_MAX_AGE_S = 12 * 3600
-NOT_OURS = "This is not the token of this server. Fix: take the link that the command equipoise serve printed."
-TOO_MANY = "Too many wrong tokens came from your network. Wait a minute, or give the right one."
+NOT_OURS = "This is not the token of this server. Use the link that the command equipoise serve printed."
+TOO_MANY = "Too many wrong tokens came from your network. Wait a minute, or enter the right one."
 STORE_AWAY = "The store cannot be used now, so nobody can sign in or out. Try again in a moment."
 
 
 @researchers.get("/")
 def progress() -> str | tuple[str, int]:
-    """What has become of the sessions, by kind and group; a form to sign in, for anyone who has not."""
+    """The sessions by status, kind and group; before the sign-in, a form."""
     if _sign_in() is None:
         return _ask_for_token(), 403
     study, store = context().study, context().store
@@ -75,19 +75,19 @@ def style() -> Response:
 
 @researchers.get("/sign-in.js")
 def script() -> Response:
-    """The script that signs in with the token behind the `#` (the policy forbids scripts inside the page)."""
+    """The script that signs in with the token after the `#` (the policy forbids scripts inside the page)."""
     return Response(render_template("sign-in.js"), mimetype="text/javascript")
 
 
 @researchers.errorhandler(Forbidden)
 def refused(error: Forbidden) -> tuple[str, int]:
-    """Say on the page to sign in what was refused."""
+    """Show a refusal on the sign-in page."""
     return _ask_for_token(error.description), 403
 
 
 @researchers.errorhandler(TooManyRequests)
 def too_many(error: TooManyRequests) -> tuple[str, int, dict[str, str]]:
-    """Say that it is to be tried again later."""
+    """Say that the researcher should try again later."""
     return _ask_for_token(TOO_MANY), 429, {"Retry-After": str(error.retry_after)}
 
 
@@ -99,23 +99,23 @@ def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
 
 
 def require_token() -> None:
-    """Refuse a request of a program that does not show the researcher's token."""
+    """Refuse a program's request without the researcher's token."""
     if not _is_right(request.headers.get("Authorization", ""), f"Bearer {context().secrets.researcher_token}"):
         context().limits.count_wrong_key()
         raise Forbidden(
-            "The request does not bring this server's token. Copy it from the file `data/researcher-token` on the "
-            "server, not on this machine: for `equipoise lab` into EQUIPOISE_RESEARCHER_TOKEN, else into the header "
-            "`Authorization: Bearer`."
+            "The request lacks this server's token. Fix: copy it from the file `data/researcher-token` on the "
+            "server, not on this machine: for `equipoise lab` into EQUIPOISE_RESEARCHER_TOKEN, else into the "
+            "header `Authorization: Bearer`."
         )
 
 
 def note_refused_sign_ins() -> None:
-    """Note how many wrong tokens came since the last such note."""
+    """Log the number of wrong tokens since the last such entry."""
     _note_refused(context().limits.refused_sign_ins.take_rest())
 
 
 def _note_refused(number: int) -> None:
-    """Note a number of wrong tokens; while the store is away it is kept for the next note, as the refusals stand."""
+    """Log a number of wrong tokens; while the store is unavailable it is kept for the next entry."""
     if number:
         try:
             _note(Access.SIGN_IN_REFUSED, number=number)
@@ -124,7 +124,7 @@ def _note_refused(number: int) -> None:
 
 
 def _is_right(given: str, expected: str) -> bool:
-    """Return whether a secret is the right one, in a time that tells nothing of it.
+    """Return True if a secret is right, in constant time.
 
     It is checked before wrong ones are counted: the right one is never refused, whatever others have tried.
     """
@@ -132,27 +132,27 @@ def _is_right(given: str, expected: str) -> bool:
 
 
 def _note(access: Access, **details: Any) -> list[int]:
-    """Note in the study's log, and in the server's, what a researcher did."""
+    """Record a researcher's action in the study's log and in the server's."""
     logger.info("researcher: %s", access.value, extra=details)
     return context().store.note(context().study, access, **details)
 
 
 def _sign_in() -> str | None:
-    """Return the name of the sign-in to which the request's cookie belongs, or None if it has none that still holds."""
+    """Return the name of the sign-in of the request's cookie, or None if it has no valid one."""
     held = COOKIE.read(COOKIE_MAX_AGE_S)
-    if held is None or held.count("-") != 2:  # the cookie of an earlier version
+    if held is None or held.count("-") != 2:  # The cookie of an earlier version.
         return None
     number, name, token_mark = held.split("-")
     if token_mark != _token_mark():
         return None
     events = context().store.events(context().study, int(number), (Access.SIGNED_IN, Access.SIGNED_OUT))
     told = [event.event for event in events if event.details["sign_in"] == name]
-    # Another entry may have this number since a backup was put in the store's place.
+    # Another entry may have this number if the store was replaced by a backup.
     return name if told == [Access.SIGNED_IN] else None
 
 
 def _token_mark() -> str:
-    """Return what ties a cookie to the token: a new `researcher-token` makes the cookies of the old one worthless."""
+    """Return the value that ties a cookie to the token: a new `researcher-token` invalidates old cookies."""
     return hashlib.sha256(f"researcher cookie {context().secrets.researcher_token}".encode()).hexdigest()
 
 

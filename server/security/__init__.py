@@ -1,1 +1,1 @@
-"""What protects the server: response headers, allowed hosts, signatures, secrets, rate limits."""
+"""Protection of the server: response headers, allowed hosts, signatures, secrets, rate limits."""

@@ -1,9 +1,9 @@
-"""The names under which a server may be addressed.
+"""The host names that a server accepts.
 
-A page of another site can have its own name lead to this machine (DNS rebinding), and a browser would then let it read
-what the server answers. The browser still sends that name with each request. So a server answers to names that nobody
-else can hand out: those of this machine, the one it was told to listen on, and those that the settings allow. A number
-(127.0.0.1) is not a name, and cannot be made to lead elsewhere.
+A page of another site can make its own name point to this machine (DNS rebinding), and a browser would then let it read
+the server's replies. The browser still sends that name with each request. So a server accepts only names that others
+cannot assign: those of this machine, the one it listens on, and those in the settings. A number (127.0.0.1) is not a
+name, and cannot point elsewhere.
 """
 
 import ipaddress
@@ -18,11 +18,11 @@ from server.settings import Settings
 
 WITHOUT_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::\d*)?")
 OF_ANY_NAME = frozenset({"/healthz", "/readyz"})
-"""What only says whether the server is well, as probes ask by names of their own."""
+"""Only health checks, because probes use names of their own."""
 
 
 class WrongHost(HTTPException):
-    """A request under a name that the server does not have."""
+    """A request under a name that is not the server's."""
 
     code = 421
 
@@ -33,7 +33,7 @@ class Hosts:
     Parameters
     ----------
     settings
-        Where the server listens, and the names that it has beside its machine's.
+        The address that the server listens on, and its names beside its machine's.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -43,21 +43,21 @@ class Hosts:
             own.add(socket.getfqdn().lower())
         self._names = own | set(settings.hosts)
         self.has = lru_cache(256)(self._has)
-        """Returns whether a `Host` header, with or without a port, names this server."""
+        """Return True if a `Host` header, with or without a port, names this server."""
 
     def refuse_others(self) -> None:
-        """Refuse a request that comes under another name.
+        """Refuse a request under another name.
 
         Raises
         ------
         WrongHost
-            With the setting that allows the name.
+            The message names the setting that allows the name.
         """
         environ = request.environ
         host = environ.get("HTTP_HOST", "")
         if host and environ["PATH_INFO"] not in OF_ANY_NAME and not self.has(host):
             raise WrongHost(
-                "This server does not answer to the name in this address. Fix: if the name is right, add it to the "
+                "This server does not accept the name in this address. Fix: if the name is right, add it to the "
                 "setting EQUIPOISE_HOSTS, and start the server again."
             )
 

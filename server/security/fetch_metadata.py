@@ -1,7 +1,7 @@
-"""Which site and which kind of request a browser says that a request comes from (W3C Fetch Metadata).
+"""Origin and kind of a request, as the browser reports them (W3C Fetch Metadata).
 
-Browsers send these headers to HTTPS and to their own machine, and no script can change them. An older browser, or one
-on plain HTTP, is judged by `Origin`, if it says one; who says nothing is not refused.
+Browsers send these headers over HTTPS and to their own machine, and no script can change them. An older browser, or one
+on plain HTTP, is judged by `Origin`, if it sends one. A client that sends neither is not refused.
 """
 
 from flask import request
@@ -18,19 +18,20 @@ def refuse_other_sites() -> None:
     Raises
     ------
     Forbidden
-        If the browser says so.
+        If the browser reports that.
     """
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin", "null")
     if site is not None:
         is_own = site in {"same-origin", "none"}
     else:
-        # "null" is what a page says that sends no referrer, as ours do. A proxy may have ended HTTPS: only hosts count.
+        # "null" comes from a page that sends no referrer, as ours do. A proxy may have ended HTTPS: only hosts are
+        # compared.
         is_own = origin == "null" or origin.partition("://")[2] == request.host
     if not is_own:
         raise Forbidden(FROM_ELSEWHERE)
 
 
 def is_visit() -> bool:
-    """Return whether the request opens a page in a window, and not in a frame, as an image or by a script."""
+    """Return True if the request opens a page in a window, not in a frame, as an image or by a script."""
     mode, destination = request.headers.get("Sec-Fetch-Mode"), request.headers.get("Sec-Fetch-Dest")
     return mode in {None, "navigate"} and destination in {None, "document"}

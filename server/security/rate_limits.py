@@ -1,9 +1,9 @@
-"""Rate limits: by session for its requests, by network address for what needs no session.
+"""Rate limits: per session for its requests, per network address for requests without a session.
 
-An IPv6 address counts as its network of 64 bits, as one machine has all of its addresses. Counts are kept in memory
-for the length of their window, and neither stored nor logged. Each server process counts for itself. (Libraries for
-this start threads to forget old counts, at a cost that each answer would pay; here a new window forgets all of the last
-one.)
+An IPv6 address counts as its network of 64 bits, because one machine has all of its addresses. Counts are kept in
+memory for the length of their window, and neither stored nor logged. Each server process counts separately. (Libraries
+for this start threads to remove old counts, at a cost to every request; here a new window discards all counts of the
+last one.)
 """
 
 import ipaddress
@@ -18,18 +18,19 @@ from werkzeug.exceptions import TooManyRequests
 from server.settings import Settings
 
 KEYS_TRIED_PER_MINUTE = 10
-"""Wrong researcher's tokens from one address, after which it hears only that there were too many."""
+"""Wrong researcher's tokens from one address before it gets only "too many"."""
 CODES_TRIED_PER_MINUTE = 20
-"""Wrong withdrawal codes from one address, after which it hears only that there were too many."""
+"""Wrong withdrawal codes from one address before it gets only "too many"."""
 UNPROVEN_CLAIMS_PER_MINUTE = 20
-"""Panel ids from one address of which a start tells that they are known (begun, and not proven to be the same
-person's), or that they are not (not invited, or new in a full study)."""
+"""Refused starts from one address that reveal a panel id as known (begun, without proof of being the same
+participant) or unknown (not invited, or new in a full study).
+"""
 IPV6_NETWORK_BITS = 64
-"""What a network gives to one customer, and often to one machine (RFC 6177, RFC 8981)."""
+"""The network that one customer gets, and often one machine (RFC 6177, RFC 8981)."""
 
 
 def address_key(address: str | None) -> str:
-    """Return the key under which requests from a network address are counted together.
+    """Return the key that groups requests from a network address.
 
     Parameters
     ----------
@@ -39,8 +40,8 @@ def address_key(address: str | None) -> str:
     Returns
     -------
     str
-        An IPv4 address as it is, also one that IPv6 carries (`::ffff:192.0.2.1`); of an IPv6 address its network of 64
-        bits. What is not an address is its own key.
+        An IPv4 address unchanged, also one inside IPv6 (`::ffff:192.0.2.1`); of an IPv6 address its network of 64 bits.
+        Anything else is its own key.
     """
     try:
         parsed = ipaddress.ip_address((address or "").partition("%")[0])
@@ -54,14 +55,14 @@ def address_key(address: str | None) -> str:
 
 
 class FixedWindow:
-    """Counts up to a limit in each window of time, for everybody apart.
+    """Counts up to a limit in each time window, for each key separately.
 
     Parameters
     ----------
     limit
-        Most that is allowed in a window.
+        Largest count in a window.
     window_s
-        Its length, in seconds.
+        Length of the window, in seconds.
     """
 
     def __init__(self, limit: int, window_s: float) -> None:
@@ -88,7 +89,7 @@ class FixedWindow:
             raise TooManyRequests(retry_after=max(1, math.ceil(wait_s)))
 
     def has_reached(self, who: str) -> bool:
-        """Return whether somebody has reached the limit, without counting."""
+        """Return True if a key has reached the limit, without counting."""
         with self._lock:
             self._renew()
             return self._counts[who] >= self._limit
@@ -100,12 +101,12 @@ class FixedWindow:
 
 
 class Gathered:
-    """Counts what may happen at any rate and is to be told once in each window of time, with its number.
+    """Counts events that are reported once in each time window, with their number.
 
     Parameters
     ----------
     window_s
-        Its length, in seconds.
+        Length of the window, in seconds.
     """
 
     def __init__(self, window_s: float) -> None:
@@ -115,9 +116,9 @@ class Gathered:
         self._lock = threading.Lock()
 
     def count(self) -> int:
-        """Count one; return the number to tell now, or 0 if a number was told a short time ago.
+        """Count one; return the number to report now, or 0 if a number was reported recently.
 
-        Take the rest with `take_rest`, which nothing else tells if no further one comes.
+        Get the rest with `take_rest`; otherwise it is not reported if no further event comes.
         """
         with self._lock:
             self._n += 1
@@ -127,12 +128,12 @@ class Gathered:
             return self._take()
 
     def take_rest(self) -> int:
-        """Return how many were counted and not yet told."""
+        """Return the number of counted and unreported events."""
         with self._lock:
             return self._take()
 
     def put_back(self, number: int) -> None:
-        """Count again what could not be told."""
+        """Count events again whose report failed."""
         with self._lock:
             self._n += number
 
@@ -153,7 +154,7 @@ class RateLimits:
         self._claims = FixedWindow(UNPROVEN_CLAIMS_PER_MINUTE, 60)
 
     def count_start(self) -> None:
-        """Count a session that is begun from this request's address."""
+        """Count a session start from this request's address."""
         self._starts.count(address_key(request.remote_addr))
 
     def count_request(self, session: str) -> None:
@@ -161,23 +162,23 @@ class RateLimits:
         self._requests.count(session)
 
     def count_wrong_key(self) -> None:
-        """Count a wrong researcher's token from this request's address; a right one is not counted, nor refused."""
+        """Count a wrong researcher's token from this request's address; a right one is neither counted nor refused."""
         self._keys_tried.count(address_key(request.remote_addr))
 
     def count_wrong_code(self) -> None:
-        """Count a wrong withdrawal code from this request's address; a right one is not counted, nor refused."""
+        """Count a wrong withdrawal code from this request's address; a right one is neither counted nor refused."""
         self._codes_tried.count(address_key(request.remote_addr))
 
     def refuse_more_starts(self) -> None:
-        """Refuse what may begin a session, without counting, where this request's address has begun enough."""
+        """Refuse a start, without counting, if this request's address has begun enough sessions."""
         self._refuse_at(self._starts)
 
     def refuse_more_claims(self) -> None:
-        """Refuse to compare a panel id with what is stored, after too many that were not proven from this address."""
+        """Refuse to compare a panel id with stored ones, after too many unproven ids from this address."""
         self._refuse_at(self._claims)
 
     def count_unproven_claim(self) -> None:
-        """Count a start with a panel id that was refused, and so told whether the study knows or takes the id."""
+        """Count a refused start with a panel id: the refusal revealed if the study knows or accepts the id."""
         self._claims.count(address_key(request.remote_addr))
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Secrets: made at the first start, kept in files that only their owner may read, and never given a default."""
+"""Secrets: made at the first start, stored in files that only their owner may read; none has a default."""
 
 import os
 import secrets
@@ -13,7 +13,7 @@ BYTES = 24
 
 @dataclass(frozen=True)
 class Secrets:
-    """What nobody but the server and the researcher may know."""
+    """Secrets that only the server and the researcher may know."""
 
     signing_key: str = field(repr=False)
     """Signs cookies and personal links; several keys are lines of a text, the newest last (see `signatures`)."""
@@ -22,7 +22,7 @@ class Secrets:
 
 
 def read_secrets(folder: Path) -> Secrets:
-    """Return the secrets in a folder, made now where they are missing.
+    """Return the secrets in a folder; missing ones are made.
 
     Raises
     ------
@@ -40,8 +40,8 @@ def read_secrets(folder: Path) -> Secrets:
 
 def _read(path: Path) -> str:
     if not path.exists():
-        # Written aside and linked into place: a half-written secret would be an easy one, and of two servers that
-        # start together both must take the same.
+        # Written to a temporary file and linked into place: a half-written secret would be easy to guess, and two
+        # servers that start together must use the same one.
         aside = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
         with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(BYTES))
@@ -49,10 +49,10 @@ def _read(path: Path) -> str:
             path.hardlink_to(aside)
         except FileExistsError:
             pass
-        except OSError:  # a file system without links
+        except OSError:  # A file system without links.
             aside.replace(path)
         aside.unlink(missing_ok=True)
     secret = read_text(path).strip()
     if not secret or any(0 < len(line.strip()) < BYTES for line in secret.splitlines()):
-        raise InputError(f"{path}: this file does not hold a secret. Fix: delete it, and a new one will be made.")
+        raise InputError(f"{path}: this file does not hold a secret. Fix: delete it; the server will make a new one.")
     return secret

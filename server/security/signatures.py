@@ -1,4 +1,4 @@
-"""Signatures of cookies and personal links: HMAC-SHA256 (RFC 2104, FIPS 180-4) by the newest signing key."""
+"""Signatures of cookies and personal links: HMAC-SHA256 (RFC 2104, FIPS 180-4) with the newest signing key."""
 
 import hashlib
 import time
@@ -10,22 +10,24 @@ from itsdangerous import BadSignature, Signer, TimestampSigner
 AnySigner = TypeVar("AnySigner", bound=Signer)
 
 LONGEST_KEPT = 500
-"""Signed values up to this length are kept in memory once they were checked; ours have some 200 characters."""
+"""Signed values up to this length are cached once they were checked; ours have about 200 characters."""
 CLOCK_SKEW_S = 60
-"""How far the clocks of two servers may differ: what one signs now may seem to the other to come from the future."""
+"""Largest difference between the clocks of two servers: a value signed now by one may seem to come from the future
+to the other.
+"""
 
 
 def sign(signing_key: str, purpose: str, value: str) -> str:
-    """Return a value with its signature, as a personal link carries it.
+    """Return a value with its signature, for a personal link.
 
     Parameters
     ----------
     signing_key
-        The signing key; several are lines of a text, the newest last. The newest signs, all of them are accepted.
+        The signing key; several are lines of a text, the newest last. The newest signs; all of them are accepted.
     purpose
-        What is signed for; a signature made for one purpose is worth nothing for another.
+        Purpose; a signature made for one purpose is invalid for another.
     value
-        What is signed.
+        The value.
     """
     signed: bytes = _signers(Signer, signing_key, purpose)[0].sign(value)
     return signed.decode()
@@ -43,21 +45,21 @@ def signed_value(signing_key: str, purpose: str, signed: str) -> str | None:
 
 
 def sign_with_time(signing_key: str, purpose: str, value: str) -> str:
-    """Return a value with the time and its signature, as a cookie carries it; see `sign`."""
+    """Return a value with the time and its signature, for a cookie; see `sign`."""
     signed: bytes = _signers(TimestampSigner, signing_key, purpose)[0].sign(value)
     return signed.decode()
 
 
 def lately_signed_value(signing_key: str, purpose: str, signed: str, max_age_s: int) -> str | None:
-    """Return the value that was signed for this purpose not longer ago than `max_age_s`, or None."""
+    """Return the value that was signed for this purpose within the last `max_age_s`, or None."""
     read = _value_and_time if len(signed) <= LONGEST_KEPT else _value_and_time.__wrapped__
     value, signed_at = read(signing_key, purpose, signed)
     return value if -CLOCK_SKEW_S <= time.time() - signed_at <= max_age_s else None
 
 
-@lru_cache(4096)  # the cookie of a session comes with each of its answers
+@lru_cache(4096)  # The cookie of a session comes with each of its responses.
 def _value_and_time(signing_key: str, purpose: str, signed: str) -> tuple[str | None, float]:
-    """Return the value that was signed for this purpose, and when; None if the signature is not ours."""
+    """Return the value that was signed for this purpose, and the time; None if the signature is not ours."""
     for signer in _signers(TimestampSigner, signing_key, purpose):
         try:
             value, signed_at = signer.unsign(signed, return_timestamp=True)
@@ -69,7 +71,7 @@ def _value_and_time(signing_key: str, purpose: str, signed: str) -> tuple[str | 
 
 @lru_cache
 def _signers(kind: type[AnySigner], signing_key: str, purpose: str) -> tuple[AnySigner, AnySigner]:
-    """Return the signer of today, and that of HMAC-SHA1: links sent out and cookies set before stay good."""
+    """Return the present signer, and that of HMAC-SHA1: earlier links and cookies stay valid."""
     keys = [line.strip() for line in signing_key.splitlines() if line.strip()]
     salt = f"equipoise {purpose}"
     return kind(keys, salt=salt, digest_method=hashlib.sha256), kind(keys, salt=salt, digest_method=hashlib.sha1)

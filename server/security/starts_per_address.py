@@ -1,7 +1,7 @@
-"""Places by network address: nobody fills a study alone, by beginning under one made-up id after the other.
+"""Slots per network address: no one can fill a study alone by beginning under many invented ids.
 
-Which address began which session is known in memory only, for a day, and neither stored nor logged. Each server process
-counts the sessions that began with it. Which of them still have a place is the store's to say.
+The address of each session's start is kept in memory only, for a day, and neither stored nor logged. Each server
+process counts the sessions that began with it. The store knows which of them still have a slot.
 """
 
 import threading
@@ -17,16 +17,16 @@ REMEMBERED_S = 24 * 3600
 
 
 class SlotsPerAddress:
-    """The people of each network address who hold a place.
+    """The participants of each network address who hold a slot.
 
     Parameters
     ----------
     most
-        How many people of one address may hold a place at the same time.
+        Largest number of participants of one address who hold a slot at the same time.
     study
-        The study served; says when a place times out.
+        The study served; it defines when a slot times out.
     store
-        Knows which sessions have a place.
+        The store, which knows the sessions with a slot.
     """
 
     def __init__(self, most: int, study: Study, store: Store) -> None:
@@ -36,19 +36,20 @@ class SlotsPerAddress:
         self._sessions: defaultdict[str, set[str]] = defaultdict(set)
         self._begun: deque[tuple[float, str, str]] = deque()
         self._starting: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """Of each address, the ids of the starts that are under way: how often each was sent."""
+        """For each address, the ids of the starts under way: how often each was sent."""
         self._lock = threading.Lock()
 
     @contextmanager
     def one_more(self, address: str, start_id: str) -> Iterator[None]:
-        """Refuse one more person from an address where as many as may hold a place; else count them for the block.
+        """Refuse one more participant from an address at its limit; otherwise count them for the block.
 
-        Call `add` in the block once the session has begun: starts that come at the same time are counted too.
+        Call `add` in the block once the session has begun: simultaneous starts are counted too.
 
         Raises
         ------
         Refusal
-            If they do, and this start leads to none of their sessions; a repeated start is not a further participant.
+            If the address is at its limit, and this start leads to none of its sessions; a repeated start is not a
+            further participant.
         """
         self._admit(address, start_id)
         try:
@@ -83,7 +84,7 @@ class SlotsPerAddress:
         return start_id in starting or len(self._sessions.get(address, ())) + len(starting) < self._most
 
     def add(self, address: str, session: str) -> None:
-        """Remember that a session was begun from an address."""
+        """Record that a session was begun from an address."""
         with self._lock:
             self._sessions[address].add(session)
             self._begun.append((time.monotonic(), address, session))

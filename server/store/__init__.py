@@ -1,9 +1,9 @@
-"""The store: what was asked and answered, and nothing that is acknowledged is ever lost.
+"""The store: studies, plans and responses; no acknowledged response is ever lost.
 
-`contract` says what a store promises, `values` what goes into one and comes out, `opened` opens one; `sqlite` is the
-embedded one, `postgres` the one for many servers. Both keep the contract by the same statements (`sql_store`):
-`sessions`, `answers`, `runs`, `assignment` with its `log`, `identities`, `registry`, `adoption` of what was taken
-elsewhere; `checksums` chains what is kept, so that `verifying` can tell whether all is there.
+`contract` is the interface of a store, `models` are its inputs and outputs, and `open` opens one. `sqlite/` is the
+embedded store, `postgres/` the one for several servers. Both run the same statements (`sql/`): `sessions`, `responses`,
+`model_runs`, `assignment` with its `assignment_log`, `identities`, `studies`, and `uploaded_sessions` from elsewhere.
+`checksums` chains the stored rows, so that `verify` can detect a missing or changed one.
 """
 
 from server.store.contract import Store

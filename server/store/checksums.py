@@ -1,8 +1,8 @@
 """Checksum chains: each row's checksum covers the one before it, so that a change, a gap or a swap breaks the chain.
 
-A session's chain begins with the session itself and its plan, and has a link for each answer; the session keeps the
-last one, so that a missing end is seen too. The log of decisions is a chain of its own. Chains tell of damage, mishaps
-and quiet edits; anyone who rewrites all of a chain with its ends is caught by a digest that was noted down before
+A session's chain begins with the session itself and its plan, and has a link for each response; the session stores the
+last one, so that a missing end is detected too. The log of decisions is a chain of its own. Chains reveal damage,
+accidents and hidden edits. Rewriting a whole chain with its ends is revealed by a digest that was recorded earlier
 (`equipoise store verify` prints it).
 """
 
@@ -16,10 +16,10 @@ RESPONSE_COLUMNS = (
     "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at", "frames_dropped", "focus_lost",
     "valid", "text", "imported_correct", "visit", "input", "missing", "signals", "jspsych",
 )  # fmt: skip
-"""What is stored of an answer and covered by its checksum, in this order."""
+"""The stored columns of a response that its checksum covers, in this order."""
 
 N_FIRST_COLUMNS = 18
-"""How many of them there were before `m003`; answers of that time have their checksums over these alone."""
+"""Number of these columns before `m003`; older responses have checksums over these alone."""
 
 TIMING_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source")
 """Those among the first that the earliest stores with checksums did not have, nor cover."""
@@ -29,13 +29,14 @@ FIRST_FIXED = """
     run, model, model_version, temperature, prompt_digest, parameters,
     CASE WHEN kind = 'model' THEN completed_at END
 """
-"""What of a session was fixed before `m005`, as columns of `SESSIONS`; those from `run` on are a model's."""
+"""Unchanging columns of a session before `m005`, as columns of `SESSIONS`; those from `run` on are a model's."""
 
 N_FIRST_FIXED = 17
 
 FIXED = f"{FIRST_FIXED}, occasion, uploaded_at, revision, withdrawal_code"
-"""What of a session is fixed when it is stored, as columns of `SESSIONS`; `occasion` and `uploaded_at` are a
-laboratory's. Sessions of before `m007` have checksums without the last one."""
+"""Unchanging columns of a session, as columns of `SESSIONS`; `occasion` and `uploaded_at` are a laboratory's.
+Sessions from before `m007` have checksums without the last one.
+"""
 
 SESSIONS = "sessions LEFT JOIN participants USING (participant) LEFT JOIN runs USING (session)"
 
@@ -46,26 +47,26 @@ def link(previous: str, values: Sequence[Any]) -> str:
     Parameters
     ----------
     previous
-        The checksum before; "" at the beginning.
+        The preceding checksum; "" at the beginning.
     values
-        Texts, numbers and None, as the database gives them back.
+        Texts, numbers and None, as read from the database.
     """
     # A plain and fast form, not the canonical one: the same Python types come from every store, in fixed order.
     return hashlib.sha256(json.dumps([previous, *values], separators=(",", ":")).encode()).hexdigest()
 
 
 def link_answer(previous: str, values: Sequence[Any]) -> str:
-    """Return the checksum of an answer after the one before it.
+    """Return the checksum of a response after the one before it.
 
-    Later columns without a value are left out at the end, so that answers stored before there were these columns keep
-    their checksums.
+    Later columns without a value are left out at the end, so that responses from before these columns keep their
+    checksums.
 
     Parameters
     ----------
     previous
-        The checksum before.
+        The preceding checksum.
     values
-        The answer, in the order of `RESPONSE_COLUMNS`.
+        The response, in the order of `RESPONSE_COLUMNS`.
     """
     n_covered = len(values)
     while n_covered > N_FIRST_COLUMNS and values[n_covered - 1] is None:
@@ -74,16 +75,16 @@ def link_answer(previous: str, values: Sequence[Any]) -> str:
 
 
 def is_link_of_answer(checksum: str, previous: str, values: Sequence[Any]) -> bool:
-    """Return whether a checksum is that of an answer after the one before it, in whichever version it was stored.
+    """Return True if a checksum is that of a response after the one before it, in any version.
 
     Parameters
     ----------
     checksum
-        What is stored with the answer.
+        The checksum stored with the response.
     previous
-        The checksum before.
+        The preceding checksum.
     values
-        The answer, in the order of `RESPONSE_COLUMNS`.
+        The response, in the order of `RESPONSE_COLUMNS`.
     """
     if checksum == link_answer(previous, values):
         return True
@@ -102,7 +103,7 @@ def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) ->
     Parameters
     ----------
     fixed
-        What of the session never changes, as `FIXED` selects it.
+        The unchanging columns of the session, as `FIXED` selects them.
     plan
         Phase and item id of each trial, in order.
     """

@@ -1,4 +1,4 @@
-"""What every store promises."""
+"""The interface of every store."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -30,43 +30,43 @@ from server.store.models import (
 
 
 class Store(ABC):
-    """Append-only answers beside the plans they answer. All methods may be called from any thread.
+    """Append-only responses with their plans. All methods may be called from any thread.
 
-    A method that writes returns only when what it wrote is committed and on disk. If it raises, it has written
-    nothing, or, where the connection broke in the very moment of the commit, something that a retry finds done.
-    Responses are never changed; only a withdrawal deletes them. The store publishes one view, `trials` (a row a
-    planned trial, with its answer if there is one), which `analysis` reads.
+    A method that writes returns only when its data are committed and on disk. If it raises, it has written nothing. The
+    exception: if the connection broke during the commit, a retry may find the work done. Responses are never changed;
+    only a withdrawal deletes them. The store publishes one view, `trials` (one row per planned trial, with its response
+    if there is one), which `analysis` reads.
 
-    Every method raises `StoreUnavailable` when the store cannot be used now.
+    Every method raises `StoreUnavailable` if the store cannot be used now.
     """
 
     @abstractmethod
     def register_study(self, study: Study) -> None:
-        """Record the study and its battery, so that the store can be understood without the study's folder.
+        """Record the study and its battery, so that the store is complete without the study's folder.
 
         Raises
         ------
         InputError
-            If people have begun this version of the study when its content was another; the message names what
-            changed since, and says whether `revise_study` could accept it.
+            If this version of the study has sessions with another content; the message names the differences, and says
+            if `revise_study` could accept them.
         """
 
     @abstractmethod
     def revise_study(self, study: Study, reason: str) -> Revision:
-        """Accept a change of wording in a version that people have begun, and write it to the log with the reason.
+        """Accept a change of wording in a version that has sessions, and write it to the log with the reason.
 
-        Groups, places and sessions stay as they are. A session goes on with the content that it began with; those
-        that begin on a server that has loaded the revision get the new one.
+        Groups, slots and sessions stay as they are. A session keeps the content that it began with; sessions that begin
+        on a server with the revision get the new one.
 
         Raises
         ------
         InputError
-            If nobody has begun this version, the content is registered already, or more changed than its wording.
+            If this version has no sessions, the content is registered already, or more than its wording changed.
         """
 
     @abstractmethod
     def changed_since(self, study: Study) -> str | None:
-        """Return what changed since this version of the study was registered, by name; None if nothing did."""
+        """Return the changes since this version of the study was registered, by name; None if there are none."""
 
     @abstractmethod
     def revisions(self, study: Study) -> list[Revision]:
@@ -78,39 +78,38 @@ class Store(ABC):
 
     @abstractmethod
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
-        """Reserve a place and begin a session in its group; `server.store.sql.assignment` chooses the group.
+        """Reserve a slot and begin a session in its group; `server.store.sql.assignment` chooses the group.
 
-        The seed is the session's number within its kind and group, so that the plans of a whole study can be made
-        again without its data; a seed that an uploaded session has already is passed over. The same start given twice
-        begins one session, and so does the same identity on the same occasion; the later token is then the valid one,
-        and the study's rules for coming back hold (`open_session`). A panel's id alone resumes nothing: the client must
-        hold the session's token, or repeat the start that began it, or bring the panel's newer signature or its name of
-        the submission that began. On another occasion the same person begins another
-        session. Who withdrew does not begin again, whatever the occasion.
+        The seed is the session's number within its kind and group, so that the plans of a whole study can be made again
+        without its data; a seed of an uploaded session is skipped. The same start given twice begins one session, and
+        so does the same identity on the same occasion; then the later token is the valid one, and the study's rules for
+        resuming apply (`open_session`). A panel's id alone resumes nothing: the client must hold the session's token,
+        or repeat the start that began it, or bring the panel's newer signature or the panel's name of the first
+        submission. On another occasion the same participant begins another session. A participant who withdrew does not
+        begin again, on any occasion.
 
-        A session that was taken elsewhere (`start.uploaded`) is stored as it is, without a place if there is no room
-        for it. Given again, under whichever code, it is opened as it is by now, completed or withdrawn as may be; that
-        is not a visit.
+        A session that was run elsewhere (`start.uploaded`) is stored as it is, without a slot if there is no room for
+        it. Given again, under any code, it is opened in its present state, completed or withdrawn; that is not a visit.
 
         Raises
         ------
         StudyFull
-            If there is no place.
+            If there is no slot.
         BegunElsewhere
-            If a panel's id has begun a session, and the client does not show that it belongs to the same person.
+            If a panel's id has begun a session, and the client does not prove that it belongs to the same participant.
         Conflict
-            If this person has withdrawn from the study, or has completed this occasion; if the group that is wanted
-            has no room, is not there, or is not the session's; if another session has the name
-            of the uploaded one, or another person its code.
+            If this participant has withdrawn from the study, or has completed this occasion; if the wanted group is
+            full, does not exist, or is not the session's; if another session has the name of the uploaded one, or
+            another participant its code.
         """
 
     @abstractmethod
     def why_full(self, study: Study) -> StudyFull | None:
-        """Return what a person who came now would be told, or None if there is a place for them."""
+        """Return the refusal for a participant who arrives now, or None if there is a slot for them."""
 
     @abstractmethod
     def require_slot(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
-        """Refuse somebody who comes to the laboratory now as `start_session` would; nothing is stored.
+        """Refuse a participant in the laboratory now as `start_session` would; nothing is stored.
 
         Raises
         ------
@@ -124,129 +123,129 @@ class Store(ABC):
 
     @abstractmethod
     def may_resume(self, study: Study, identity: Identity) -> bool:
-        """Return whether somebody has begun this study and may resume it in another browser (`start_session`)."""
+        """Return True if an identity has begun this study and may resume it in another browser (`start_session`)."""
 
     @abstractmethod
     def with_slots(self, study: Study, sessions: Sequence[str]) -> list[str]:
-        """Return which of these sessions have a place reserved that has not timed out, in any order."""
+        """Return which of these sessions have a reserved slot that has not timed out, in any order."""
 
     @abstractmethod
     def session_of_start(self, start_id: str) -> str | None:
-        """Return the session to which a start leads if it is sent again, or None if it would begin one."""
+        """Return the session of a start that is sent again, or None if it would begin one."""
 
     @abstractmethod
     def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
-        """Return the session that somebody has begun on an occasion, or None."""
+        """Return the session that an identity has begun on an occasion, or None."""
 
     @abstractmethod
     def find_plan(self, token_digest: str) -> SessionPlan | None:
-        """Return the plan of the session that belongs, or lately belonged, to a token, or None.
+        """Return the plan of the session with this token, or recently with this token, or None.
 
-        Answered from memory where possible; `add_responses` checks that the token still holds.
+        Answered from memory if possible; `add_responses` checks that the token is still valid.
         """
 
     @abstractmethod
     def answers(self, session: str) -> dict[int, Any]:
-        """Return a session's answers by trial index."""
+        """Return a session's responses by trial index."""
 
     @abstractmethod
     def add_responses(
         self, session: str, token_digest: str, responses: Sequence[Response], passed_over: range = NOTHING_PASSED_OVER
     ) -> list[bool]:
-        """Store answers to the next trials of a session, all of them or none.
+        """Store responses to the next trials of a session, all of them or none.
 
         Parameters
         ----------
         session
             Its name.
         token_digest
-            By which it is known.
+            Digest of the session's token.
         responses
-            The answers, in the order of their trials.
+            The responses, in the order of their trials.
         passed_over
-            Trials that need no answer, up to the first of `responses`: rounds of practice, once one was passed.
+            Trials that need no response, up to the first of `responses`: rounds of practice, once one was passed.
 
         Returns
         -------
         list of bool
-            For each, True if it is new, False if the very same response (by `response_id`) was stored before.
+            For each, True if it is new, False if the same response (by `response_id`) was stored before.
 
         Raises
         ------
         NotYourSession
             If the token is not the session's.
         Conflict
-            If a trial is not the next one, the session is over, or an id belongs to another answer.
+            If a trial is not the next one, the session is over, or an id belongs to another response.
         """
 
     @abstractmethod
     def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
-        """Store what somebody said about themselves; return whether it is the first time, as only that counts."""
+        """Store the answers about the participant; return True the first time, the only one that counts."""
 
     @abstractmethod
     def complete_session(
         self, study: Study, session: str, passed_checks: bool, completed_at: datetime | None = None
     ) -> None:
-        """Mark a session as completed and confirm its place; again is the same as once.
+        """Mark a session as completed and confirm its slot; idempotent.
 
-        A session in the laboratory may say when it was completed, as it may come here later.
+        A laboratory session may name its time of completion, because it may be uploaded later.
 
-        With `passed_checks` false the place is released instead, so that somebody else is recruited for it. A session
-        whose place was given to another after a time-out completes too, without a place (`surplus` in the log).
+        With `passed_checks` false the slot is released instead, so that another participant is recruited. A session
+        whose slot was given to another after a time-out completes too, without a slot (`surplus` in the log).
 
         Raises
         ------
         Conflict
-            If answers are missing, the participant has withdrawn, or the session must not say when it was completed.
+            If responses are missing, the participant has withdrawn, or the session must not name its time of
+            completion.
         """
 
     @abstractmethod
     def withdraw_session(self, session: str, by_researcher: bool = False) -> None:
-        """Delete a session's answers, release its place and close it; again is the same as once.
+        """Delete a session's responses, release its slot and close it; idempotent.
 
-        What the same person answered in an earlier session, before they began again, goes too. The log says so, and
-        whether the researcher did it.
+        The responses of the same participant in an earlier session, before they began again, are deleted too. The log
+        says so, and if the researcher did it.
         """
 
     @abstractmethod
     def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
-        """Note that a session was opened again, and apply the study's rules for that (`resume` in `study.yaml`).
+        """Record that a session was opened again, and apply the study's rules for that (`resume` in `study.yaml`).
 
-        Beyond the rules' bounds the session ends (`StoredSession.ended_for`), or another one is begun by the same
-        person in the same group, to which the token then belongs. Otherwise as `resume_session`. A session that is
-        over, or of which all is answered, is left as it is. Visits of an uploaded session break no rule: they were
-        allowed where it was taken.
+        Beyond the rules' limits the session ends (`StoredSession.ended_for`), or the same participant begins another
+        one in the same group, which then has the token. Otherwise as `resume_session`. A session that is over, or fully
+        answered, is left as it is. Visits of an uploaded session break no rule: they were allowed where it was run.
 
         Raises
         ------
         NotYourSession
-            If no session belongs to the token.
+            If the token belongs to no session.
         StudyFull
-            If the place was given to somebody else.
+            If the slot was given to another participant.
         """
 
     @abstractmethod
     def resume_session(self, study: Study, session: str) -> None:
-        """Note that somebody is here again, and reserve a place again if theirs was released after a time-out.
+        """Record that a participant is here again, and reserve a slot again if theirs was released after a time-out.
 
         Raises
         ------
         StudyFull
-            If the place was given to somebody else, and there is no other in the group.
+            If the slot was given to another participant, and the group has no other.
         """
 
     @abstractmethod
     def release_slot(self, session: str, reason: Release) -> bool:
-        """Release a place, reserved or confirmed, by the researcher's decision; return whether there was one.
+        """Release a slot, reserved or confirmed, by the researcher's decision; return True if there was one.
 
-        Without one nothing changes, unless the reason is one of the study's rules, which then ends the session.
+        Without a slot nothing changes, unless the reason is one of the study's rules, which then ends the session.
         """
 
     @abstractmethod
     def exclude_sessions(self, sessions: Sequence[str], reason: str) -> None:
-        """Exclude people's sessions from the analysis by the researcher's decision, all of them or none.
+        """Exclude participants' sessions from the analysis by the researcher's decision, all of them or none.
 
-        Answers stay. The place of each is released, so that another person is recruited.
+        Responses stay. The slot of each is released, so that another participant is recruited.
 
         Raises
         ------
@@ -256,9 +255,9 @@ class Store(ABC):
 
     @abstractmethod
     def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
-        """Undo `exclude_sessions`; return what each has now: its place again, or none if it was given to another.
+        """Undo `exclude_sessions`; return the slot of each now, or none if it was given to another participant.
 
-        The places are in the order of the sessions' names.
+        The slots are in the order of the sessions' names.
 
         Raises
         ------
@@ -272,69 +271,69 @@ class Store(ABC):
 
     @abstractmethod
     def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
-        """Return the sessions in this study whose own completion code this is: one or none.
+        """Return the sessions in this study with this withdrawal code: one or none.
 
-        A code that study.yaml fixes for everyone is nobody's own, and finds no session.
+        A code that study.yaml fixes for everyone belongs to no session.
         """
 
     @abstractmethod
     def sessions_of(self, study: Study, source: str, external_id: str) -> list[SessionFound]:
-        """Return the sessions in this study of whom a source (see `Identity`) calls by this id, the oldest first."""
+        """Return the sessions of the participant with this id at a source (see `Identity`), the oldest first."""
 
     @abstractmethod
     def session_named(self, study: Study, session: str) -> SessionFound | None:
-        """Return the session in this study of this name."""
+        """Return the session in this study with this name."""
 
     @abstractmethod
     def external_id(self, session: str) -> str | None:
-        """Return the id by which a panel, a link or a laboratory calls a session's participant; None if unknown."""
+        """Return the id of a session's participant at a panel, of a link or in a laboratory; None if unknown."""
 
     @abstractmethod
     def identities(self, study: Study) -> list[dict[str, Any]]:
-        """Return the panel ids of this study with the pseudonyms they belong to; personal data."""
+        """Return the panel ids of this study with their pseudonyms; personal data."""
 
     @abstractmethod
     def delete_identities(self, study: Study, participant: str | None = None) -> int:
-        """Delete the panel ids of this study, or one participant's; return how many. Answers are not touched.
+        """Delete the panel ids of this study, or one participant's; return their number. Responses are not touched.
 
-        The log of the study says how many were deleted.
+        The log of the study records the number.
         """
 
     @abstractmethod
     def kept_traces(self) -> list[str]:
-        """Return a sentence on each file that may still hold what was deleted; none if all is gone."""
+        """Return a sentence for each file that may still hold deleted data; empty if none does."""
 
     @abstractmethod
     def add_runs(self, study: Study, runs: Sequence[Run]) -> list[AddedRun]:
         """Store models' runs, all of them or none.
 
-        A run whose very answers are stored already is not stored again; another with the same label gets a number.
+        A run whose responses are stored already is not stored again; another run with the same label gets a number.
 
         Raises
         ------
         Conflict
-            If some answers of a run are stored already, as part of another run.
+            If some responses of a run are stored already, as part of another run.
         """
 
     @abstractmethod
     def progress(self, study: Study) -> list[GroupProgress]:
-        """Return what has become of the sessions of people and simulated participants in this study."""
+        """Return the numbers of sessions of people and simulated participants in this study, by status."""
 
     @abstractmethod
     def note(self, study: Study | None, access: Access, **details: Any) -> list[int]:
-        """Note in a study's log what a researcher did that changes no data.
+        """Record in a study's log a researcher's action that changes no data.
 
-        The digest that `verify` finds does not depend on these entries, as the data are the same.
+        The digest that `verify` computes does not depend on these entries, because the data are the same.
 
         Parameters
         ----------
         study
-            The study; None for the whole store, so that the log of each study says it. If this version of the study
-            has no log here, it is noted with the version that was registered last.
+            The study; None for the whole store, so that the log of each study records it. If this version of the study
+            has no log here, the version that was registered last is used.
         access
-            What was done.
+            The action.
         details
-            Numbers and names that say more; nothing personal.
+            Further numbers and names; nothing personal.
 
         Returns
         -------
@@ -351,18 +350,18 @@ class Store(ABC):
         study
             The study.
         since
-            Number of the first entry wanted.
+            Number of the first entry to return.
         of
-            The events that are wanted; all if empty.
+            The events to return; all if empty.
         """
 
     @abstractmethod
     def registered_definitions(self, study: Study) -> list[RegisteredDefinition]:
-        """Return what `study.yaml` said for the sessions of people and simulated participants in this study."""
+        """Return the content of `study.yaml` for the sessions of people and simulated participants in this study."""
 
     @abstractmethod
     def sessions(self, study: Study) -> list[dict[str, Any]]:
-        """Return a row for each session of people and simulated participants in this study, without identities."""
+        """Return one row for each session of people and simulated participants in this study, without identities."""
 
     @abstractmethod
     def trials(self, study: Study | None = None) -> list[dict[str, Any]]:
@@ -370,11 +369,11 @@ class Store(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise `StoreUnavailable` unless the store could be written to just now."""
+        """Raise `StoreUnavailable` if the store cannot be written now."""
 
     @abstractmethod
     def check_integrity(self) -> None:
-        """Check the whole database for damage; takes some seconds for each million answers.
+        """Check the whole database for damage; takes some seconds for each million responses.
 
         Raises
         ------
@@ -384,12 +383,12 @@ class Store(ABC):
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Database]:
-        """Lend a connection that sees the store as it is at one moment, whatever is written meanwhile."""
+        """Yield a connection that sees the store at one moment, whatever is written meanwhile."""
 
     @abstractmethod
     def filling(self) -> AbstractContextManager[Database]:
-        """Lend a connection to fill an empty store in one transaction, undone if the block raises."""
+        """Yield a connection to fill an empty store in one transaction, which is undone if the block raises."""
 
     @abstractmethod
     def close(self) -> None:
-        """Finish what is being written and let go of the store."""
+        """Finish pending writes and close the store."""

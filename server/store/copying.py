@@ -1,4 +1,4 @@
-"""Moving a store's content into another store, of whatever kind, and backing up a store that is in use."""
+"""Copying a store's content into another store of any kind, and backing up a store that is in use."""
 
 import os
 import sqlite3
@@ -20,42 +20,42 @@ ROWS_AT_ONCE = 5_000
 
 
 def copy_store(source: Store, target: Store, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Copy all that a store holds, as it is at one moment, into an empty one; return what was found in the copy.
+    """Copy everything in a store, as it is at one moment, into an empty one; return the verification of the copy.
 
     Parameters
     ----------
     source, target
-        The stores. What is written to the source meanwhile is not in the copy.
+        The stores. Data written to the source meanwhile are not in the copy.
     on_rows
         Called with the number of rows copied since the last call.
 
     Raises
     ------
     InputError
-        If the target is not empty, or the copy does not prove equal; then nothing is in the target.
+        If the target is not empty, or the copy is not equal; then nothing is in the target.
     """
     with source.snapshot() as read, target.filling() as write:
         if write.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
-            raise InputError("the store to copy to holds a study already. Fix: name an empty one.")
+            raise InputError("the target store holds a study already. Fix: name an empty one.")
         for table, columns in TABLES.items():
             write.fill(table, columns, _rows(read, table, columns, on_rows))
         with _naming_the_source():
             found = verify(read)
         copy = verify(write)
         if copy != found or _n_rows(read) != _n_rows(write):
-            raise InputError("the copy is not equal to the store it was made from, so it was undone. Fix: copy again.")
+            raise InputError("the copy is not equal to its source, so it was undone. Fix: copy again.")
     return copy
 
 
 @contextmanager
 def _naming_the_source() -> Iterator[None]:
-    """Say of what cannot be read that it is the store to copy from, and not the copy."""
+    """Attribute a read error to the source store, not to the copy."""
     try:
         yield
     except sqlite3.Error as error:
         raise InputError(
-            f"the store to copy from cannot be read ({error}). Fix: keep your earlier backups, and see with `equipoise "
-            "store verify` what is damaged."
+            f"the source store cannot be read ({error}). Fix: keep your earlier backups, and run `equipoise store "
+            "verify` to see what is damaged."
         ) from None
 
 
@@ -80,30 +80,29 @@ def _rows(
 def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
     """Write a backup, a SQLite store, of a store that may be in use; see `copy_store`.
 
-    The file is there whole, synced and checked, or not at all.
+    The file is complete, synced and checked, or absent.
 
     Raises
     ------
     InputError
-        If there is something of that name already, or the file cannot be written.
+        If a file with that name exists, or the file cannot be written.
     """
     if not path.name or path.exists():
-        raise InputError(
-            f"{path}: there is a file of this name already. Fix: name a new one, so that no backup is lost."
-        )
-    # In plain sight: a backup that is killed leaves answers in this file, and nobody looks for hidden ones.
+        raise InputError(f"{path}: this file exists already. Fix: name a new one, so that no backup is lost.")
+    # A visible name: a killed backup leaves responses in this file, and people do not look for hidden ones.
     aside = path.with_name(f"{path.name}.part")
     if aside.exists():
         raise InputError(
-            f"{aside}: another backup writes this file, or was killed while it did. Fix: if none is running, delete "
-            f"{aside.name} and the files beside it that begin with this name."
+            f"{aside}: another backup writes this file, or was killed during the writing. Fix: if none is running, "
+            f"delete {aside.name} and the files beside it that begin with this name."
         )
     parts = [aside, *(aside.with_name(aside.name + suffix) for suffix in ("-wal", "-shm", "-journal"))]
     try:
         aside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # for its owner from the first byte on
+        # Readable by its owner only from the first byte on.
+        os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
-        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: name another place.") from None
+        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: name another file.") from None
     try:
         target = SqliteStore(aside)
         try:
@@ -111,12 +110,12 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         finally:
             target.close()
         if size_of(log_beside(aside)):
-            raise StoreUnavailable("there is not room enough for all of it")
+            raise StoreUnavailable("there is not enough room for all of it")
         _sync(aside)
         aside.rename(path)
         sync_names(path.parent)
     except (OSError, StoreUnavailable) as error:
-        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: name another place.") from None
+        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: name another file.") from None
     finally:
         for part in parts:
             part.unlink(missing_ok=True)
@@ -124,6 +123,6 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
 
 
 def _sync(path: Path) -> None:
-    """Have a file written to the disk."""
+    """Sync a file to the disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

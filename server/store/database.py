@@ -1,4 +1,4 @@
-"""What the store's statements need of a database: SQL that SQLite and PostgreSQL both speak, with `?` for a value."""
+"""The database interface of the store's statements: SQL for both SQLite and PostgreSQL, with `?` for a value."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,19 +7,19 @@ from typing import Any, Protocol
 from server.store.tables import TRIALS
 
 MAX_DAMAGE = 20
-"""Signs of damage that are named, at most."""
+"""Most signs of damage that a message names."""
 
 
 class Rows(Protocol):
-    """The outcome of a statement."""
+    """Result of a statement."""
 
     @property
     def rowcount(self) -> int:
-        """Rows that were changed."""
+        """Number of changed rows."""
 
     @property
     def description(self) -> Any:
-        """A sequence for each column, whose first entry is its name."""
+        """One sequence per column, whose first entry is its name."""
 
     def fetchone(self) -> Any: ...
     def fetchall(self) -> list[Any]: ...
@@ -30,22 +30,22 @@ class Database(Protocol):
     """A connection inside a transaction."""
 
     for_update: str
-    """Ends a SELECT whose rows nobody else may change before the transaction ends."""
+    """Ending of a SELECT that locks its rows until the end of the transaction."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
-        """Run one statement."""
+        """Run a statement."""
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row."""
+        """Run a statement for each row."""
 
     def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query without holding them all in memory."""
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Put many rows into a table by the fastest way there is."""
+        """Insert many rows into a table in the fastest way."""
 
     def damage(self) -> list[str]:
-        """Return what is wrong with the files of the database themselves, as far as it can be asked."""
+        """Return the problems of the database's own files, as far as it can check them."""
 
 
 class SqliteDatabase:

@@ -5,18 +5,18 @@ from experiment.texts import ENGLISH
 
 
 class Conflict(Exception):
-    """A request that contradicts what is stored, such as an answer out of order; the message is for the client."""
+    """A request that contradicts the store, such as a response out of order; the message is for the client."""
 
 
 class Refusal(Conflict):
-    """A conflict of which a participant hears, in their language.
+    """A conflict that is shown to a participant, in their language.
 
     Parameters
     ----------
     text
-        Name of the sentence in the catalogues of `experiment.texts`.
+        Key of the sentence in the catalogues of `experiment.texts`.
     values
-        What is in the sentence's places.
+        Values of the sentence's placeholders.
     """
 
     def __init__(self, text: str, **values: object) -> None:
@@ -26,23 +26,23 @@ class Refusal(Conflict):
 
 
 class StudyFull(Refusal):
-    """There is no free place for another participant."""
+    """There is no free slot for another participant."""
 
 
 class BegunElsewhere(Refusal):
-    """The id has begun this study, and the client does not show that it belongs to the same person."""
+    """The id has begun this study, and the client does not prove that it belongs to the same participant."""
 
 
 class NotYourSession(Refusal):
-    """The token is not, or no longer, the one by which the session is known."""
+    """The token is not, or no longer, the session's."""
 
 
 class StoreUnavailable(Exception):
-    """The store cannot be used now (full disk, locked file, no connection); nothing was acknowledged, so try again."""
+    """The store is unavailable now (full disk, locked file, no connection); nothing was acknowledged, so try again."""
 
 
 class StoreAway(InputError):
-    """A store cannot be opened now, as its database is stopped, starts up or does not reply; waiting may help.
+    """A store cannot be opened now, because its database is stopped, starting or not responding; waiting may help.
 
     Any other `InputError` from opening a store needs a person: a wrong address or password, or missing rights.
     """

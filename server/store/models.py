@@ -1,4 +1,4 @@
-"""What goes into a store and comes out of it."""
+"""The inputs and outputs of a store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ NOTHING_PASSED_OVER = range(0)
 
 
 class SlotState(StrEnum):
-    """What has become of the place that a session was given in its group."""
+    """State of a session's slot in its group."""
 
     RESERVED = "reserved"
     CONFIRMED = "confirmed"
@@ -23,7 +23,7 @@ class SlotState(StrEnum):
 
 
 class Release(StrEnum):
-    """Why a place was given up."""
+    """Reason for the release of a slot."""
 
     TIME_OUT = "time-out"
     WITHDRAWAL = "withdrawal"
@@ -35,19 +35,19 @@ class Release(StrEnum):
     RELOADED = "reloaded too often"
     RESTARTED = "begun again"
     NO_ROOM = "no room"
-    """It never had a place: the session was taken elsewhere, and the group was full when it was brought here."""
+    """It never had a slot: the session was run elsewhere, and the group was full at its upload."""
 
 
 ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED, Release.RESTARTED)
-"""Reasons after which a session that was not completed cannot be gone on with, by the study's own rules."""
+"""Reasons after which an incomplete session cannot be resumed, by the study's own rules."""
 
 REGAINED_AFTER = (Release.TIME_OUT, Release.NO_ROOM)
-"""Reasons after which a session may have a place again, if there is room."""
+"""Reasons after which a session may get a slot again, if there is room."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTrial:
-    """A trial of a stored plan, with the item as it was when the session began."""
+    """A trial of a stored plan, with the item as it was at the session's start."""
 
     trial_index: int
     phase: Phase
@@ -56,96 +56,96 @@ class StoredTrial:
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """What of a session never changes once it has begun."""
+    """The unchanging part of a session."""
 
     session: str
     """Its name."""
     kind: Kind
     definition: StudyDefinition
-    """As the study said when the session began, whatever has changed in the folder since."""
+    """As defined at the session's start, whatever has changed in the folder since."""
     texts: Mapping[str, str]
     """The participants' pages by file name, from the same time."""
     trials: tuple[StoredTrial, ...]
     withdrawal_code: str
-    """By which the participant can have the answers deleted; also the completion code, where the study fixes none."""
+    """The participant's code for deleting the responses; also the completion code, if the study fixes none."""
 
 
 @dataclass(frozen=True)
 class StoredSession:
-    """A session with its plan and how far it has come."""
+    """A session with its plan and its progress."""
 
     session: Session
     plan: SessionPlan
     n_answered: int
-    """Trials that are answered, or were passed over."""
+    """Number of trials that are answered or were skipped."""
     slot: SlotState
     release_reason: str | None
     n_visits: int
     has_demographics: bool
-    """Whether the questions about the person have been answered."""
+    """True if the questions about the participant have been answered."""
     is_new: bool = field(default=False, compare=False)
-    """Whether the call that returned it has begun it."""
+    """True if the call that returned it has begun it."""
 
     @property
     def ended_for(self) -> Release | None:
-        """Why the session cannot be gone on with by the study's rules, or None."""
+        """Why the session cannot be resumed by the study's rules, or None."""
         if self.session.status is not Status.ACTIVE or self.release_reason not in ENDED_FOR:
             return None
         return Release(self.release_reason)
 
 
 PANEL = "panel"
-"""Source of the identities of people whom a panel sends."""
+"""Source of the identities of participants from a panel."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who somebody is to a panel, or whose personal link it is; kept apart from all answers."""
+    """Identity of a participant at a panel, of a personal link or in a laboratory; stored apart from all responses."""
 
     source: str
     """`panel`, `link` or `lab`."""
     external_id: str
     parameters: dict[str, str] = field(default_factory=dict)
-    """What else came with the id, such as the panel's name of the submission."""
+    """Further parameters that came with the id, such as the panel's name of the submission."""
     signed_at: str | None = None
-    """When the panel signed that it sends this person; UTC, ISO 8601. None where it signs nothing."""
+    """Time of the panel's signature of this participant; UTC, ISO 8601. None without a signature."""
 
     @property
     def is_claim(self) -> bool:
-        """Whether nobody vouches for it: a panel's id that stood in an address, and that anybody may have written."""
+        """True if unverified: a panel's id from an address, which anyone may have written."""
         return self.source == PANEL and self.signed_at is None
 
 
 @dataclass(frozen=True)
 class SessionStart:
-    """What a client asks for when a session begins."""
+    """The request to begin a session."""
 
     start_id: str
     """UUID made by the client; a retry with the same id begins no second session."""
     kind: Kind
     source: Source
     token_digest: str
-    """SHA-256 of the secret by which the client will be known."""
+    """SHA-256 of the secret that will identify the client."""
     consent_digest: str | None
-    """SHA-256 of the text that was agreed to; None where the study asks for no consent on the page."""
+    """SHA-256 of the consent text; None if the study asks for no consent on the page."""
     identity: Identity | None = None
-    """Who it is, where people do not come by an open link."""
+    """The participant's identity; None with an open link."""
     device: FoundDevice | LabDevice | None = None
-    """What the session is taken on."""
+    """Device of the session."""
     occasion: int | None = None
-    """Which of the person's sessions in the laboratory it is, from 1; None where people take part once."""
+    """Number of the participant's session in the laboratory, from 1; None in studies with one session."""
     group: int | None = None
-    """The group that is wanted; None for the one whose turn it is."""
+    """The wanted group; None for the one with the fewest participants."""
     uploaded: UploadedSession | None = None
     """The session, if it was run elsewhere."""
     content_digest: str | None = None
     """Digest of the study's content with which an uploaded session began; None for the served content."""
     held_digest: str | None = None
-    """SHA-256 of the token that the client holds already, if it holds one."""
+    """SHA-256 of the token that the client already holds, if any."""
 
     @property
     def visit(self) -> "Visit":
-        """The session's first opening, or, by somebody known, another one."""
+        """The session's first visit, or another one by a known participant."""
         return Visit(self.start_id, self.device)
 
 
@@ -156,22 +156,22 @@ class Visit:
     visit_id: str
     """UUID made by the client; a retry with the same id is one visit."""
     device: FoundDevice | LabDevice | None = None
-    """What it was opened on."""
+    """Device of the visit."""
 
 
 @dataclass(frozen=True)
 class AddedRun:
-    """What became of a run given to the store."""
+    """Result of storing a run."""
 
     run: str
     """The run's label in the store."""
     is_new: bool
-    """False if the very same run was there already; then nothing was added."""
+    """False if the same run was stored already; then nothing was added."""
 
 
 @dataclass(frozen=True)
 class RegisteredDefinition:
-    """A study's definition as it was when sessions were begun by it."""
+    """A study's definition at the start of its sessions."""
 
     registered_at: str
     """UTC, ISO 8601."""
@@ -181,41 +181,41 @@ class RegisteredDefinition:
 
 @dataclass(frozen=True)
 class Revision:
-    """A change of a study's wording that was accepted while people took part."""
+    """A change of a study's wording that was accepted while sessions were under way."""
 
     version: str
     """The study's version, which stays."""
     revision: int
-    """Its number; 1 is what was registered first."""
+    """Number of the revision; 1 is the first registered content."""
     at: str
     """UTC, ISO 8601."""
     reason: str
     """The researcher's."""
     changed: tuple[str, ...]
-    """Names of what changed, such as ``` item `q17` ```."""
+    """Names of the changes, such as ``` item `q17` ```."""
     n_sessions: int
-    """Sessions of people and simulated participants that began with it."""
+    """Number of sessions of people and simulated participants that began with it."""
     options: tuple[str, ...] = ()
     """When it is accepted: each option of an item that changed, before and after."""
 
 
 @dataclass(frozen=True)
 class GroupProgress:
-    """What has become of the sessions of one kind in one group; the five counts add up to all that were begun."""
+    """Numbers of sessions of one kind in one group by state; the five counts add up to all that were begun."""
 
     kind: Kind
     group: int
     n_under_way: int
-    """Active, with a place reserved."""
+    """Active, with a reserved slot."""
     n_completed: int
-    """Completed, with the place confirmed: these count towards a quota."""
+    """Completed, with the slot confirmed: these count towards a quota."""
     n_lapsed: int
-    """Never finished; the place was released."""
+    """Never finished; the slot was released."""
     n_replaced: int
-    """Completed, but the place was released: a failed attention check, an exclusion, a return."""
+    """Completed, but the slot was released: a failed attention check, an exclusion, a return."""
     n_withdrawn: int
     is_open: bool
-    """Whether new participants are put into this group."""
+    """True if new participants are assigned to this group."""
 
     @property
     def n_begun(self) -> int:
@@ -224,12 +224,12 @@ class GroupProgress:
 
 
 class Access(StrEnum):
-    """What a researcher does that changes no data; noted in the study's log beside the decisions."""
+    """A researcher's action that changes no data; recorded in the study's log beside the decisions."""
 
     SIGNED_IN = "signed in"
     SIGNED_OUT = "signed out"
     SIGN_IN_REFUSED = "sign-in refused"
-    """For a wrong token; so many times, since the last such entry, as `number` says."""
+    """For wrong tokens; their number since the last such entry is `number`."""
     EXPORTED = "exported"
     BACKED_UP = "backed up"
     COPIED = "copied"
@@ -237,7 +237,7 @@ class Access(StrEnum):
 
 @dataclass(frozen=True)
 class LogEvent:
-    """A decision about places, a change, or an access of the researcher, as the log keeps it."""
+    """An entry of the log: a decision about slots, a change, or an access of the researcher."""
 
     event_index: int
     at: str
@@ -247,7 +247,7 @@ class LogEvent:
     `Access` ..."""
     session: str | None
     details: dict[str, Any]
-    """Why, and the numbers on which the decision rests."""
+    """The reason and the numbers of the decision."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Opening a store by its name: a file, or the address of a PostgreSQL database."""
+"""Opening a store by its address: a file, or the address of a PostgreSQL database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,19 +12,19 @@ POSTGRES = ("postgresql://", "postgres://")
 
 
 def is_address(location: str) -> bool:
-    """Return whether a store's name is the address of a database, not a file."""
+    """Return True if a store's address is that of a database, not a file."""
     return "://" in location
 
 
 def open_store(location: str, must_exist: bool = False) -> Store:
-    """Return the store at a place, which is made where it is not there yet.
+    """Return the store at an address; a missing file becomes a new store.
 
     Parameters
     ----------
     location
         A file's path, or `postgresql://user:password@host:port/database`.
     must_exist
-        Whether a store that is missing is refused, instead of made.
+        True to refuse a missing store instead of making one.
 
     Raises
     ------
@@ -36,14 +36,12 @@ def open_store(location: str, must_exist: bool = False) -> Store:
             from server.store.postgres.store import PostgresStore  # noqa: PLC0415 - an extra, installed by those who need it
         except ImportError:
             raise InputError(
-                "PostgreSQL needs further packages; install them with: pip install 'equipoise[postgres]'"
+                "PostgreSQL needs further packages. Fix: install them with: pip install 'equipoise[postgres]'"
             ) from None
         return PostgresStore(location, must_exist)
     if is_address(location):
         scheme = location.partition("://")[0]
-        raise InputError(
-            f"--store {scheme}://...: there is no such kind of store. Fix: name a file or postgresql://..."
-        )
+        raise InputError(f"--store {scheme}://...: unknown kind of store. Fix: name a file or postgresql://...")
     return SqliteStore(Path(location), must_exist)
 
 

@@ -1,4 +1,4 @@
-"""The tables of a store and their columns, in the order in which rows can be put in: what they refer to comes first."""
+"""The tables of a store and their columns, in the order for inserting rows: referenced tables come first."""
 
 from server.store.checksums import RESPONSE_COLUMNS
 

@@ -1,10 +1,10 @@
-"""Times as the store writes them: UTC, ISO 8601, with milliseconds, so that texts sort as times do."""
+"""Times in the store's form: UTC, ISO 8601, with milliseconds, so that texts sort like times."""
 
 from datetime import UTC, datetime, timedelta
 
 
 def now() -> str:
-    """Return the time now."""
+    """Return the present time."""
     return as_text(datetime.now(UTC))
 
 
@@ -14,5 +14,5 @@ def minutes_ago(minutes: float) -> str:
 
 
 def as_text(at: datetime) -> str:
-    """Return a time as the store writes it."""
+    """Return a time in the store's form."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds")

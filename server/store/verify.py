@@ -1,6 +1,6 @@
-"""Whether all is there that was acknowledged, and as it was: the checksum chains and the books of a store.
+"""Verification: everything acknowledged is present and unchanged, by the checksum chains and counts of a store.
 
-What was withdrawn is gone by right: the session and the log of decisions still say that it was there.
+Withdrawn data are absent by right: the session and the log of decisions still record them.
 """
 
 import hashlib
@@ -23,49 +23,49 @@ from server.store.sql.studies import content_checksum, studies_not_found
 
 ACCESSES = frozenset(Access)
 UNREADABLE = (sqlite3.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What may be raised on the way through rows of which a byte was changed."""
+"""Errors that rows with a changed byte may raise."""
 
 
 @dataclass
 class Verified:
-    """What was found in a store."""
+    """Result of a verification."""
 
     n_sessions: int = 0
     n_responses: int = 0
     problems: list[str] = field(default_factory=list)
-    """A sentence on each thing that is not as it was written; none if all is well."""
+    """One sentence for each problem; empty if there is none."""
     digest: str = ""
-    """SHA-256 over the ends of all chains: noted down, it tells later whether anything has changed since."""
+    """SHA-256 over the ends of all chains: recorded, it shows later if anything has changed since."""
 
 
 @dataclass
 class _Logs:
-    """What the logs of all studies tell."""
+    """Content of the logs of all studies."""
 
     told: dict[str, tuple[str, str | None, str | None, str | None]] = field(default_factory=dict)
-    """Status, time of completion (of people), place, and reason of its release, of each session, by its name."""
+    """Status, time of completion (of people), slot, and reason of its release, of each session, by its name."""
     broken: set[str] = field(default_factory=set)
-    """Studies whose log has a gap, which leaves open what it told."""
+    """Studies whose log has a gap, so that its content is incomplete."""
     whole: set[str] = field(default_factory=set)
     excluded: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """When and why the researcher excluded a session, by its name."""
+    """Time and reason of the researcher's exclusion of a session, by its name."""
     closed: set[tuple[str, int]] = field(default_factory=set)
     """The digest of each study, and a group of it that the researcher has closed."""
     revisions: set[tuple[str, int]] = field(default_factory=set)
-    """The digest of each study that was revised, and the number of the revision."""
+    """The digest of each revised study, and the number of the revision."""
     ends: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
 def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Check a store: every answer against its chain, the items, the log of decisions, and the counts of places.
+    """Check a store: every response against its chain, the items, the log of decisions, and the counts of slots.
 
     Parameters
     ----------
     db
         A connection that sees the store at one moment.
     on_rows
-        Called with the number of answers checked since the last call.
+        Called with the number of responses checked since the last call.
     """
     found = Verified()
     try:
@@ -75,13 +75,13 @@ def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Ve
         found.problems += [*logs.problems, *_check_slots(db, logs), *_check_totals(db, totals_here)]
         found.problems += [*_check_revisions(db, logs), *_check_exclusions(db, logs)]
         found.problems += [
-            f"participant {participant}: the panel id, or what came with it, is not as it was stored."
+            f"participant {participant}: the panel id, or its parameters, differ from what was stored."
             for participant in identities.changed(db)
         ]
-        # Sorted here, as databases differ in how they order texts.
+        # Sorted here, because databases order texts differently.
         found.digest = hashlib.sha256("\n".join(sorted(ends)).encode()).hexdigest()
     except UNREADABLE as error:
-        found.problems.append(f"the checks ended early, as a part of the store cannot be read ({error}).")
+        found.problems.append(f"the checks ended early, because a part of the store cannot be read ({error}).")
     return found
 
 
@@ -90,7 +90,7 @@ def _named(study_digest: str) -> str:
 
 
 def _read_logs(db: Database) -> _Logs:
-    """Check each study's log against its chain, and read from it what became of the sessions."""
+    """Check each study's log against its chain, and read the decisions about sessions from it."""
     logs = _Logs()
     for study_digest, n_events, checksum in db.execute("SELECT study_digest, n_events, checksum FROM logs").fetchall():
         trouble = _read_log(db, study_digest, (n_events, checksum), logs)
@@ -107,7 +107,7 @@ def _read_logs(db: Database) -> _Logs:
 
 
 def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs) -> str | None:
-    """Add what a study's log tells to `logs`; return what is wrong with it, if anything."""
+    """Add the content of a study's log to `logs`; return its problem, if any."""
     events = db.execute(
         "SELECT event_index, at, event, session, details, checksum FROM events "
         "WHERE study_digest = ? ORDER BY event_index",
@@ -133,10 +133,10 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
             logs.revisions.add((study_digest, revision))
             if told["content"] != content_checksum(db, study_digest, revision):
                 logs.problems.append(
-                    f"{_named(study_digest)}: its definition, texts or items are not those registered"
-                    f"{f' as revision {revision}' if revision > 1 else ''}."
+                    f"{_named(study_digest)}: its definition, texts or items are not those "
+                    f"registered{f' as revision {revision}' if revision > 1 else ''}."
                 )
-    # Without accesses: who looked at the data has not changed them. The links are those of a log that has none.
+    # Without accesses: reading the data does not change them. The links are those of a log without accesses.
     logs.ends.append(f"{study_digest} {n_decided} {decided}")
     return None if (len(events), expected) == end else "entries are missing at the end of the log."
 
@@ -170,11 +170,11 @@ def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any])
 def _check_sessions(
     db: Database, found: Verified, logs: _Logs, totals_here: dict[str, list[int]], on_rows: Callable[[int], None]
 ) -> Iterator[str]:
-    """Check each session's chain and what the log tells of it, and yield the chain's end; sum up the answers."""
+    """Check each session's chain against the log, and yield the chain's end; add up the responses."""
     for table in ("planned_trials", "responses", "visits"):
         strays = db.execute(f"SELECT DISTINCT session FROM {table} WHERE session NOT IN (SELECT session FROM sessions)")
-        found.problems += [f"session {session}: it is missing, but its {table} are there." for (session,) in strays]
-    # Four passes in the same order, side by side: no more than a session is ever in memory.
+        found.problems += [f"session {session}: it is missing, but its {table} are present." for (session,) in strays]
+    # Four queries in the same order, side by side: only one session is ever in memory.
     plan_of = _BySession(
         db,
         "SELECT session, phase, item_id FROM planned_trials WHERE session IN (SELECT session FROM sessions) "
@@ -211,24 +211,22 @@ def _check_sessions(
         n_there = len(rows) + _n_passed_over(plan, rows, n_answered)
         if status == "completed" and not is_model and n_there < n_trials:
             found.problems.append(
-                f"session {session}: it is completed, but only {n_there} of {n_trials} answers are there."
+                f"session {session}: it is completed, but only {n_there} of {n_trials} responses are present."
             )
         if study_digest in logs.whole:
             told = logs.told.get(session)
             if told is None:
-                found.problems.append(f"session {session}: it is there, but the log does not know of it.")
+                found.problems.append(f"session {session}: it is present, but not in the log.")
             elif told != (status, None if is_model else completed_at, slot, reason):
                 found.problems.append(
-                    f"session {session}: its status, slot, release or time of completion is not what the log says "
+                    f"session {session}: its status, slot, release or time of completion differs from the log "
                     f"({status}, not {told[0]}; {slot} ({reason}), not {told[2]} ({told[3]}))."
                 )
         elif study_digest not in logs.broken:
             found.problems.append(f"session {session}: its study {study_digest[:12]}... is missing.")
         beside = [*visits_of(session), *([demographics] if demographics else [])]
         yield f"{session} {status} {n_answered} {checksum}{' ' + link('', beside) if beside else ''}"
-    found.problems += [
-        f"session {session}: the log says it was begun, but it is missing." for session in logs.told.keys() - seen
-    ]
+    found.problems += [f"session {session}: it is missing, but in the log." for session in logs.told.keys() - seen]
 
 
 def _check_chain(
@@ -236,23 +234,23 @@ def _check_chain(
 ) -> Iterator[str]:
     n_trials, n_answered, checksum = end
     if len(plan) != n_trials:
-        yield f"session {session}: {len(plan)} planned trials are there of {n_trials}."
+        yield f"session {session}: {len(plan)} planned trials are present of {n_trials}."
     if len(rows) + _n_passed_over(plan, rows, n_answered) != n_answered:
-        yield f"session {session}: {len(rows)} answers are there of {n_answered} that were acknowledged."
+        yield f"session {session}: {len(rows)} responses are present of {n_answered} that were acknowledged."
     last = beginning_of_session(fixed, plan)
     if not (is_link_of_answer(rows[0][-1], last, rows[0][:-1]) if rows else checksum == last):
-        last = beginning_of_session(fixed[:-1], plan)  # as it was before `m007`
+        last = beginning_of_session(fixed[:-1], plan)  # As before `m007`.
     for *values, stored in rows:
         if not is_link_of_answer(stored, last, values):
-            yield f"session {session}: the answer to trial {values[1]}, or what comes before it, was changed."
+            yield f"session {session}: the response to trial {values[1]}, or data before it, was changed."
             return
         last = stored
     if last != checksum:
-        yield f"session {session}: its plan, or the end of its answers, is not as it was written."
+        yield f"session {session}: its plan, or the end of its responses, is not as it was written."
 
 
 def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
-    """Return how many practice trials needed no answer, as a round before them was good enough."""
+    """Return the number of practice trials that needed no response, because a round before them was good enough."""
     if len(rows) == n_answered:
         return 0
     answered = {row[1] for row in rows}
@@ -261,7 +259,7 @@ def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
 
 
 class _BySession:
-    """The rows of each session, asked for in the order of a query."""
+    """The rows of each session, in the order of a query."""
 
     def __init__(self, db: Database, query: str) -> None:
         self._groups = ((session, list(rows)) for session, rows in groupby(db.stream(query), key=itemgetter(0)))
@@ -279,12 +277,12 @@ def _check_revisions(db: Database, logs: _Logs) -> Iterator[str]:
         yield f"{_named(study_digest)}: the digest of its content is not that of its definition, texts and items."
     for study_digest, revision in db.execute("SELECT study_digest, revision FROM revisions").fetchall():
         if study_digest in logs.whole and (study_digest, revision) not in logs.revisions:
-            yield f"{_named(study_digest)}: revision {revision} is there, but the log does not know of it."
+            yield f"{_named(study_digest)}: revision {revision} is present, but not in the log."
     for study_digest, revision in db.execute(
         "SELECT DISTINCT study_digest, revision FROM sessions WHERE revision IS NOT NULL"
     ).fetchall():
         if study_digest in logs.whole and (study_digest, revision) not in logs.revisions:
-            yield f"{_named(study_digest)}: sessions began with revision {revision}, of which the log does not know."
+            yield f"{_named(study_digest)}: sessions began with revision {revision}, which is not in the log."
 
 
 def _check_exclusions(db: Database, logs: _Logs) -> Iterator[str]:
@@ -296,7 +294,7 @@ def _check_exclusions(db: Database, logs: _Logs) -> Iterator[str]:
     broken = {session for session, study_digest, *_ in rows if study_digest not in logs.whole}
     for session in sorted((excluded.keys() | logs.excluded.keys()) - broken):
         if excluded.get(session) != logs.excluded.get(session):
-            yield f"session {session}: whether and why it is excluded is not what the log tells."
+            yield f"session {session}: its exclusion, or the reason, differs from the log."
 
 
 def _check_slots(db: Database, logs: _Logs) -> Iterator[str]:
@@ -329,22 +327,22 @@ def _check_slots(db: Database, logs: _Logs) -> Iterator[str]:
 
 
 def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[str]:
-    """Check that no study has lost answers with all that its sessions say of them."""
+    """Check that no study has lost responses together with their sessions' records."""
     stored = response_totals.read(db)
     for study_digest in sorted(stored.keys() | totals_here.keys()):
         n_stored, sum_stored = stored.get(study_digest, (0, 0))
         n_here, sum_here = totals_here.get(study_digest, (0, 0))
         if n_here != n_stored:
             yield (
-                f"{_named(study_digest)}: {n_here} answers are there of {n_stored} that were stored (unless an older "
-                "Equipoise wrote to this store after the update)."
+                f"{_named(study_digest)}: {n_here} responses are present of {n_stored} that were stored (unless an "
+                "older Equipoise wrote to this store after the update)."
             )
         elif sum_here != sum_stored:
-            yield f"{_named(study_digest)}: its answers are not those that were stored."
+            yield f"{_named(study_digest)}: its responses are not those that were stored."
 
 
 def _n_groups(definition: str) -> int:
-    """Return the number of groups in a definition; none in one that was made unreadable, which is told elsewhere."""
+    """Return the number of groups in a definition; 0 in an unreadable one, which is reported elsewhere."""
     try:
         n_groups: int = json.loads(definition)["design"]["groups"]
     except (ValueError, KeyError, TypeError):

@@ -1,1 +1,1 @@
-"""What all figures are drawn with: the sheet, axes, text, lines, and the styles of subjects."""
+"""Elements of all figures: the sheet, axes, text, lines, and the styles of subjects."""

@@ -1,4 +1,4 @@
-"""What is beside axes: ticks at round values, their labels, titles, and the names of levels."""
+"""Labels of axes: ticks at round values, their labels, titles, and the names of levels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from analysis.sentences import level_words
 def label_x(
     sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str | Sequence[str] = ""
 ) -> None:
-    """Mark `ticks` below the axes; where labels would meet, every second one stays, or every third, and so on."""
+    """Mark `ticks` below the axes; if labels would overlap, only every second, third, ... one is kept."""
     axes.xaxis.set_major_locator(FixedLocator(list(ticks)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.tick_params(axis="x", labelbottom=False)
@@ -39,7 +39,7 @@ def _have_room(places: Sequence[tuple[float, float]], labels: Sequence[str]) -> 
 
 
 def room_for_y(labels: Sequence[str], title: str, height: float) -> float:
-    """Return the room, in points, that `label_y` needs left of axes of a height."""
+    """Return the space, in points, that `label_y` needs left of axes of a height."""
     lines = wrapped(title, height, most_lines=3) if title else []
     widest = max((text_width(label, SMALL) for label in labels), default=0.0)
     return widest + 7 + (text_height(len(lines)) + 5 if lines else 0)
@@ -64,7 +64,7 @@ def label_y(sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequ
 
 @dataclass(frozen=True)
 class LevelNames:
-    """The names of the levels below axes: in up to three lines, or upwards where a word is wider than its place."""
+    """The names of the levels below axes: in up to three lines, or upwards if a word is wider than its slot."""
 
     lines: list[list[str]]
     slot: float
@@ -73,7 +73,7 @@ class LevelNames:
 
     @classmethod
     def of(cls, levels: Sequence[Any], slot: float) -> "LevelNames":
-        """Return names for places that are `slot` points wide."""
+        """Return names for positions that are `slot` points wide."""
         words = [printable(level_words(level)) for level in levels]
         if any(text_width(part, SMALL) > slot - 4 for word in words for part in word.split(" ")):
             lines = distinct_labels(words, 90, SMALL, most_lines=1)
@@ -82,7 +82,7 @@ class LevelNames:
         return cls(lines, slot, False, 7 + text_height(max(map(len, lines)), SMALL))
 
     def write(self, sheet: FigureSheet, left: float, top: float) -> None:
-        """Write them from `left`, `top` being where the axes end."""
+        """Write them from `left`; `top` is the end of the axes."""
         for place, lines in enumerate(self.lines):
             middle = left + self.slot * (place + 0.5)
             if self.upwards:

@@ -1,7 +1,7 @@
-"""How much room text takes, and how it is made to fit: wrapped, shortened, and labels moved apart.
+"""The width of text, and fitting it: wrapped, shortened, and labels moved apart.
 
-Widths come from the tables of DejaVu Sans, which matplotlib brings along, and not from the fonts of a machine; so the
-same text is laid out alike everywhere. Verdana and Arial, which stand in for it in a browser, are as wide or narrower.
+Widths come from the tables of DejaVu Sans, which comes with matplotlib, and not from the fonts of a machine; so the
+same text has the same layout everywhere. Verdana and Arial, which replace it in a browser, are as wide or narrower.
 """
 
 import re
@@ -18,13 +18,13 @@ from scipy.optimize import isotonic_regression
 SIZE = 8.0
 """Size of most text, in points."""
 SMALL = 7.0
-"""Size of the least text, in points; nothing in a figure is smaller."""
+"""Size of the smallest text, in points."""
 LINE = 1.22
 """Distance of the lines of a text, in sizes."""
 
 _BREAKS_AFTER = "-–—/_·|+"
 _ELSEWHERE_EM = 1.15
-"""Room for a character that DejaVu Sans has not: no less than any font, or the box for a missing one, takes."""
+"""Width of a character that DejaVu Sans lacks: at least that of any font, or of the box for a missing character."""
 
 
 @lru_cache
@@ -57,7 +57,7 @@ def text_width(text: str, size: float = SIZE, *, bold: bool = False) -> float:
 
 
 def printable(text: object) -> str:
-    r"""Return text in one line, without characters that cannot be printed.
+    r"""Return text in one line, without unprintable characters.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def printable(text: object) -> str:
 
 
 def shortened(text: object, width: float, size: float = SIZE, *, bold: bool = False) -> str:
-    """Return text that fits `width` points; where it must be cut, it is cut within, as ends tell names apart.
+    """Return text that fits `width` points; a long text is cut in the middle, because names differ at their ends.
 
     Examples
     --------
@@ -87,10 +87,10 @@ def shortened(text: object, width: float, size: float = SIZE, *, bold: bool = Fa
 
 
 def wrapped(text: object, width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False) -> list[str]:
-    """Return the lines of a text, each no wider than `width` points; what does not fit the last line is `shortened`.
+    """Return the lines of a text, each no wider than `width` points; if they are too many, the last is `shortened`.
 
-    Lines end after a space, after a hyphen and its like, between Chinese, Japanese or Korean characters, and within a
-    word only where it is wider than a line.
+    Lines end after a space, after a hyphen or dash, between Chinese, Japanese or Korean characters, and inside a word
+    only if it is wider than a line.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def wrapped(text: object, width: float, size: float = SIZE, *, most_lines: int =
 def distinct_labels(
     texts: Sequence[object], width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False
 ) -> list[list[str]]:
-    """Return each text `wrapped`; different ones that would read the same once shortened are numbered in their order.
+    """Return each text `wrapped`; different ones that become equal when shortened are numbered in their order.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def _pieces(text: str, width: float, size: float, bold: bool) -> list[str]:
 
 
 def moved_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    r"""Return places as near as can be to those wanted, no two nearer than `gap`, in the same order, from low to high.
+    r"""Return positions as near as possible to the wanted ones, no two nearer than `gap`, in the same order, ascending.
 
     Parameters
     ----------
@@ -155,11 +155,11 @@ def moved_apart(wanted: Sequence[float], gap: float, low: float, high: float) ->
     gap : float
         Least distance.
     low, high : float
-        Bounds; where the labels have no room between them, they go on past `high`.
+        Bounds; if the labels do not fit between them, they continue past `high`.
 
     Notes
     -----
-    With :math:`w_i` in ascending order, the places :math:`p_i = q_i + i g` minimise :math:`\sum (p_i - w_i)^2` for
+    With :math:`w_i` in ascending order, the positions :math:`p_i = q_i + i g` minimise :math:`\sum (p_i - w_i)^2` for
     :math:`q_{i + 1} \ge q_i`: the isotonic regression of :math:`w_i - i g`, held within its bounds.
 
     Examples

@@ -21,11 +21,11 @@ from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, FigureSheet
 from analysis.figures.drawing.subject_styles import Look, draw_marker
 
 MOST_LINES = 12
-"""More lines cannot be told apart."""
+"""Most lines that a reader can distinguish."""
 
 
 class Point(NamedTuple):
-    """An estimate with its interval, at a level; NaN where there is none."""
+    """An estimate with its interval, at a level; NaN for a missing one."""
 
     estimate: float
     ci_low: float
@@ -40,7 +40,7 @@ def point_of(cells: pd.DataFrame, estimate: str, ci_low: str, ci_high: str) -> P
 
 
 class Line(NamedTuple):
-    """One line: its name, its look, and a point a level."""
+    """One line: its name, its style, and one point per level."""
 
     name: str
     look: Look
@@ -55,15 +55,15 @@ class Scale(NamedTuple):
     ticks: Sequence[float]
     labels: Sequence[str]
     dashed_at: float | None = None
-    """Where a dashed line runs across, such as chance; its words are at its end."""
+    """Value of a dashed line across, such as chance; its label is at its end."""
     dashed_words: str = ""
 
 
 def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, scale: Scale) -> FigureSheet:
     """Return a sheet with lines over levels, which are at equal distances; within `style`.
 
-    Lines are set a little apart so that their intervals do not hide one another, and names are moved apart at the
-    right, each joined to the end of its line. A line's gap is a level without an estimate.
+    Lines are shifted slightly so that their intervals do not hide one another. Names are moved apart at the right, each
+    connected to the end of its line. A gap of a line is a level without an estimate.
     """
     least = len(levels) * max(16.0, 4.5 * (len(lines) + 1))
     names = [*(line.name for line in lines), *([scale.dashed_words] if scale.dashed_at is not None else [])]
@@ -125,7 +125,7 @@ def _name_lines(
 
 
 def data_scale(title: str, values: Sequence[float]) -> Scale:
-    """Return an axis with round ticks for what is finite among values."""
+    """Return an axis with round ticks for the finite values."""
     finite = [value for value in values if np.isfinite(value)]
     low, high = min(finite), max(finite)
     margin = 0.06 * (high - low) or 0.5 * abs(high) or 1.0

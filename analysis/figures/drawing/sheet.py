@@ -1,7 +1,7 @@
-"""What every figure is drawn on and what it becomes: a sheet measured in points, then a `Drawing` as SVG and PDF.
+"""The sheet of every figure, measured in points, and the resulting `Drawing` as SVG and PDF.
 
-Nothing here asks matplotlib how wide a text is. Places are computed from the data and from the width tables of
-`lettering`, so the bytes of an SVG depend on the data alone: not on the day, and not on the fonts of the machine.
+matplotlib is never asked for the width of a text. Positions are computed from the data and from the width tables of
+`lettering`. So the bytes of an SVG depend on the data alone, not on the day, and not on the fonts of the machine.
 """
 
 import io
@@ -35,7 +35,7 @@ PAPER = "#ffffff"
 FONTS = ("DejaVu Sans", "Verdana", "Arial", "Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans CJK SC",
          "Noto Sans CJK JP", "Noto Sans CJK KR", "Microsoft YaHei", "PingFang SC", "Hiragino Sans", "Arial Unicode MS",
          "Droid Sans Fallback")  # fmt: skip
-"""In their order; a character is drawn in the first font that has it."""
+"""In order of preference; a character is drawn in the first font that has it."""
 
 STYLE: Any = {
     "text.parse_math": False,
@@ -69,20 +69,20 @@ At = Literal["top", "middle", "bottom"]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, in the forms it is published in."""
+    """A figure, in its published forms."""
 
     name: str
     """Its file's name without an ending."""
     title: str
-    """What it is; the alternative text's title."""
+    """Title of the alternative text."""
     description: str
-    """What it shows, in sentences with the numbers that matter; the alternative text."""
+    """Alternative text: the content of the figure in sentences, with the numbers that matter."""
     svg: str
     """Its bytes depend on the data alone. Text is text."""
     pdf: bytes
     """The same figure, without a date, its fonts embedded as TrueType."""
     data: pd.DataFrame
-    """The numbers drawn, with every label in full."""
+    """The numbers of the figure, with every label in full."""
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def style() -> Iterator[None]:
     there = set(fontManager.get_font_names())
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
-    log.setLevel(logging.ERROR)  # it tells of every font without a bold face
+    log.setLevel(logging.ERROR)  # It warns of every font without a bold face.
     try:
         with mpl.rc_context({**STYLE, "font.family": [font for font in FONTS if font in there]}):
             yield
@@ -100,7 +100,7 @@ def style() -> Iterator[None]:
 
 
 class FigureSheet:
-    """A figure whose places are counted in points, from its top left corner to the right and down."""
+    """A figure with positions in points, from its top left corner to the right and down."""
 
     def __init__(self, width: float, height: float) -> None:
         self.width, self.height = width, height
@@ -115,7 +115,7 @@ class FigureSheet:
         return axes
 
     def paper(self) -> Axes:
-        """Return invisible axes over the whole sheet, whose data are places in points."""
+        """Return invisible axes over the whole sheet, whose data are positions in points."""
         axes = self.axes(0, 0, self.width, self.height)
         axes.set_axis_off()
         axes.set_xlim(0, self.width)
@@ -138,14 +138,14 @@ class FigureSheet:
             )  # fmt: skip
 
     def write_upwards(self, x: float, y: float, text: str, *, size: float = SIZE, align: Align = "center") -> None:
-        """Write a line that runs upwards, its middle at `x`; `y` is where it begins, has its middle, or ends."""
+        """Write a line that runs upwards, its middle at `x`; `y` is its beginning, middle or end."""
         self.figure.text(
             (x + 0.36 * size) / self.width, 1 - y / self.height, text, ha=align, va="baseline", rotation=90,
             rotation_mode="anchor", fontsize=size,
         )  # fmt: skip
 
     def place_of(self, axes: Axes, x: float, y: float) -> tuple[float, float]:
-        """Return where a point of the data lies."""
+        """Return the position of a point of the data."""
         across, up = axes.transData.transform((x, y))
         return float(across), self.height - float(up)
 
@@ -156,22 +156,22 @@ def text_height(n_lines: int, size: float = SIZE) -> float:
 
 
 def finished(sheet: FigureSheet, name: str, title: str, description: str, data: pd.DataFrame) -> Drawing:
-    """Return what was drawn on a sheet, within `style`, as a `Drawing`.
+    """Return the content of a sheet, within `style`, as a `Drawing`.
 
     Parameters
     ----------
     sheet : Sheet
-        With everything on it.
+        With all its content.
     name : str
         The file's name; also the prefix of every id in the SVG, so that several can be in one page.
     title, description : str
-        The alternative text: what the figure is, and what it shows.
+        The alternative text: the title of the figure, and its content.
     data : DataFrame
-        The numbers drawn.
+        The numbers of the figure.
     """
     title, description = printable(title), printable(description)
     with warnings.catch_warnings():
-        # A character that no font here has is still text in the SVG; of the PDF, `missing_characters` tells.
+        # A character that no font has is still text in the SVG; `missing_characters` reports those of the PDF.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
         svg = _as_svg(sheet.figure, name, title, description)
         buffer = io.BytesIO()
@@ -207,7 +207,7 @@ def inline(svg: str) -> str:
 def missing_characters(drawing: Drawing) -> str:
     """Return the characters of a figure that no font of this machine has: in its PDF they are boxes, in its SVG text.
 
-    A font such as Noto Sans CJK corrects it.
+    A font such as Noto Sans CJK fixes it.
     """
     there = set(fontManager.get_font_names())
     fonts = [get_font(fontManager.findfont(font)) for font in FONTS if font in there]

@@ -1,7 +1,7 @@
-"""What subjects look like: a colour, a marker and a line of their own, the same in every figure of the same subjects.
+"""Styles of subjects: a colour, a marker and a line for each, the same in every figure of the same subjects.
 
-Colours are Okabe and Ito's, which people with colour-blindness tell apart; marker and line keep the subjects apart in
-grey. People are black discs, simulated participants grey rings.
+Colours are Okabe and Ito's, which people with colour blindness can distinguish; marker and line distinguish the
+subjects in grey. People are black discs, simulated participants grey rings.
 
 References
 ----------
@@ -30,7 +30,7 @@ Subject = tuple[str, str]
 
 
 class Look(NamedTuple):
-    """What one subject looks like."""
+    """Style of one subject."""
 
     marker: str
     colour: str
@@ -48,7 +48,7 @@ def subjects_of(table: pd.DataFrame) -> list[Subject]:
 
 
 def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
-    """Return the look of each subject; the same list always gives the same looks."""
+    """Return the style of each subject; the same list always gives the same styles."""
     chosen: dict[Subject, Look] = {}
     models = 0
     for kind, subject in subjects:
@@ -63,12 +63,12 @@ def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
 
 
 def kind_of(subject: object) -> str:
-    """Return the kind that a name stands for: `human` and `simulated` for the names people go by, else `model`."""
+    """Return the kind of a name: `human` and `simulated` for the names of people, else `model`."""
     return next((kind for kind, name in PEOPLE.items() if name == subject), "model")
 
 
 def draw_marker(axes: Axes, x: float, y: float, look: Look, size: float = 4.8) -> None:
-    """Draw a subject's marker, which may reach over the edge of the axes; `size` in points."""
+    """Draw a subject's marker, which may extend over the edge of the axes; `size` in points."""
     axes.plot(
         [x], [y], marker=look.marker, linestyle="none", markersize=size, clip_on=False, zorder=3,
         markerfacecolor=look.colour if look.filled else PAPER, markeredgecolor=look.colour, markeredgewidth=1.0,

@@ -33,12 +33,12 @@ def pairwise_contrasts(
     ----------
     model : MixedModel
     of : sequence of str
-        Factors whose combinations of levels are compared, each with each.
+        Factors whose combinations of levels are compared with each other.
     by : sequence of str
         Factors within whose levels they are compared; the pairs at one combination of these are one family of tests.
     adjust : {"holm", "tukey", "bh", "none"}
-        How p values are corrected in each family: Holm's, Tukey's honest significant difference, Benjamini and
-        Hochberg's false discovery rate, or not at all.
+        Correction of p values in each family: Holm's, Tukey's honest significant difference, Benjamini and Hochberg's
+        false discovery rate, or none.
     confidence : float
         Coverage of each interval by itself; intervals are not corrected.
 
@@ -52,7 +52,7 @@ def pairwise_contrasts(
     Raises
     ------
     InputError
-        A name is not that of a factor of the model, or the correction is none of these.
+        A name is not that of a factor of the model, or the correction is unknown.
 
     Notes
     -----
@@ -99,7 +99,7 @@ def pairwise_contrasts(
     contrasts = contrasts[[*by, "contrast", "estimate", "std_error", "df", "statistic", "p_value", "p_adjusted",
                            "ci_low", "ci_high"]]  # fmt: skip
     if model.family == "binomial":
-        # Where outcomes are separated, odds ratios may be beyond all numbers.
+        # With separated outcomes, odds ratios may be infinite.
         with np.errstate(over="ignore"):
             ratios = np.exp(contrasts[["estimate", "ci_low", "ci_high"]].to_numpy())
         contrasts[["odds_ratio", "or_ci_low", "or_ci_high"]] = ratios
@@ -107,10 +107,10 @@ def pairwise_contrasts(
 
 
 def _adjusted(table: pd.DataFrame, adjust: str, n_means: int) -> Floats:
-    """Return the corrected p values of one family; tests that are missing count as made, as in emmeans."""
+    """Return the corrected p values of one family; missing tests count as made, as in emmeans."""
     p_values = table["p_value"].to_numpy(dtype=float)
     missing = np.isnan(p_values)
-    # With two means there is one test; Tukey's is the same as the t test then.
+    # With two means there is one test; Tukey's is then the same as the t test.
     if adjust == "none" or missing.all() or (adjust == "tukey" and n_means == 2):
         return p_values
     if adjust == "tukey":

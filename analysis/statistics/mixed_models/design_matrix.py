@@ -23,7 +23,7 @@ class Factor:
     levels: tuple[object, ...]
     """The reference level first."""
     codes: Codes
-    """Of each row, the place of its level in `levels`."""
+    """Index of each row's level in `levels`."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class DesignColumn:
     """One column of a design matrix: a product of covariates and of indicators of levels."""
 
     parts: tuple[tuple[str, int | None], ...]
-    """Each variable of the term with the place of its level; None for a covariate. The intercept has no parts."""
+    """Each variable of the term with the index of its level; None for a covariate. The intercept has no parts."""
 
     @property
     def term(self) -> Term:
         return tuple(variable for variable, _ in self.parts)
 
     def name(self, levels: Mapping[str, Sequence[object]]) -> str:
-        """Return the coefficient's name as R makes it: variable and level, joined by `:` over the variables."""
+        """Return the coefficient's name in R's form: variable and level, joined by `:` over the variables."""
         named = (v if level is None else f"{v}{levels[v][level]}" for v, level in self.parts)
         return ":".join(named) or INTERCEPT
 
@@ -53,7 +53,7 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
     Parameters
     ----------
     intercept : bool
-        Whether there is one.
+        True if there is one.
     terms : sequence of tuple of str
         The terms in R's order; see `parse_formula`.
     n_levels : mapping of str to int
@@ -61,9 +61,9 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
 
     Notes
     -----
-    In a term :math:`T` a factor :math:`f` has an indicator for each level but the reference if :math:`T \setminus f` is
-    empty or part of an earlier term, else one for each level. Without an intercept the first factor of the first
-    term with a factor has one for each level. In an interaction the first factor's level changes fastest.
+    In a term :math:`T` a factor :math:`f` has an indicator for each level except the reference if :math:`T \setminus f`
+    is empty or part of an earlier term, otherwise one for each level. Without an intercept the first factor of the
+    first term with a factor has one for each level. In an interaction the first factor's level changes fastest.
 
     References
     ----------
@@ -86,14 +86,14 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
 
 
 def n_design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> int:
-    """Return how many columns `design_columns` would make; there may be too many to make them."""
+    """Return the number of columns that `design_columns` would make; there may be too many to make them."""
     return intercept + sum(math.prod(map(len, places.values())) for places in _level_places(intercept, terms, n_levels))
 
 
 def _level_places(
     intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]
 ) -> list[dict[str, Sequence[int | None]]]:
-    """Return for each term the places of the levels that get an indicator, by variable; None for a covariate."""
+    """Return for each term the indices of the levels that get an indicator, by variable; None for a covariate."""
     coded: list[dict[str, Sequence[int | None]]] = []
     first_factor_is_coded = intercept
     for place, term in enumerate(terms):

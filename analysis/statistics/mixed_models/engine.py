@@ -1,7 +1,7 @@
-"""The one place that knows the engine, the package glmm: plain arrays in, estimates out.
+"""The only module that knows the engine, the package glmm: plain arrays in, estimates out.
 
-The engine gets nothing but numbers: the columns of the design as covariates of made-up names, groups as numbers. So no
-name or level of the user's can upset it, and its names mean nothing to the rest of the analysis.
+The engine gets only numbers: the columns of the design as covariates with generated names, groups as numbers. So the
+user's names and levels cannot confuse it, and its names have no meaning in the rest of the analysis.
 """
 
 import warnings
@@ -34,14 +34,14 @@ class GroupedEffect:
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """What the engine found."""
+    """The engine's results."""
 
     coefficients: Floats
     """Of the columns that were retained, shape (p,)."""
     covariance: Floats
     """Of these coefficients, shape (p, p)."""
     retained: npt.NDArray[np.bool_]
-    """For every column of the design, whether it is not a combination of those before it."""
+    """For every column of the design, True if it is not a combination of those before it."""
     random_covariances: tuple[Floats, ...]
     """Of each random effect's intercept and slopes; missing values if the fit failed."""
     residual_variance: float
@@ -57,7 +57,7 @@ class Estimates:
     nearly_redundant: tuple[int, ...]
     """Columns of the design that are almost combinations of others."""
     remarks: tuple[str, ...]
-    """What else the engine has to say of a fit that converged, in sentences."""
+    """The engine's other messages on a fit that converged, in sentences."""
 
 
 def estimate(
@@ -81,7 +81,7 @@ def estimate(
     InputError
         The engine refuses the model.
     """
-    # The engine takes the least time if the effects with the most levels and slopes come first; lme4 sorts likewise.
+    # The engine is fastest if the effects with the most levels and slopes come first; lme4 sorts likewise.
     sizes = [(int(effect.groups.max()) + 1) * (1 + len(effect.slopes)) for effect in effects]
     order = sorted(range(len(effects)), key=lambda place: -sizes[place])
     data: dict[str, Any] = {"y": outcome} | {f"x{place}": values for place, values in enumerate(columns)}
@@ -107,7 +107,7 @@ def _categories(groups: Codes) -> "pd.Categorical[int]":
 
 def _estimates(fit: glmm.Fit, effects: Sequence[GroupedEffect], order: Sequence[int]) -> Estimates:
     retained = ~np.asarray(fit.aliased, dtype=bool)
-    # A fit that failed has no random effects, whatever was asked for.
+    # A failed fit has no random effects.
     covariances = [np.full((1 + len(effect.slopes),) * 2, np.nan) for effect in effects]
     if fit.varcorr:
         for place, packed in zip(order, fit.varcorr, strict=True):
@@ -150,7 +150,7 @@ def _unpacked(packed: Sequence[float], size: int) -> Floats:
 
 
 def _satterthwaite(record: dict[str, Any] | None, p: int) -> DegreesOfFreedom:
-    """Return what the degrees of freedom are made of; the last variance parameter is the residual variance."""
+    """Return the parts of Satterthwaite's degrees of freedom; the last variance parameter is the residual variance."""
     if record is None:
         return np.nan
     covariance = record["c"].reshape(p, p)

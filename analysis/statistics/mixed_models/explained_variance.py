@@ -1,4 +1,4 @@
-"""How well a mixed model fits: the intraclass correlation and Nakagawa's R squared, from shares of variance."""
+"""Fit of a mixed model: the intraclass correlation and Nakagawa's R squared, from shares of variance."""
 
 import math
 from collections.abc import Sequence
@@ -15,14 +15,15 @@ LOGISTIC_VARIANCE = math.pi**2 / 3
 
 @dataclass(frozen=True)
 class VarianceShares:
-    """Shares of a model's variance, each from 0 to 1; missing where the model has no such variance."""
+    """Shares of a model's variance, each from 0 to 1; missing if the model has no such variance."""
 
     icc_adjusted: float
-    """Of random and residual variance, what is random: how alike two rows of one group are, given the fixed effects."""
+    """Random share of random and residual variance: the similarity of rows of one group, given the fixed effects.
+    """
     r2_marginal: float
-    """Of all variance, what the fixed effects explain."""
+    """Share of all variance that the fixed effects explain."""
     r2_conditional: float
-    """Of all variance, what fixed and random effects explain together."""
+    """Share of all variance that fixed and random effects explain together."""
 
 
 def variance_shares(fixed: float, random: float | None, residual: float) -> VarianceShares:
@@ -110,7 +111,7 @@ def root_mean_squared_error(outcome: Floats, fitted: Floats) -> float:
     Parameters
     ----------
     outcome, fitted : array of float, shape (n,)
-        What was observed, and the fitted means with the random effects; of a logistic model, probabilities.
+        The observed outcome, and the fitted means with the random effects; of a logistic model, probabilities.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Linear and logistic models with random effects or without, from a formula in R's notation, as lme4 fits them."""
+"""Linear and logistic models with or without random effects, from a formula in R's notation, as in lme4."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,10 +42,11 @@ class MixedModel:
     family: str
     """`gaussian`: linear; `binomial`: logistic."""
     reml: bool
-    """Whether the likelihood is the restricted one."""
+    """True for the restricted likelihood."""
     coefficients: pd.DataFrame
-    """`term`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, `ci_low`, `ci_high`; terms as R names them. `df`
-    is missing where the test is a z test."""
+    """`term`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, `ci_low`, `ci_high`; terms as R names them.
+    `df` is missing for a z test.
+    """
     anova: pd.DataFrame
     """`term`, `chisq`, `df`, `p_value`: a Wald chi-square test of each term, the others given (type III). Terms that
     are part of an interaction are tested at the reference levels and at 0 of covariates."""
@@ -59,19 +60,19 @@ class MixedModel:
     covariance: Floats
     """Of the coefficients, shape (p, p)."""
     warnings: tuple[str, ...]
-    """What must be known before the numbers are believed, in sentences."""
+    """Warnings to read before the numbers, in sentences."""
     columns: tuple[DesignColumn, ...]
     """The design, redundant columns included."""
     retained: npt.NDArray[np.bool_]
-    """For each column of the design whether it has a coefficient, that is, is not a combination of those before it."""
+    """For each column of the design True if it has a coefficient, that is, is not a combination of those before it."""
     redundancies: Floats
     """Combinations of the design's columns that are 0 in every row, shape (columns, redundant columns)."""
     levels: Mapping[str, tuple[object, ...]]
-    """Of each factor of the fixed effects, the reference level first."""
+    """Levels of each factor of the fixed effects, the reference level first."""
     covariates: Mapping[str, float]
-    """Where each covariate is in marginal means: at its mean, or if it has two values only, between them."""
+    """Value of each covariate in marginal means: its mean, or if it has two values only, their middle."""
     degrees: DegreesOfFreedom
-    """Of tests and intervals of any combination of coefficients."""
+    """Degrees of freedom for tests and intervals of any combination of coefficients."""
 
 
 def fit_mixed_model(
@@ -88,18 +89,18 @@ def fit_mixed_model(
     Parameters
     ----------
     data : DataFrame, shape (rows, columns)
-        A row an observation. Columns of numbers are covariates; yes-no columns, text and categories are factors with
-        treatment contrasts, levels in natural order. Rows that miss a value of the formula's columns are left out.
+        One row per observation. Columns of numbers are covariates; yes-no columns, text and categories are factors with
+        treatment contrasts, levels in natural order. Rows with a missing value in the formula's columns are left out.
     formula : str
         Such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. Random effects have an intercept, or
         one for each level of a factor, `(0 + prompt | participant)`; slopes need their fixed effect in the formula.
     family : {"gaussian", "binomial"}
         Linear, or logistic of an outcome of 0 and 1 or no and yes.
     reference : mapping of str to object
-        Reference levels of factors; the first in natural order if left out. Compared as text too.
+        Reference levels of factors; the first in natural order if omitted. Compared as text too.
     reml : bool
-        Restricted maximum likelihood for linear models with random effects; false for maximum likelihood, which models
-        with different fixed effects need to be compared. Other models are always fitted by maximum likelihood.
+        Restricted maximum likelihood for linear models with random effects; false for maximum likelihood, which a
+        comparison of models with different fixed effects needs. Other models are always fitted by maximum likelihood.
     confidence : float
         Coverage of the intervals.
 
@@ -110,7 +111,7 @@ def fit_mixed_model(
     Raises
     ------
     InputError
-        The formula or the data are wrong, or cannot bear such a model.
+        The formula or the data are wrong, or do not allow such a model.
 
     Notes
     -----
@@ -125,7 +126,7 @@ def fit_mixed_model(
     :math:`\beta_T^\top V_T^{-1} \beta_T`, as ``car::Anova(type = 3)`` computes it for such fits. It is so for models
     without random effects too, where car would give F or likelihood ratio tests.
 
-    A fit that did not converge or is singular is returned with `warnings`, its numbers as they are.
+    A fit that did not converge or is singular is returned with `warnings`, its numbers unchanged.
 
     References
     ----------
@@ -163,7 +164,10 @@ def fit_mixed_model(
                 f"slope for `{bracket.group_name}`. Fix: take it out of the formula."
             )
     if not effects and found.residual_variance <= EXACT_SHARE * frame.outcome.var():
-        raise InputError(f"`{formula}` predicts `{asked.outcome}` exactly, so there is no error to test against.")
+        raise InputError(
+            f"`{formula}` predicts `{asked.outcome}` exactly, so there is no error variance to test against. Fix: "
+            "check that no predictor is a copy of the outcome."
+        )
 
     random, correlations = random_tables(asked, effects, found, columns, frame)
     predicted = np.zeros(frame.n)
@@ -223,22 +227,22 @@ def fit_mixed_model(
 def _slope_columns(
     bracket: RandomTerm, columns: Sequence[DesignColumn], frame: ModelFrame, formula: str
 ) -> tuple[int, ...]:
-    """Return the places of a random effect's slopes among the columns of the fixed effects."""
+    """Return the indices of a random effect's slopes among the columns of the fixed effects."""
     levels_only = len(bracket.slopes) == 1 and len(bracket.slopes[0]) == 1 and bracket.slopes[0][0] in frame.factors
     if not (bracket.intercept or levels_only):
         raise InputError(
             f"the formula `{formula}` has random slopes without an intercept for `{bracket.group_name}`, which the "
             "engine fits for the levels of one factor only, as in `(0 + prompt | participant)`. Fix: write `1 +`."
         )
-    # The levels of one factor without an intercept are an intercept with slopes, written otherwise.
+    # The levels of one factor without an intercept are an intercept with slopes in another form.
     wanted = design_columns(True, bracket.slopes, frame.n_levels)[1:]
     places = {frozenset(column.parts): place for place, column in enumerate(columns)}
     for column in wanted:
         if frozenset(column.parts) not in places:
             raise InputError(
                 f"the formula `{formula}` has random slopes of `{':'.join(column.term)}` that are not among its "
-                "fixed effects, without which they would have to average to 0. Fix: write the same terms before "
-                "the brackets as in them."
+                "fixed effects, so their mean would be fixed at 0. Fix: write the same terms before the brackets "
+                "as in them."
             )
     return tuple(places[frozenset(column.parts)] for column in wanted)
 
@@ -256,7 +260,7 @@ def _redundancies(design: Sequence[Floats], retained: npt.NDArray[np.bool_]) -> 
 
 
 def _typical(values: Floats) -> float:
-    """Return a covariate's mean, or the middle between its values if there are but two, as emmeans does."""
+    """Return a covariate's mean, or the middle between its values if there are only two, as in emmeans."""
     low, high = float(values.min()), float(values.max())
     two_valued = bool(((values == low) | (values == high)).all())
     return (low + high) / 2 if two_valued else float(values.mean())
@@ -298,7 +302,7 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     1      promptb       6.000   0.812   44.351
     """
     if model.family != "binomial":
-        raise InputError("odds ratios are of logistic models. Fix: fit one with the family `binomial`.")
+        raise InputError("only logistic models have odds ratios. Fix: fit one with the family `binomial`.")
     estimates = model.coefficients["estimate"].to_numpy()
     table = wald_table(estimates, model.covariance, model.degrees, np.eye(len(estimates)), confidence)
     with np.errstate(over="ignore"):
@@ -336,9 +340,9 @@ def standardized_coefficients(
 
     Notes
     -----
-    Covariates of the fixed effects and the outcome become :math:`(x - \bar x) / s_x` over the rows that are fitted; the
-    outcome of a logistic model and factors stay as they are. A factor's coefficient so is a difference in standard
-    deviations of the outcome. The same as R's ``effectsize::standardize_parameters(method = "refit")``.
+    Covariates of the fixed effects and the outcome become :math:`(x - \bar x) / s_x` over the fitted rows; the outcome
+    of a logistic model and factors stay as they are. So a factor's coefficient is a difference in standard deviations
+    of the outcome. The same as R's ``effectsize::standardize_parameters(method = "refit")``.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What a reader must know of a fitted model before its numbers are believed, in sentences."""
+"""Warnings about a fitted model that a reader must know before its numbers, in sentences."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,13 @@ NEGLIGIBLE_SHARE = 1e-4
 SEPARATED_LOG_ODDS = 10.0
 """Odds of 22,000 to 1: further from even odds than any experiment can show."""
 SMALL_SPREAD = 1e-6
-"""A covariate whose standard deviation is below this share of its mean can hardly be told from the intercept."""
+"""A covariate whose SD is below this share of its mean can hardly be distinguished from the intercept.
+"""
 MOST_NAMED = 5
 
 
 def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
-    """Return what went wrong in the search for the estimates.
+    """Return the problems of the search for the estimates.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
     if estimates.singular:
         said.append(
             "The fit is singular: a random effect has no variance, or is fully correlated with another. The random "
-            "effects are too rich for these data; p values and intervals are not to be trusted before they are simpler."
+            "effects are too complex for these data; do not rely on p values and intervals. Fix: simplify the "
+            "random effects."
         )
     residual = np.sqrt(estimates.residual_variance) if np.isfinite(estimates.residual_variance) else 1.0
     for effect in random[random["sd"] < NEGLIGIBLE_SHARE * residual].itertuples():
@@ -53,7 +55,7 @@ def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
 def redundancy_warnings(
     columns: Sequence[DesignColumn], names: Sequence[str], estimates: Estimates, frame: ModelFrame
 ) -> tuple[str, ...]:
-    """Return which coefficients are left out or shaky for being combinations of others, and names that come twice."""
+    """Return the coefficients that are left out or uncertain as combinations of others, and duplicate names."""
     said = []
     left_out = [name for name, retained in zip(names, estimates.retained, strict=True) if not retained]
     if left_out:
@@ -67,28 +69,27 @@ def redundancy_warnings(
         name for name, values in frame.covariates.items() if 0 < values.std() < SMALL_SPREAD * abs(float(values.mean()))
     ]
     if left_out and small:
-        said.append(f"Too far from 0 for how little it varies: {_quoted(small)}. Fix: subtract its mean first.")
+        said.append(f"Too far from 0 relative to its variation: {_quoted(small)}. Fix: subtract its mean first.")
     if estimates.nearly_redundant:
         nearly = _quoted([names[place] for place in estimates.nearly_redundant])
-        said.append(f"Almost redundant: {nearly}; the data hardly tell it from other coefficients.")
+        said.append(f"Almost redundant: {nearly}; the data hardly distinguish it from other coefficients.")
     twice = dict.fromkeys(name for name in names if names.count(name) > 1)
     if twice:
-        said.append(f"More than one coefficient is named {_quoted(list(twice))}. Fix: rename columns or levels.")
+        said.append(f"Duplicate names of coefficients: {_quoted(list(twice))}. Fix: rename columns or levels.")
     return tuple(said)
 
 
 def separation_warnings(
     formula: Formula, columns: Sequence[DesignColumn], names: Sequence[str], estimates: Estimates, frame: ModelFrame
 ) -> tuple[str, ...]:
-    r"""Return where the outcome of a logistic model is predicted perfectly, so that no finite estimate exists.
+    r"""Return the cells in which the outcome of a logistic model is predicted perfectly (separation).
 
     Notes
     -----
-    Two criteria. First, exact: if all outcomes are the same in a cell of a fixed term that is made of factors, the
-    likelihood grows without end as that cell's log-odds do (Albert & Anderson, 1984). Second, for covariates: a
-    coefficient or standard error beyond 10 on the log-odds scale, a covariate's per standard deviation. Coefficients
-    that are part of an interaction with a covariate are not judged by it, because they hold where the covariate is 0,
-    which may be far from all data.
+    Two criteria. First, exact: if all outcomes are the same in a cell of a fixed term of factors, the likelihood grows
+    without end with that cell's log-odds (Albert & Anderson, 1984). Second, for covariates: a coefficient or standard
+    error beyond 10 on the log-odds scale, a covariate's per standard deviation. Coefficients in an interaction with a
+    covariate are exempt from the second, because they hold where the covariate is 0, which may be far from all data.
 
     References
     ----------
@@ -100,8 +101,8 @@ def separation_warnings(
     for value, which in itertools.groupby(sorted(cells, key=lambda cell: cells[cell]), key=lambda cell: cells[cell]):
         said.append(
             f"Every outcome is {value:g} at {_cells_in_words(list(which), frame)} (separation): there is no finite "
-            "estimate of the log-odds there, and what is reported with it means nothing. Leave these rows out; they "
-            "tell nothing of the other coefficients."
+            "estimate of the log-odds there, and results that use it are meaningless. Fix: exclude these rows; "
+            "they have no information on the other coefficients."
         )
     retained = [place for place, kept in enumerate(estimates.retained) if kept]
     with_covariates = [frozenset(c.term) for c in columns if any(level is None for _, level in c.parts)]
@@ -120,7 +121,7 @@ def separation_warnings(
         sign = f"estimates or standard errors beyond {SEPARATED_LOG_ODDS:g} log-odds: {_quoted(beyond)}"
         said.append(
             "The outcome is probably predicted perfectly (separation), so there are no finite estimates and these "
-            f"numbers mean nothing; {sign if beyond else 'the search diverged'}."
+            f"numbers are meaningless; {sign if beyond else 'the search diverged'}."
         )
     return tuple(said)
 
@@ -128,10 +129,10 @@ def separation_warnings(
 def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) -> tuple[str, ...]:
     """Return a sentence if rows are equal to others in every column of the data.
 
-    Where the data hold no columns beyond the formula's, equal rows are not news if the outcome takes few values: then
-    nothing is said.
+    If the data have no columns beyond the formula's, equal rows are normal for an outcome with few values: then no
+    sentence is returned.
     """
-    # Rows that are the same in all columns are so in the formula's, whose numbers are quickly compared.
+    # Rows that are equal in all columns are equal in the formula's, whose numbers are quickly compared.
     codes = [factor.codes for factor in frame.factors.values()]
     used = pd.DataFrame(dict(enumerate([frame.outcome, *frame.covariates.values(), *codes, *frame.groups])))
     alike = np.zeros(len(data), dtype=bool)
@@ -148,7 +149,8 @@ def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) 
     if set(data.columns) <= set(formula.columns) and n_values <= (frame.n - n_again) / 2:
         return ()
     return (
-        f"{n_again} of {frame.n} rows are equal to an earlier one in every column; if they are copies, remove them.",
+        f"{n_again} of {frame.n} rows are equal to an earlier one in every column. Fix: remove them if they are "
+        "copies.",
     )
 
 
@@ -156,7 +158,7 @@ _Cell = frozenset[tuple[str, int]]
 
 
 def _constant_cells(formula: Formula, frame: ModelFrame) -> dict[_Cell, float]:
-    """Return the cells in which all outcomes are the same, and that outcome; none that is part of another's."""
+    """Return the cells in which all outcomes are the same, with that outcome; the largest such cells only."""
     found: dict[_Cell, float] = {}
     for term in formula.terms:
         if any(variable in frame.covariates for variable in term):
@@ -170,7 +172,7 @@ def _constant_cells(formula: Formula, frame: ModelFrame) -> dict[_Cell, float]:
 
 
 def _empty_cells(columns: Sequence[DesignColumn], frame: ModelFrame) -> list[_Cell]:
-    """Return the cells of the terms of factors that no row is in; none that is part of another's."""
+    """Return the empty cells of the terms of factors, without cells that are part of another's."""
     found: list[_Cell] = []
     for term in dict.fromkeys(column.term for column in columns):
         if not term or any(variable in frame.covariates for variable in term):

@@ -1,4 +1,4 @@
-"""Model formulas in R's notation: what `rt ~ model * prompt + (1 | participant)` asks for, term by term.
+"""Model formulas in R's notation, such as `rt ~ model * prompt + (1 | participant)`, as terms.
 
 The notation is that of Wilkinson and Rogers (1973) as R reads it, with lme4's brackets for random effects. Terms come
 in R's order: by the number of their variables, and the variables of a term in the order of their first appearance.
@@ -29,7 +29,7 @@ class RandomTerm:
     intercept: bool
     slopes: tuple[Term, ...]
     group: tuple[str, ...]
-    """The columns whose combined values are the groups; one column, or several where groups are nested."""
+    """The columns whose combined values are the groups; one column, or several for nested groups."""
 
     @property
     def group_name(self) -> str:
@@ -38,7 +38,7 @@ class RandomTerm:
 
 @dataclass(frozen=True)
 class Formula:
-    """What a formula asks for."""
+    """Content of a formula."""
 
     text: str
     outcome: str
@@ -61,20 +61,20 @@ class Formula:
 
 
 def parse_formula(text: str) -> Formula:
-    """Return what the formula `text` asks for.
+    """Return the content of the formula `text`.
 
     Parameters
     ----------
     text : str
         `outcome ~ terms`. Terms are joined by `+`; `a:b` is an interaction, `a * b` is `a + b + a:b`, `(a + b)^2` all
-        main effects and interactions of two, `- a` takes a term away, `0` or `- 1` the intercept. Random effects are
-        `(1 | g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`. Names that are not letters,
-        digits, dots and underscores are in backticks.
+        main effects and interactions of two, `- a` removes a term, `0` or `- 1` the intercept. Random effects are `(1 |
+        g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`. Names with characters other than
+        letters, digits, dots and underscores are in backticks.
 
     Raises
     ------
     InputError
-        The formula is none of this; the message quotes it and shows one that is.
+        The formula is invalid; the message quotes it and shows a valid one.
 
     References
     ----------
@@ -106,7 +106,7 @@ class _Parser:
         self.tokens = self._tokens()
         self.place = 0
         self.variables: dict[str, None] = {}
-        """In the order of their first appearance in the part that is being read."""
+        """In the order of their first appearance in the present part."""
 
     def formula(self) -> Formula:
         outcome = self._name("must begin with the name of the outcome")
@@ -130,12 +130,12 @@ class _Parser:
         return Formula(self.text, outcome, _INTERCEPT in found, terms, tuple(random))
 
     def _sum(self, terms: _Terms, random: list[RandomTerm] | None) -> _Terms:
-        """Read terms joined by `+` and `-`; random effects go to `random`, where they are allowed."""
+        """Read terms joined by `+` and `-`; append random effects to `random` if they are allowed."""
         sign = self._next()[1] if self._peek()[1] in ("+", "-") else "+"
         while True:
             if random is not None and self._at_random_effect():
                 if sign == "-":
-                    raise self._error("takes a random effect away; leave it out instead")
+                    raise self._error("removes a random effect; leave it out instead")
                 random.extend(self._random_effect())
             else:
                 negated, found = self._addend()
@@ -148,11 +148,11 @@ class _Parser:
             sign = self._next()[1]
 
     def _addend(self) -> tuple[bool, _Terms]:
-        """Return whether what follows takes terms away, as 0 does with the intercept, and the terms."""
+        """Return True if the next part removes terms, as 0 removes the intercept, and the terms."""
         if self._peek()[0] == "number":
             number = self._next()[1]
             if number not in ("0", "1") or self._peek()[1] in ("*", ":", "^"):
-                raise self._error(f"has the number {number}; only 1 and 0 may be there, between `+` or `-`")
+                raise self._error(f"has the number {number}; only 1 and 0 are allowed, between `+` or `-`")
             return number == "0", [_INTERCEPT]
         return False, self._product()
 
@@ -190,7 +190,7 @@ class _Parser:
         return [frozenset([name])]
 
     def _at_random_effect(self) -> bool:
-        """Say whether a bracket follows that has a bar of its own."""
+        """Return True if the next bracket has a bar of its own."""
         depth = 0
         for kind, value in self.tokens[self.place :]:
             depth += (value == "(") - (value == ")") if kind == "symbol" else 0
@@ -250,9 +250,7 @@ class _Parser:
             tokens.append(("name" if kind == "quoted" else kind, match[kind]))
             place = match.end()
             if kind == "name" and text[place:].lstrip().startswith("("):
-                raise self._error(
-                    f"calls a function, `{match[kind]}()`; make a column of its values first and name that column"
-                )
+                raise self._error(f"calls a function, `{match[kind]}()`; compute a column first and name it")
         return tokens
 
     def _peek(self) -> tuple[str, str]:
@@ -282,7 +280,7 @@ class _Parser:
     def _stray(self) -> InputError:
         kind, value = self._peek()
         if value in ("|", "||"):
-            return self._error(f"has `{value}` outside a bracket of its own; add random effects as `+ (1 | group)`")
+            return self._error(f"has `{value}` outside a bracket; add random effects as `+ (1 | group)`")
         if kind == "end":
             return self._error("ends before a bracket is closed")
         return self._error(f"has `{value}` where `+` or the end is expected")

@@ -1,4 +1,4 @@
-"""Estimated marginal means: what a model predicts for levels of factors, all else averaged."""
+"""Estimated marginal means: a model's predictions for levels of factors, averaged over all else."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -34,12 +34,12 @@ def marginal_means(
     DataFrame
         A column for each factor of `by` and `of`, then `estimate`, `std_error`, `df`, `ci_low`, `ci_high`; of a
         logistic model these are log-odds, and `probability`, `probability_ci_low`, `probability_ci_high` follow. The
-        numbers of a mean that cannot be estimated, because the data do not hold what it needs, are missing.
+        numbers of a mean that cannot be estimated, because the data lack a cell, are missing.
 
     Raises
     ------
     InputError
-        A name is not that of a factor of the model, or is given twice.
+        A name is not that of a factor of the model, or is a duplicate.
 
     Notes
     -----
@@ -55,7 +55,7 @@ def marginal_means(
 
     Examples
     --------
-    The cells' means are 2, 4 and 6, 9, with unequal numbers of rows: the mean of `b` is 7.5 all the same.
+    The cells' means are 2, 4 and 6, 9, with unequal numbers of rows: the mean of `b` is still 7.5.
 
     >>> import pandas as pd
     >>> from analysis.statistics.mixed_models.fit import fit_mixed_model
@@ -82,24 +82,26 @@ def marginal_means(
 
 
 def factor_names(model: MixedModel, of: Sequence[str], by: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the factors of `of` and of `by`, checked; a single name may stand for a list of one."""
+    """Return the factors of `of` and of `by`, checked; a single name means a list of one."""
     of, by = ([names] if isinstance(names, str) else list(names) for names in (of, by))
     asked = [*of, *by]
     known = ", ".join(f"`{name}`" for name in model.levels) or "none"
     if not of:
-        raise InputError(f"marginal means need a factor to be of; those of the model are {known}.")
+        raise InputError(f"marginal means need a factor. Fix: name one of {known}.")
     for name in asked:
         if name in model.covariates:
-            raise InputError(f"`{name}` is a covariate and has no levels; the factors of the model are {known}.")
+            raise InputError(
+                f"`{name}` is a covariate and has no levels. Fix: name one of the model's factors, {known}."
+            )
         if name not in model.levels:
-            raise InputError(f"`{name}` is not a factor of `{model.formula}`; those are {known}.")
+            raise InputError(f"`{name}` is not a factor of `{model.formula}`. Fix: name one of {known}.")
         if asked.count(name) > 1:
-            raise InputError(f"`{name}` is given twice. Fix: give each factor once, in `of` or in `by`.")
+            raise InputError(f"duplicate factor `{name}`. Fix: give each factor once, in `of` or in `by`.")
     return of, by
 
 
 def cells_of(model: MixedModel, names: Sequence[str]) -> list[dict[str, int]]:
-    """Return all combinations of the factors' levels, as places of levels; the first name changes fastest."""
+    """Return all combinations of the factors' levels, as indices of levels; the first name changes fastest."""
     slowest_first = names[::-1]
     places = itertools.product(*(range(len(model.levels[name])) for name in slowest_first))
     return [dict(zip(slowest_first, chosen, strict=True)) for chosen in places]
@@ -120,7 +122,7 @@ def mean_row(model: MixedModel, cell: Mapping[str, int]) -> Floats:
 
 
 def combination_table(model: MixedModel, rows: Floats, confidence: float) -> pd.DataFrame:
-    """Return the Wald table of combinations of the design's columns; missing values where they cannot be estimated."""
+    """Return the Wald table of combinations of the design's columns; missing values if they cannot be estimated."""
     coefficients = model.coefficients["estimate"].to_numpy()
     table = wald_table(coefficients, model.covariance, model.degrees, rows[:, model.retained], confidence)
     table[np.abs(rows @ model.redundancies).max(axis=1, initial=0.0) > UNESTIMABLE_TOLERANCE] = np.nan

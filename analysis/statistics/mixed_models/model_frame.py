@@ -1,4 +1,4 @@
-"""The rows and columns of a data frame that a model is made of, checked: outcome, factors, covariates and groups."""
+"""The rows and columns of a data frame that a model uses, checked: outcome, factors, covariates and groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from batteries.errors import InputError
 
 FAMILIES = ("gaussian", "binomial")
 NUMBER_KINDS = ("integer", "floating", "mixed-integer-float")
-"""What pandas calls the values of a column of numbers."""
+"""pandas' kinds of columns of numbers."""
 LARGEST = 1e30
 """Powers and products of such numbers can still be computed."""
 MOST_NAMED = 20
-"""So many names an error lists, at most."""
+"""Most names that an error lists."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModelFrame:
-    """What a model is fitted to: the rows without a missing value in the formula's columns."""
+    """The data of a fit: the rows without a missing value in the formula's columns."""
 
     n: int
     kept: npt.NDArray[np.bool_]
-    """Which rows of the data these are."""
+    """Positions of these rows in the data."""
     outcome: Floats
     factors: Mapping[str, Factor]
     covariates: Mapping[str, Floats]
@@ -45,7 +45,7 @@ class ModelFrame:
 
 
 def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Mapping[str, object]) -> ModelFrame:
-    """Return what the formula needs of the data.
+    """Return the formula's part of the data.
 
     Parameters
     ----------
@@ -53,15 +53,15 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
         Numbers are covariates; yes-no columns, text, categories and mixed columns are factors, whose levels come in
         their natural order (`analysis.statistics.level_order`).
     formula, family
-        What is to be fitted: `gaussian`, or `binomial` with an outcome of 0 and 1 or no and yes.
+        The model: `gaussian`, or `binomial` with an outcome of 0 and 1 or no and yes.
     reference : mapping of str to object
         The reference level of a factor, which then is its first; compared as text too. Columns that are not in the
-        formula are passed over.
+        formula are ignored.
 
     Raises
     ------
     InputError
-        The data cannot bear the model; the message names the column.
+        The data do not allow the model; the message names the column.
     """
     if family not in FAMILIES:
         raise InputError(f"the family is `{family}`. Fix: give one of {_listed(FAMILIES)}.")
@@ -99,27 +99,27 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     n_columns = n_design_columns(formula.intercept, formula.terms, frame.n_levels)
     if n_columns >= frame.n:
         raise InputError(
-            f"the formula `{formula.text}` asks for {n_columns} coefficients of {frame.n} rows. Fix: use fewer "
-            "terms or levels."
+            f"the formula `{formula.text}` has {n_columns} coefficients for {frame.n} rows. Fix: use fewer terms or "
+            "levels."
         )
     for place, (random, codes) in enumerate(zip(formula.random, groups, strict=True)):
         _check_random(random, codes, frame)
         for other, same in zip(formula.random[:place], groups[:place], strict=True):
             if np.array_equal(codes, same):
                 raise InputError(
-                    f"`{other.group_name}` and `{random.group_name}` part the rows alike, so their random effects "
-                    "cannot be told apart. Fix: leave one out."
+                    f"`{other.group_name}` and `{random.group_name}` group the rows alike, so their random effects "
+                    "cannot be distinguished. Fix: leave one out."
                 )
     return frame
 
 
 def is_factor(column: pd.Series) -> bool:
-    """Return whether a column's values are levels; numbers are not.
+    """Return True if a column's values are levels; numbers are not.
 
     Raises
     ------
     InputError
-        They are neither, such as dates.
+        They are neither levels nor numbers, such as dates.
     """
     if pd.api.types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
         return True
@@ -132,12 +132,13 @@ def is_factor(column: pd.Series) -> bool:
 
 def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str, object]) -> None:
     if data.empty:
-        raise InputError(f"there are no rows to fit `{formula.text}` to. Fix: choose data that have some.")
+        raise InputError(f"there are no rows to fit `{formula.text}` to. Fix: choose data with rows.")
     for name in (*formula.columns, *reference):
         if name not in data.columns:
             asking = f"the formula `{formula.text}`" if name in formula.columns else "the list of reference levels"
             raise InputError(
-                f"{asking} names the column `{name}`, which is not in the data; they have {_listed(data.columns)}."
+                f"{asking} names the column `{name}`, which is not in the data. Fix: name one of "
+                f"{_listed(data.columns)}."
             )
         if isinstance(data[name], pd.DataFrame):
             raise InputError(f"the data have more than one column `{name}`. Fix: rename all but one.")
@@ -146,12 +147,12 @@ def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str,
 def _complete_rows(
     formula: Formula, missing: Mapping[str, npt.NDArray[np.bool_]]
 ) -> tuple[npt.NDArray[np.bool_], tuple[str, ...]]:
-    """Return which rows have all values, and a sentence on those that have not."""
+    """Return which rows have all values, and a sentence on the others."""
     kept = ~np.logical_or.reduce(list(missing.values()))
     lacking = {name: count for name in formula.columns if (count := int(missing[name].sum()))}
     counts = ", ".join(f"{count} in `{name}`" for name, count in lacking.items())
     if not kept.any():
-        raise InputError(f"every row misses a value that `{formula.text}` needs: {counts}. Fix: complete the data.")
+        raise InputError(f"every row lacks a value that `{formula.text}` needs: {counts}. Fix: complete the data.")
     dropped = len(kept) - int(kept.sum())
     if not dropped:
         return kept, ()
@@ -159,7 +160,7 @@ def _complete_rows(
 
 
 def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object) -> tuple[Factor, list[object]]:
-    """Return a factor with its reference level first, and the levels that no row has, or none any more."""
+    """Return a factor with its reference level first, and the levels without rows."""
     present = np.bincount(codes, minlength=len(levels)) > 0
     try:
         order = sorted(range(len(levels)), key=lambda place: level_order(levels[place]))
@@ -172,12 +173,12 @@ def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object
         raise InputError(f"`{name}` has one level only, `{texts[0]}`. Fix: take it out of the formula.")
     if len(set(texts)) < len(texts):
         twice = next(text for text in texts if texts.count(text) > 1)
-        raise InputError(f"`{name}` has two levels that read `{twice}`, a text and another. Fix: make them one.")
+        raise InputError(f"`{name}` has two levels that read `{twice}`, one of them a text. Fix: make them one.")
     if reference is not None:
         matching = [place for place in order if _same_level(levels[place], reference)]
         if not matching:
             raise InputError(
-                f"`{reference}` is to be the reference level of `{name}`, but its levels are {_listed(texts)}."
+                f"`{reference}` is not a level of `{name}`. Fix: choose the reference level from {_listed(texts)}."
             )
         order = [matching[0], *(place for place in order if place != matching[0])]
     places = np.full(len(levels), -1, dtype=np.intp)
@@ -186,7 +187,7 @@ def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object
 
 
 def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
-    """Return the number of each row's value, -1 where it is missing, and the values."""
+    """Return the index of each row's value, -1 for a missing one, and the values."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return np.asarray(column.cat.codes, dtype=np.intp), column.cat.categories.tolist()
     try:
@@ -200,7 +201,7 @@ def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
 
 
 def _same_level(level: object, named: object) -> bool:
-    """Return whether a level is the one named; YAML's `true`, `True` and `"True"` are one."""
+    """Return True if a level is the named one; YAML's `true`, `True` and `"True"` are equal."""
     text, wanted = str(level), str(named)
     return text == wanted or level == named or (text.lower() == wanted.lower() and text.lower() in ("true", "false"))
 
@@ -214,33 +215,38 @@ def _outcome(column: pd.Series, family: str) -> Floats:
     kind = pd.api.types.infer_dtype(column, skipna=True)
     yes_no = kind == "boolean"
     if family == "binomial" and not (yes_no or kind in NUMBER_KINDS):
-        raise InputError(f"the outcome `{column.name}` of a logistic model must be 0 and 1, or no and yes, not {kind}.")
+        raise InputError(
+            f"the outcome `{column.name}` of a logistic model has {kind} values. Fix: use 0 and 1, or no and yes."
+        )
     if family == "gaussian" and kind not in NUMBER_KINDS:
         advice = "fit yes and no with the family `binomial`" if yes_no else "give numbers"
-        raise InputError(f"the outcome `{column.name}` of a linear model holds {kind} values; {advice}.")
+        raise InputError(f"the outcome `{column.name}` of a linear model holds {kind} values. Fix: {advice}.")
     return _numbers(column)
 
 
 def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
-    """Refuse numbers beyond all measure, and an outcome that does not vary or does not fit the family."""
+    """Refuse numbers that are too large, and an outcome that does not vary or does not fit the family."""
     largest = float(np.abs(values).max())
     if np.isinf(largest):
         raise InputError(f"`{name}` has infinite values. Fix: correct them or make them missing.")
     if not (largest == 0 or 1 / LARGEST < largest < LARGEST):
         raise InputError(
-            f"the numbers of `{name}` go to {largest:.3g}, which cannot be computed with. Fix: use other units."
+            f"the numbers of `{name}` go to {largest:.3g}, which is too large to compute with. Fix: use other units."
         )
     if outcome_of is None:
         return
     other = values[(values != 0) & (values != 1)]
     if outcome_of == "binomial" and len(other):
-        raise InputError(f"the outcome `{name}` of a logistic model has the value {other[0]:g}; it must be 0 or 1.")
+        raise InputError(f"the outcome `{name}` of a logistic model has the value {other[0]:g}. Fix: use 0 and 1 only.")
     if values.min() == values.max():
-        raise InputError(f"the outcome `{name}` is {values[0]:g} in every row, so there is nothing to explain.")
+        raise InputError(
+            f"the outcome `{name}` is {values[0]:g} in every row, so there is nothing to explain. Fix: choose other "
+            "rows or another outcome."
+        )
 
 
 def _group_codes(columns: Sequence[tuple[Codes, Sequence[object]]]) -> Codes:
-    """Return the number of each row's group in the order of their first rows; of several columns, of combinations."""
+    """Return the number of each row's group in the order of their first rows; for several columns, of combinations."""
     codes = columns[0][0]
     for more, levels in columns[1:]:
         codes = pd.factorize(codes * len(levels) + more)[0]
@@ -248,23 +254,26 @@ def _group_codes(columns: Sequence[tuple[Codes, Sequence[object]]]) -> Codes:
 
 
 def _check_random(random: RandomTerm, codes: Codes, frame: ModelFrame) -> None:
-    """Refuse a random effect that the data tell nothing of."""
+    """Refuse a random effect that the data cannot estimate."""
     group = random.group_name
     _, first_rows = np.unique(codes, return_index=True)
     n_groups = len(first_rows)
     if n_groups == 1:
-        raise InputError(f"`{group}` has one level only, so no variance between its levels can be estimated.")
+        raise InputError(
+            f"`{group}` has one level only, so no variance between its levels can be estimated. Fix: take it out of "
+            "the formula."
+        )
     n_effects = n_groups * n_design_columns(random.intercept, random.slopes, frame.n_levels)
     if n_effects >= frame.n:
         raise InputError(
-            f"the random effects of `{group}`, {n_effects} for {n_groups} levels, are as many as the {frame.n} rows "
-            "or more, so they cannot be told from the residual. Fix: use fewer."
+            f"the random effects of `{group}`, {n_effects} for {n_groups} levels, are at least as many as the "
+            f"{frame.n} rows, so they cannot be distinguished from the residual. Fix: use fewer."
         )
     for variable in dict.fromkeys(variable for slope in random.slopes for variable in slope):
         values = frame.factors[variable].codes if variable in frame.factors else frame.covariates[variable]
         if np.array_equal(values[first_rows][codes], values):
             raise InputError(
-                f"`{variable}` does not vary within any level of `{group}`, so it can have no random slope there. "
+                f"`{variable}` does not vary within any level of `{group}`, so it cannot have a random slope there. "
                 "Fix: take the slope out."
             )
 

@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Satterthwaite:
-    r"""What Satterthwaite's degrees of freedom of a linear mixed model are made of.
+    r"""The parts of Satterthwaite's degrees of freedom of a linear mixed model.
 
     Notes
     -----
@@ -38,7 +38,7 @@ class Satterthwaite:
     """Covariance of the variance parameters, shape (parameters, parameters)."""
 
     def df(self, rows: Floats, covariance: Floats) -> Floats:
-        """Return the degrees of freedom of each combination, a row of coefficients' weights; missing where none."""
+        """Return the degrees of freedom of each combination, a row of coefficients' weights, or missing values."""
         variances = _quadratic(rows, covariance)
         slopes = np.column_stack([_quadratic(rows, gradient) for gradient in self.gradients])
         spread = _quadratic(slopes, self.parameter_covariance)
@@ -60,7 +60,7 @@ def wald_table(
     coefficients : array of float, shape (p,)
     covariance : array of float, shape (p, p)
     degrees : Satterthwaite or float
-        Where the degrees of freedom come from; NaN for a z test.
+        The source of the degrees of freedom; NaN for a z test.
     rows : array of float, shape (m, p)
         The combinations.
     confidence : float

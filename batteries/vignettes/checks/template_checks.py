@@ -149,9 +149,7 @@ def _advice(unknown: str, tables: Tables, known: set[str]) -> str:
             return "list it under `variables`, or correct its name."
         case _:
             near = get_close_matches(unknown, known, n=1)
-            return (
-                f"did you mean `{near[0]}`? Correct its name." if near else "list it under `variables`, or correct it."
-            )
+            return f"write `{near[0]}`, if that is meant." if near else "list it under `variables`, or correct it."
 
 
 def _variable_problems(story: ContextVersion, tables: Tables) -> Iterator[tuple[str, str]]:

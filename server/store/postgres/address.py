@@ -14,39 +14,39 @@ from server.store.postgres.connections import Connection
 WORD = r"(?:[^:@/?#\[\]\s%]|%[0-9A-Fa-f]{2})"
 HOST = r"(?:(?:[^:@/?#\[\]\s%,]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:]+\])(?::\d+)?"
 ADDRESS = re.compile(rf"postgres(?:ql)?://(?:{WORD}+(?::{WORD}*)?@)?{HOST}(?:,{HOST})*/{WORD}+(?:\?[^@\s]*)?")
-"""An address that PostgreSQL reads as its writer meant it."""
+"""An address that PostgreSQL reads as its author meant it."""
 
 DEFAULTS: dict[str, Any] = {
     "application_name": "equipoise",
     "connect_timeout": 5,  # seconds
-    # The kernel closes a connection to an unplugged server after 11 s in which nothing is sent,
+    # The kernel closes a connection to an unplugged server after 11 s without sent data,
     "keepalives": 1,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
-    "tcp_user_timeout": 6_000,  # and after 6 s in which what was sent is not acknowledged.
+    "tcp_user_timeout": 6_000,  # and after 6 s if sent data are not acknowledged.
 }
-"""What an address may set otherwise, after its `?`."""
+"""Parameters that an address may set differently, after its `?`."""
 OF_SEVERAL = {
-    "target_session_attrs": "read-write",  # the primary, whichever server that is by now
-    "connect_timeout": 3,  # for each: a request waits until the first, which is silent, was given up
+    "target_session_attrs": "read-write",  # The primary, whichever server that is by now.
+    "connect_timeout": 3,  # For each server: a request waits until the first, silent one is given up.
 }
 """Defaults for addresses of several servers."""
 LONG_WORK = {"tcp_user_timeout": 30_000}
-"""Defaults for long work: a server that takes in a copy may leave it waiting in TCP for a while."""
+"""Defaults for long work: a server that receives a copy may leave it waiting in TCP for a while."""
 OF_CONNECTIONS: dict[str, Any] = {
     "autocommit": True,  # `transaction` begins and commits
     # PgBouncer in transaction mode gives each transaction another session. A statement that was prepared in one is
     # missing in the next, or is another client's.
     "prepare_threshold": None,
 }
-"""How each connection works, whatever the address."""
+"""Properties of every connection, whatever the address."""
 FULL = ("too many clients", "connection slots", "too many connections", "no more connections")
-"""What PostgreSQL and PgBouncer say, in English, when all their connections are in use."""
+"""Messages of PostgreSQL and PgBouncer, in English, when all their connections are in use."""
 
 
 def read_address(url: str, **defaults: Any) -> str:
-    """Return an address in the form in which connections are opened, with defaults for what it leaves open.
+    """Return an address in the form for opening connections, with defaults for omitted parameters.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_address(url: str, **defaults: Any) -> str:
     Raises
     ------
     InputError
-        If it is not an address. No message quotes the address, as it may hold a password.
+        If it is not an address. No message quotes the address, because it may hold a password.
     """
     if not ADDRESS.fullmatch(url):
         raise InputError(
@@ -96,15 +96,15 @@ def connect(conninfo: str) -> Connection:
         if _is_away(conninfo, error):
             raise away(error) from None
     try:
-        return Connection.connect(conninfo, **OF_CONNECTIONS)  # it may have come up between the two looks
+        return Connection.connect(conninfo, **OF_CONNECTIONS)  # It may have started between the two attempts.
     except psycopg.OperationalError as error:
         raise refused(error) from None
 
 
 def _is_away(conninfo: str, error: psycopg.OperationalError) -> bool:
-    """Return whether a failure to connect may pass by itself.
+    """Return True if a failure to connect may be temporary.
 
-    psycopg does not tell the code of such an error, and its text may be in any language; so the server is asked.
+    psycopg does not expose the code of such an error, and its text may be in any language; so the server is asked.
     """
     if isinstance(error, psycopg.errors.ConnectionTimeout) or any(text in str(error) for text in FULL):
         return True
@@ -116,25 +116,25 @@ def _is_away(conninfo: str, error: psycopg.OperationalError) -> bool:
         except psycopg.OperationalError:
             pass
         else:
-            return True  # only the primary is missing
+            return True  # Only the primary is missing.
     found = pq.PGconn.ping(make_conninfo("", **parameters).encode())
-    return found in {pq.Ping.REJECT, pq.Ping.NO_RESPONSE}  # starting up or recovering; not there
+    return found in {pq.Ping.REJECT, pq.Ping.NO_RESPONSE}  # Starting or recovering; not available.
 
 
 def away(error: psycopg.Error) -> StoreAway:
-    """Return the error for a database that cannot be used now."""
+    """Return the error for a database that is unavailable now."""
     return StoreAway(f"the database cannot be used now ({reason(error)}). Fix: start it, or wait until it is back.")
 
 
 def refused(error: psycopg.Error) -> InputError:
-    """Return the error for a database that will not be usable before a person changes something."""
+    """Return the error for a database that is unusable until a person changes something."""
     return InputError(
         f"the database cannot be used ({reason(error)}). Fix: check its address, password and the user's rights."
     )
 
 
 def reason(error: Exception) -> str:
-    """Return what an error says, in one line: its first, or what each of several servers said."""
+    """Return an error's message in one line: the first, or one from each of several servers."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     of_servers = [line.removeprefix("- ") for line in lines if line.startswith("- host:")]
     return "; ".join(of_servers or lines[:1])

@@ -1,12 +1,12 @@
-"""Connections to PostgreSQL that no silent peer stops: limits on how long the parts of a transaction may take.
+"""Connections to PostgreSQL that no silent peer blocks: limits on the duration of a transaction's parts.
 
-A peer is silent when its process is frozen or its cable is unplugged: no error arrives, and TCP alone waits for hours.
+A peer is silent if its process is frozen or its cable is unplugged: no error arrives, and TCP alone waits for hours.
 Two kinds of limits end the wait. This process closes a connection on which nothing arrives for `Limits.silence_s`;
-nothing else helps against a frozen server, as its kernel still acknowledges TCP packets. And the server ends the
+nothing else helps against a frozen server, because its kernel still acknowledges TCP packets. And the server ends the
 transaction of a client that sends nothing (`Limits.idle_s`), so that the locks of a frozen client are released.
 
 The server's limits are sent with every `BEGIN`, as `SET LOCAL`. They cost no round trip, and they hold through
-PgBouncer in transaction mode, where a setting of the session would reach the transactions of other clients.
+PgBouncer in transaction mode, where a setting of the session would affect the transactions of other clients.
 """
 
 import time
@@ -20,26 +20,26 @@ import psycopg
 
 @dataclass(frozen=True)
 class Limits:
-    """How long the parts of a transaction may take, in seconds; None means without end.
+    """Limits on the parts of a transaction, in seconds; None for no limit.
 
-    A statement ends before `silence_s`, so that a working server says itself what took too long. It also ends before
-    `idle_s`: when the server takes a lock from a client that froze, no other transaction of the same client still waits
-    to get it next.
+    A statement ends before `silence_s`, so that a working server reports itself what took too long. It also ends before
+    `idle_s`: when the server takes a lock from a frozen client, no other transaction of the same client still waits to
+    get it next.
     """
 
     silence_s: float
-    """Without a byte from the server."""
+    """Time without a byte from the server."""
     statement_s: float | None
-    """For one statement. PostgreSQL does not apply it to a commit, which may wait for a standby."""
+    """Duration of one statement. PostgreSQL does not apply it to a commit, which may wait for a standby."""
     lock_s: float
-    """Until a lock is free."""
+    """Wait for a lock."""
     idle_s: float
-    """Without a statement from this process."""
+    """Time without a statement from this process."""
 
     def begin(self, mode: str = "") -> bytes:
-        """Return the statements that begin a transaction under these limits, in one message.
+        """Return the statements that begin a transaction with these limits, in one message.
 
-        They also make the commit wait for the disk where the server's default is not to.
+        They also make the commit wait for the disk if the server's default is not to.
         """
         return (
             f"BEGIN {mode}; SET LOCAL statement_timeout = {_ms(self.statement_s)}; "
@@ -57,7 +57,7 @@ def _ms(seconds: float | None) -> int:
 REQUEST = Limits(silence_s=7, statement_s=6, lock_s=5, idle_s=7)
 """For requests: a participant waits for the reply."""
 CHECK = Limits(silence_s=2, statement_s=1.8, lock_s=1.5, idle_s=7)
-"""For the check whether answers can be stored now."""
+"""For the check if responses can be stored now."""
 SCHEMA = Limits(silence_s=600, statement_s=None, lock_s=5, idle_s=7)
 """For making tables: other servers that start wait for this one."""
 LONG = Limits(silence_s=600, statement_s=None, lock_s=10, idle_s=600)
@@ -74,7 +74,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         return super().wait(self._unless_silent(gen), *arguments, **options)
 
     def _unless_silent(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Hand to psycopg what is ready to be read or written; it asks several times a second, ready or not."""
+        """Pass ready events to psycopg; it asks several times a second, ready or not."""
         heard_at = time.monotonic()
         try:
             waits_for = next(gen)
@@ -83,7 +83,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
                 if ready:
                     heard_at = time.monotonic()
                 elif time.monotonic() - heard_at > self.silence_s:
-                    self.close()  # a rollback would wait for the silent server once more
+                    self.close()  # A rollback would wait for the silent server again.
                     raise psycopg.OperationalError(f"the database has sent nothing for {self.silence_s:g} s")
                 waits_for = gen.send(ready)
         except StopIteration as end:
@@ -92,14 +92,14 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
 @contextmanager
 def transaction(connection: Connection, limits: Limits, mode: str = "") -> Iterator[None]:
-    """Do a block in a transaction, and commit it; the connection must be in autocommit mode.
+    """Run a block in a transaction, and commit it; the connection must be in autocommit mode.
 
-    An exception leaves the transaction open: anyone who lent the connection rolls it back.
+    An exception leaves the transaction open: the caller who provided the connection rolls it back.
     """
     connection.silence_s = min(limits.silence_s, REQUEST.silence_s)
     connection.execute(limits.begin(mode))
     connection.silence_s = limits.silence_s
     yield
     outcome = connection.execute(b"COMMIT").statusmessage
-    if outcome != "COMMIT":  # after a failed statement PostgreSQL says ROLLBACK, and raises nothing
+    if outcome != "COMMIT":  # After a failed statement PostgreSQL replies ROLLBACK, and raises nothing.
         raise psycopg.OperationalError("the database rolled the transaction back")

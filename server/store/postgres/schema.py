@@ -1,14 +1,14 @@
-"""Tables of the PostgreSQL store: the same as SQLite's, by name and column.
+"""Tables of the PostgreSQL store: the same names and columns as in SQLite.
 
-Made once, under a lock, so that servers that start together do not hinder each other; a database of an earlier version
-gets what it lacks. Double precision, as everywhere in Equipoise; flags are integers, and times and JSON are texts, as
-in SQLite.
+Made once, under a lock, so that servers that start together do not conflict; a database of an earlier version gets the
+missing parts. Double precision, as everywhere in Equipoise; flags are integers, and times and JSON are texts, as in
+SQLite.
 """
 
 from server.store.tables import TRIALS
 
 VERSION = "m009_plain_names"
-"""Of SQLite's migrations, the one that these tables are equal to."""
+"""The SQLite migration to which these tables correspond."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
 RENAMED_COLUMNS = (
@@ -17,7 +17,7 @@ RENAMED_COLUMNS = (
     ("sessions", "adopted_at", "uploaded_at"),
     ("response_totals", "n_answers", "n_responses"),
 )
-"""Table, and what a column of it was called before `m009` and is called since."""
+"""Tables, and former and present names of their columns, before and since `m009`."""
 
 STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",
@@ -128,6 +128,6 @@ STATEMENTS = (
       PRIMARY KEY (study_digest, revision)
     )
     """,
-    "DROP VIEW IF EXISTS trials",  # which cannot be replaced where its columns came in another order
+    "DROP VIEW IF EXISTS trials",  # It cannot be replaced if its columns were in another order.
     f"CREATE VIEW trials AS {TRIALS}",
 )

@@ -1,8 +1,8 @@
-"""The store for more than one server: PostgreSQL, or what speaks its protocol, through a pool of connections.
+"""The store for several servers: PostgreSQL, or a database with its protocol, through a pool of connections.
 
-Answers go through a group commit of their own in each server process; everything else is a transaction by itself, under
-the lock of the study's log. A transaction that the database calls off, to keep others apart, is done again. When a
-connection is lost, all others are renewed, as the primary may be another server by now.
+Responses go through a group commit in each server process; everything else is a transaction by itself, under the lock
+of the study's log. A transaction that the database cancels because of a conflict is repeated. When a connection is
+lost, all others are renewed, because the primary may be another server by now.
 """
 
 import random
@@ -35,17 +35,17 @@ from server.store.timestamps import now
 
 Result = TypeVar("Result")
 MAX_CONNECTIONS = 16
-"""Of one server process; PostgreSQL allows 100 in all as it is installed."""
+"""Connections of one server process; PostgreSQL allows 100 in all by default."""
 PATIENCE_S = 5.0
-"""How long a request waits for a connection, or tries again when it collides with others."""
+"""Longest time in which a request waits for a connection, or is repeated after conflicts."""
 CHECK_S = 2.0
-"""How long a check does so."""
+"""The same for a health check."""
 SCHEMA_LOCK = 0x65717569
 """Number of the lock under which servers that start together make the tables one after the other."""
 BYTES_OF_DELETED_ROWS = (
-    "The database keeps the bytes of deleted rows in its files and in its write-ahead log for some time, and backups "
-    "keep them too. Fix: where they must be gone now, run the statements in docs/how-to/deploy.md, under “With "
-    "PostgreSQL”."
+    "The database keeps the bytes of deleted rows in its files and in its write-ahead log for some time, and "
+    "backups keep them too. Fix: if they must be deleted now, run the statements in docs/how-to/deploy.md, under "
+    "“With PostgreSQL”."
 )
 
 
@@ -78,7 +78,7 @@ class PostgresDatabase:
                 copy.write_row(row)
 
     def damage(self) -> list[str]:
-        return []  # PostgreSQL checks its pages itself, as it reads them
+        return []  # PostgreSQL checks its pages itself, when it reads them.
 
 
 @lru_cache(maxsize=2048)
@@ -93,9 +93,9 @@ class PostgresStore(SqlStore):
     ----------
     url
         `postgresql://user:password@host:port/database`. Of several servers (`host1:port,host2:port`) the primary is
-        used, whichever of them it is.
+        used, whichever it is.
     must_exist
-        Whether a database without our tables is refused, instead of given them.
+        True to refuse a database without our tables instead of making them.
 
     Raises
     ------
@@ -103,7 +103,7 @@ class PostgresStore(SqlStore):
         If the database cannot be used now, but perhaps soon.
     InputError
         If the database refuses this user, does not sync its commits, was written by a newer Equipoise, or holds no
-        store where one must exist.
+        store though one must exist.
     """
 
     def __init__(self, url: str, must_exist: bool = False) -> None:
@@ -112,8 +112,8 @@ class PostgresStore(SqlStore):
         self._conninfo_for_long_work = read_address(url, **LONG_WORK)
         _prepare(self._conninfo_for_long_work, must_exist)
         self._renewed_at = 0.0
-        # After an outage a pool tries again for `reconnect_timeout`, at ever longer intervals; when it has given up,
-        # the next request makes it try at once. So it is told to give up soon.
+        # After an outage a pool retries for `reconnect_timeout`, at growing intervals; after it has given up, the next
+        # request makes it try at once. So it is configured to give up soon.
         self._pool = ConnectionPool(
             read_address(url),
             connection_class=Connection,
@@ -146,7 +146,7 @@ class PostgresStore(SqlStore):
         limits: Limits = REQUEST,
         patience_s: float | None = None,
     ) -> Result:
-        """Do a job in a transaction, again when it collided with another; two that begin the same thing collide too."""
+        """Run a job in a transaction, and again after a conflict; simultaneous starts of one session conflict too."""
         again_after = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, *again_after)
         patience_s = PATIENCE_S if patience_s is None else patience_s
         deadline = time.monotonic() + patience_s
@@ -175,33 +175,33 @@ class PostgresStore(SqlStore):
 
     @contextmanager
     def _lent(self, limits: Limits, patience_s: float) -> Iterator[Database]:
-        """Lend a connection of the pool inside a transaction."""
+        """Yield a connection of the pool inside a transaction."""
         began_at = time.monotonic()
         with self._pool.connection(patience_s) as connection:
             try:
                 with transaction(connection, limits):
                     yield PostgresDatabase(connection)
-            except psycopg.errors.ReadOnlySqlTransaction:  # it was the primary once
+            except psycopg.errors.ReadOnlySqlTransaction:  # It was the primary once.
                 connection.close()
                 raise
             finally:
                 if connection.closed and began_at > self._renewed_at:
-                    # The others lead to the same server. Each would fail in its turn, and only after a while.
+                    # The other connections lead to the same server. Each would fail in turn, and only after a while.
                     self._renewed_at = time.monotonic()
                     self._pool.drain()
 
     def check(self) -> None:
-        # Changes nothing, but writes it: only that tells whether there is still room on the disk.
+        # Changes nothing, but writes: only a write shows if there is still room on the disk.
         self._transaction(
             lambda db: db.execute("UPDATE logs SET n_events = n_events").rowcount, limits=CHECK, patience_s=CHECK_S
         )
 
     def kept_traces(self) -> list[str]:
-        """Say what PostgreSQL keeps; it does not tell what is still in its files."""
+        """Report what PostgreSQL keeps; it does not reveal what is still in its files."""
         return [BYTES_OF_DELETED_ROWS]
 
     def check_integrity(self) -> None:
-        """PostgreSQL checks its pages itself, as it reads them."""
+        """PostgreSQL checks its pages itself, when it reads them."""
 
     @contextmanager
     def snapshot(self) -> Iterator[Database]:
@@ -215,7 +215,7 @@ class PostgresStore(SqlStore):
 
     @contextmanager
     def _own_connection(self, mode: str = "") -> Iterator[Database]:
-        """Lend a connection outside the pool, inside a transaction, for work that takes long."""
+        """Yield a connection outside the pool, inside a transaction, for long work."""
         try:
             with connect(self._conninfo_for_long_work) as connection, transaction(connection, LONG, mode):
                 yield PostgresDatabase(connection)
@@ -237,20 +237,20 @@ def _unavailable(error: psycopg.Error) -> StoreUnavailable:
 
 def _cannot_hold(error: psycopg.DataError) -> InputError:
     return InputError(
-        f"PostgreSQL cannot hold one of these values ({str(error).strip().splitlines()[0]}); such as a text with the "
-        "character NUL: take it out, or use a SQLite store."
+        f"PostgreSQL cannot hold one of these values ({str(error).strip().splitlines()[0]}), such as a text with "
+        "the character NUL. Fix: remove it, or use a SQLite store."
     )
 
 
 def _prepare(conninfo: str, must_exist: bool) -> None:
-    """Make the tables, or see that they are ours."""
+    """Make the tables, or check that they are ours."""
     try:
         with connect(conninfo) as connection, transaction(connection, SCHEMA):
             (fsync,) = _one(connection, "SELECT current_setting('fsync', true)")
             if fsync == "off":
                 raise InputError(
-                    "the database runs with fsync = off, so that answers are lost when its machine fails. Fix: "
-                    "switch it on in postgresql.conf."
+                    "the database runs with fsync = off, so responses are lost when its machine fails. Fix: switch "
+                    "it on in postgresql.conf."
                 )
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
             applied = _applied(connection)
@@ -260,7 +260,7 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
                     "`equipoise serve` first."
                 )
             if schema.VERSION in applied:
-                return  # not again: a change of tables would wait for anyone who reads them, and all writers behind it
+                return  # Not again: a change of tables would wait for all readers, and all writers behind it.
             _rename(connection)
             for statement in schema.STATEMENTS:
                 connection.execute(statement.encode())
@@ -278,7 +278,7 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
 
 
 def _rename(connection: Connection) -> None:
-    """Give the tables and columns of an earlier version their names of today."""
+    """Rename the tables and columns of an earlier version."""
     for old, new in schema.RENAMED_TABLES.items():
         connection.execute(f"ALTER TABLE IF EXISTS {old} RENAME TO {new}".encode())
     for table, old, new in schema.RENAMED_COLUMNS:
@@ -290,7 +290,7 @@ def _rename(connection: Connection) -> None:
 
 
 def _applied(connection: Connection) -> set[str]:
-    """Return the versions of our tables that a database has had; refuse one that is another program's, or newer."""
+    """Return the applied versions of our tables in a database; refuse one that is another program's, or newer."""
 
     def is_there(table: str) -> bool:
         return bool(_one(connection, "SELECT to_regclass(%s) IS NOT NULL", (table,))[0])

@@ -1,1 +1,1 @@
-"""The statements of both databases, a module for each subject, and the store that runs them."""
+"""The statements of both databases, one module per subject, and the store that runs them."""

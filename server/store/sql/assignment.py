@@ -1,8 +1,8 @@
-"""Places in counterbalance groups: reserved at the start, confirmed on completion, or released for somebody else.
+"""Slots in counterbalance groups: reserved at the start, confirmed on completion, or released for another participant.
 
-A group's places are those that are confirmed or reserved; the next person goes where the fewest are taken. All
-functions work under the lock of the study's log (`server.store.sql.assignment_log`), so that decisions come one after
-the other and no group is ever over-filled; each decision is written to that log with the numbers on which it rests.
+A group's taken slots are the confirmed and the reserved ones; the next participant goes to the group with the fewest.
+All functions work under the lock of the study's log (`server.store.sql.assignment_log`), so that decisions come one
+after the other and no group is ever over-filled. Each decision is written to that log with its numbers.
 """
 
 from collections import Counter
@@ -21,27 +21,27 @@ from server.store.timestamps import minutes_ago, now
 
 @dataclass(frozen=True)
 class GroupSlots:
-    """How many places of a group are taken."""
+    """Numbers of a group's slots."""
 
     group: int
     n_begun: int
-    """Sessions ever begun; also the seed of the latest, unless there are some that were taken elsewhere."""
+    """Sessions ever begun; also the seed of the latest, unless some were uploaded."""
     n_reserved: int
     n_confirmed: int
     is_open: bool
 
     @property
     def n_taken(self) -> int:
-        """Places that nobody else can have."""
+        """Slots that no other participant can have."""
         return self.n_reserved + self.n_confirmed
 
 
 def choose_group(groups: Sequence[GroupSlots], recruitment: Recruitment) -> int | None:
-    """Return the group for the next person: the open one with the fewest places taken, or None if all is full.
+    """Return the group for the next participant: the open one with the fewest slots taken, or None if all are full.
 
-    Of several, the one with the fewest completed, as somebody under way may yet leave; of these, the first. Those
-    under way count like those who have completed: to go by the completed alone would send everybody who comes before
-    the next completion into one group.
+    Of several, the one with the fewest completed, because a participant under way may still leave; of these, the first.
+    Participants under way count like completed ones: otherwise everyone who arrives before the next completion would go
+    to one group.
     """
     if recruitment.quota is not None and sum(group.n_taken for group in groups) >= recruitment.quota:
         return None
@@ -56,7 +56,7 @@ def _is_filled(group: GroupSlots, recruitment: Recruitment) -> bool:
 
 
 def read_slots(db: Database, study_digest: str, kind: Kind) -> list[GroupSlots]:
-    """Return the places of each group, in the groups' order."""
+    """Return the slots of each group, in the groups' order."""
     rows = db.execute(
         'SELECT "group", n_begun, n_reserved, n_confirmed, is_open FROM slots '
         'WHERE study_digest = ? AND kind = ? ORDER BY "group"',
@@ -82,7 +82,7 @@ def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
 
 
 def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> StudyFull | None:
-    """Return what a person who came now would be told, or None if there is a place for them."""
+    """Return the refusal for a participant who arrives now, or None if there is a slot for them."""
     if choose_group(read_slots(db, study_digest, Kind.HUMAN), recruitment) is not None:
         return None
     groups = _slots_for_newcomers(db, study_digest, recruitment)
@@ -90,26 +90,26 @@ def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> Study
 
 
 def require_slot(db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None) -> None:
-    """Refuse a person who came now as `reserve` would, and reserve nothing."""
+    """Refuse a participant who arrives now as `reserve` would, and reserve nothing."""
     _group_of_newcomer(_slots_for_newcomers(db, study_digest, recruitment), Kind.HUMAN, recruitment, wanted)
 
 
 def _slots_for_newcomers(db: Database, study_digest: str, recruitment: Recruitment) -> list[GroupSlots]:
-    """Return the places of people in each group as they are once those of whom nothing is heard are released."""
+    """Return the slots of people in each group after the release of those that have timed out."""
     expired = Counter(group for _, group, _ in _expired(db, study_digest, recruitment))
     groups = read_slots(db, study_digest, Kind.HUMAN)
     return [replace(group, n_reserved=group.n_reserved - expired[group.group]) for group in groups]
 
 
 def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted: int | None = None) -> tuple[int, int]:
-    """Reserve a place for a new session and return its group and seed.
+    """Reserve a slot for a new session and return its group and seed.
 
     Raises
     ------
     StudyFull
         If there is none.
     Conflict
-        If there is none in the group that is wanted, or no such group.
+        If the wanted group is full or does not exist.
     """
     if kind is Kind.HUMAN:
         release_expired(log, recruitment)
@@ -126,11 +126,11 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
 def _group_of_newcomer(
     groups: Sequence[GroupSlots], kind: Kind, recruitment: Recruitment, wanted: int | None
 ) -> GroupSlots:
-    """Return the group that is wanted, or whose turn it is; refuse if it has no place."""
+    """Return the wanted group, or the next one; refuse if it has no slot."""
     if wanted is not None:
         return _group_with_room(groups, wanted, kind, recruitment)
     if kind is Kind.SIMULATED:
-        # Dealt in turn, and never against a quota: so that a simulation can be repeated.
+        # Assigned in turn, and without a quota, so that a simulation can be repeated.
         return min(groups, key=lambda group: (group.n_begun, group.group))
     chosen = choose_group(groups, recruitment)
     if chosen is None:
@@ -143,24 +143,26 @@ def _group_with_room(groups: Sequence[GroupSlots], wanted: int, kind: Kind, recr
     if kind is Kind.SIMULATED:
         return group
     if not group.is_open:
-        raise Conflict(f"Group {wanted} is closed for new participants. Fix: open it, or leave the group to Equipoise.")
+        raise Conflict(
+            f"Group {wanted} is closed for new participants. Fix: open it, or let Equipoise choose the group."
+        )
     if _is_filled(group, recruitment):
         raise Conflict(
             f"Group {wanted} is full: {group.n_confirmed} have completed, {group.n_reserved} are under way, and its "
-            f"quota is {recruitment.quota_per_group}. Fix: raise the quota, or leave the group to Equipoise."
+            f"quota is {recruitment.quota_per_group}. Fix: raise the quota, or let Equipoise choose the group."
         )
     n_taken = sum(group.n_taken for group in groups)
     if recruitment.quota is not None and n_taken >= recruitment.quota:
         raise Conflict(
-            f"Group {wanted} has no room, as the study is full: {n_taken} have completed or are under way, and its "
-            f"quota is {recruitment.quota}. Fix: raise the quota."
+            f"Group {wanted} has no room, because the study is full: {n_taken} have completed or are under way, and "
+            f"its quota is {recruitment.quota}. Fix: raise the quota."
         )
     return group
 
 
 def _group_numbered(groups: Sequence[GroupSlots], number: int) -> GroupSlots:
     if not 1 <= number <= len(groups):
-        raise Conflict(f"There is no group {number} in this study; the groups are 1 to {len(groups)}.")
+        raise Conflict(f"There is no group {number} in this study. Fix: name one from 1 to {len(groups)}.")
     return groups[number - 1]
 
 
@@ -179,14 +181,14 @@ def _next_seed(log: Log, kind: Kind, group: GroupSlots) -> int:
 def add_uploaded(
     log: Log, kind: Kind, uploaded: UploadedSession, recruitment: Recruitment, **details: object
 ) -> SlotState:
-    """Count a session that was taken elsewhere, and give it a place if there is room for it.
+    """Count a session that was run elsewhere, and give it a slot if there is room.
 
-    What somebody has answered is never refused: without room the session is one whose place another has.
+    Stored responses are never refused: without room the session is recorded as surplus.
 
     Raises
     ------
     Conflict
-        If there is no such group.
+        If the group does not exist.
     """
     _group_numbered(read_slots(log.db, log.study_digest, kind), uploaded.group)
     has_room = _has_room_now(log, kind, uploaded.group, recruitment)
@@ -207,12 +209,12 @@ def add_uploaded(
 
 
 def reserve_in(log: Log, held: "HeldSlot", recruitment: Recruitment, session: str) -> int:
-    """Reserve a place for another session of somebody, in the group where theirs was released; return its seed.
+    """Reserve a slot for another session of a participant, in the group of the released one; return its seed.
 
     Raises
     ------
     StudyFull
-        If there is no room in it.
+        If the group is full.
     """
     if not _has_room_now(log, held.kind, held.group, recruitment):
         raise StudyFull("place_given_away")
@@ -225,13 +227,13 @@ def reserve_in(log: Log, held: "HeldSlot", recruitment: Recruitment, session: st
 
 
 def release_expired(log: Log, recruitment: Recruitment) -> None:
-    """Release the places of people who have not answered for the study's time-out."""
+    """Release the slots of participants without a response for the study's time-out."""
     for session, group, seen_at in _expired(log.db, log.study_digest, recruitment):
         _release(log, Kind.HUMAN, session, group, SlotState.RESERVED, Release.TIME_OUT, seen_at=seen_at)
 
 
 def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[tuple[str, int, str]]:
-    """Return session, group and the time of the last visit of those who have timed out."""
+    """Return session, group and the time of the last visit of sessions that have timed out."""
     limit = minutes_ago(recruitment.time_out_min)
     return db.execute(
         'SELECT session, "group", seen_at FROM sessions JOIN participants USING (participant) '
@@ -242,7 +244,7 @@ def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[
 
 
 def with_slots(db: Database, study_digest: str, recruitment: Recruitment, sessions: Sequence[str]) -> list[str]:
-    """Return which of these sessions hold a place; one that has timed out is free for the next person."""
+    """Return which of these sessions hold a slot; a slot that has timed out is free for the next participant."""
     expired = {session for session, _, _ in _expired(db, study_digest, recruitment)}
     rows = db.execute(
         f"SELECT session FROM sessions WHERE slot = 'reserved' AND session IN ({marks(sessions)})", sessions
@@ -252,7 +254,7 @@ def with_slots(db: Database, study_digest: str, recruitment: Recruitment, sessio
 
 @dataclass(frozen=True)
 class HeldSlot:
-    """A session as decisions about its place see it."""
+    """The data of a session for decisions about its slot."""
 
     session: str
     kind: Kind
@@ -263,11 +265,11 @@ class HeldSlot:
     has_all_answers: bool
     source: Source
     is_uploaded: bool
-    """Whether it was begun elsewhere, and what was answered is not to be refused."""
+    """True if it was begun elsewhere, so that its responses are never refused."""
 
 
 def held_slot(db: Database, session: str) -> HeldSlot:
-    """Return a session's place; under the log's lock nobody else changes it."""
+    """Return a session's slot; the log's lock prevents changes meanwhile."""
     name, kind, group, status, slot, reason, n_missing, source, uploaded_at = db.execute(
         'SELECT session, kind, "group", status, slot, release_reason, n_trials - n_answered, source, uploaded_at '
         "FROM sessions JOIN participants USING (participant) WHERE session = ?",
@@ -287,7 +289,7 @@ def held_slot(db: Database, session: str) -> HeldSlot:
 
 
 def confirm(log: Log, held: HeldSlot, recruitment: Recruitment, completed_at: str) -> None:
-    """Confirm the place of somebody who has completed; who lost or never had one has it if there is room."""
+    """Confirm the slot of a completed session; one without a slot gets one if there is room."""
     if held.slot is SlotState.RESERVED:
         _count(log, held.kind, held.group, n_reserved=-1, n_confirmed=1)
     elif held.release_reason in REGAINED_AFTER and _has_room_now(log, held.kind, held.group, recruitment):
@@ -301,18 +303,18 @@ def confirm(log: Log, held: HeldSlot, recruitment: Recruitment, completed_at: st
 
 
 def release(log: Log, held: HeldSlot, reason: Release, **details: str) -> bool:
-    """Release a place and return whether there was one to release."""
+    """Release a slot and return True if there was one to release."""
     _release(log, held.kind, held.session, held.group, held.slot, reason, **details)
     return held.slot is not SlotState.RELEASED
 
 
 def regain(log: Log, held: HeldSlot, recruitment: Recruitment) -> None:
-    """Reserve a place again for somebody who has come back.
+    """Reserve a slot again for a participant who has come back.
 
     Raises
     ------
     StudyFull
-        If there is no room, or the researcher has released the place.
+        If there is no room, or the researcher has released the slot.
     """
     if held.slot is SlotState.RELEASED:
         may_return = held.release_reason in REGAINED_AFTER
@@ -355,7 +357,7 @@ def _release(log: Log, kind: Kind, session: str, group: int, slot: SlotState, re
 
 
 def _has_room_now(log: Log, kind: Kind, number: int, recruitment: Recruitment) -> bool:
-    """Return whether there is a place in a group, as a newcomer would find it if it is open."""
+    """Return True if a group has a slot for a new participant, assuming that it is open."""
     release_expired(log, recruitment)
     if kind is Kind.SIMULATED:
         return True
@@ -374,7 +376,7 @@ def _count(log: Log, kind: Kind, group: int, n_begun: int = 0, n_reserved: int =
 
 
 def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str, object]:
-    """Return what a choice rests on: [completed, under way] of each group, the closed groups, the quotas."""
+    """Return the numbers of a decision: [completed, under way] of each group, the closed groups, the quotas."""
     return {
         "taken": {group.group: [group.n_confirmed, group.n_reserved] for group in groups},
         "closed": [group.group for group in groups if not group.is_open],
@@ -384,7 +386,7 @@ def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str
 
 
 def _why_full(groups: Sequence[GroupSlots], recruitment: Recruitment) -> StudyFull:
-    """Return what to tell somebody who comes too late: for good, or until somebody under way leaves."""
+    """Return the refusal for a late participant: final, or until a participant under way leaves."""
     if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
         return StudyFull("study_full")
     return StudyFull("places_taken", minutes=round(recruitment.time_out_min))

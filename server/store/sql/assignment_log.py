@@ -1,7 +1,7 @@
-"""The log of decisions about places, and of what the researcher did: append-only, numbered without gaps, chained.
+"""The log of decisions about slots, and of the researcher's actions: append-only, numbered without gaps, chained.
 
-Anyone who writes to it locks the study's end of the log first; that lock is also what makes decisions about places come
-one after the other, whatever the number of server processes.
+A writer first locks the study's end of the log; that lock also puts decisions about slots in sequence, for any number
+of server processes.
 """
 
 import json
@@ -25,7 +25,7 @@ class Log:
     checksum: str
 
     def write(self, event: str, session: str | None = None, **details: Any) -> None:
-        """Append a decision, with the reason and the numbers on which it rests."""
+        """Append a decision, with its reason and its numbers."""
         at, text = now(), json.dumps(details, ensure_ascii=False, separators=(",", ":"))
         self.checksum = link(self.checksum, [self.study_digest, self.n_events, at, event, session, text])
         self.db.execute(
@@ -52,7 +52,7 @@ def lock_log(db: Database, study_digest: str) -> Log:
 def note(db: Database, study_digests: Iterable[str], access: Access, details: Mapping[str, Any]) -> list[int]:
     """See `Store.note`."""
     numbers = []
-    for study_digest in sorted(study_digests):  # in one order, so that two who note at once do not wait for each other
+    for study_digest in sorted(study_digests):  # In one order, so that two writers do not wait for each other.
         log = lock_log(db, study_digest)
         numbers.append(log.n_events)
         log.write(access.value, **details)

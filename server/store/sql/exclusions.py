@@ -1,7 +1,7 @@
-"""Sessions that the researcher excludes from the analysis by name, with a reason, and takes back. Their answers stay.
+"""Sessions that the researcher excludes from the analysis by name, with a reason, or includes again. Responses stay.
 
-Excluding a session releases its place, so that another person is recruited; taking it back gives a place again if there
-is room. Both are in the log of decisions.
+Excluding a session releases its slot, so that another participant is recruited; including it again gives a slot if
+there is room. Both are in the log of decisions.
 """
 
 import json
@@ -25,11 +25,11 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
         held = assignment.held_slot(db, session)
         if held.kind is not Kind.HUMAN:
             raise Conflict(
-                f"session {session} is of a simulated participant. Fix: leave all of them out of an analysis with "
+                f"session {session} is of a simulated participant. Fix: exclude all of them from an analysis with "
                 "`equipoise analyze --without-simulated`."
             )
         if held.status is Status.WITHDRAWN:
-            raise Conflict(f"session {session} was withdrawn, so its answers are deleted and in no analysis.")
+            raise Conflict(f"session {session} was withdrawn, so its responses are deleted and in no analysis.")
         if excluded_reason is not None:
             raise Conflict(f"session {session} is excluded already ({excluded_reason}).")
         at = now()
@@ -44,7 +44,8 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
             place_released_for=held.release_reason,
         )
         if held.slot is not SlotState.RELEASED or (
-            held.status is Status.ACTIVE and held.release_reason in REGAINED_AFTER  # else they could come back
+            # Otherwise the participant could come back.
+            held.status is Status.ACTIVE and held.release_reason in REGAINED_AFTER
         ):
             assignment.release(log, held, Release.EXCLUSION)
 
@@ -57,7 +58,7 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str) ->
         if excluded_reason is None:
             raise Conflict(f"session {session} is not excluded, so there is nothing to undo.")
         if assignment.held_slot(db, session).status is Status.WITHDRAWN:
-            raise Conflict(f"session {session} was withdrawn, so its answers are deleted and in no analysis.")
+            raise Conflict(f"session {session} was withdrawn, so its responses are deleted and in no analysis.")
         db.execute("UPDATE sessions SET excluded_at = NULL, excluded_reason = NULL WHERE session = ?", (session,))
         log.write("included", session, reason=reason)
         _give_slot_back(log, study, session)
@@ -66,7 +67,7 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str) ->
 
 
 def _locked(db: Database, session: str) -> tuple[Log, str | None]:
-    """Lock the log of a session's study; return it and why the session is excluded."""
+    """Lock the log of a session's study; return it and the reason of the session's exclusion."""
     (study_digest,) = db.execute("SELECT study_digest FROM sessions WHERE session = ?", (session,)).fetchone()
     log = lock_log(db, study_digest)
     (reason,) = db.execute("SELECT excluded_reason FROM sessions WHERE session = ?", (session,)).fetchone()
@@ -74,7 +75,7 @@ def _locked(db: Database, session: str) -> tuple[Log, str | None]:
 
 
 def _give_slot_back(log: Log, study: Study, session: str) -> None:
-    """Give a session the place back that its exclusion released, if there is room."""
+    """Give a session the slot again that its exclusion released, if there is room."""
     (text,) = log.db.execute(
         "SELECT details FROM events WHERE study_digest = ? AND session = ? AND event = 'excluded' "
         "ORDER BY event_index DESC LIMIT 1",
@@ -83,7 +84,7 @@ def _give_slot_back(log: Log, study: Study, session: str) -> None:
     before = json.loads(text)
     held = assignment.held_slot(log.db, session)
     if held.release_reason != Release.EXCLUSION or before["place_released_for"] == Release.EXCLUSION:
-        return  # withdrawn since, or released for another reason before it was excluded
+        return  # Withdrawn since, or released for another reason before it was excluded.
     reason = Release(before["place_released_for"] or Release.NO_ROOM)
     assignment.release(log, held, reason)
     if before["was"] == SlotState.RELEASED:
@@ -93,5 +94,5 @@ def _give_slot_back(log: Log, study: Study, session: str) -> None:
         (completed_at,) = log.db.execute("SELECT completed_at FROM sessions WHERE session = ?", (session,)).fetchone()
         assignment.confirm(log, held, study.definition.recruitment, completed_at)
         return
-    with suppress(StudyFull):  # they may come back once there is room, as after a time-out
+    with suppress(StudyFull):  # The participant may come back once there is room, as after a time-out.
         assignment.regain(log, held, study.definition.recruitment)

@@ -1,7 +1,7 @@
-"""Group commit: one thread commits all that waits together.
+"""Group commit: one thread commits all waiting work together.
 
-A commit costs one fsync however many answers it holds, so under load many participants share one; alone, a request is
-committed at once. Who waits hears of success only after the commit.
+A commit costs one fsync however many responses it holds, so under load many participants share one; a single request is
+committed at once. A caller hears of success only after the commit.
 """
 
 import logging
@@ -18,31 +18,31 @@ Work = TypeVar("Work")
 logger = logging.getLogger("equipoise")
 
 MAX_BATCH = 500
-"""Requests in one commit, at most: enough to share an fsync, few enough that nobody waits long for the others."""
+"""Most requests in one commit: enough to share an fsync, few enough that no request waits long for the others."""
 IDLE_S = 2.0
-"""Without work for so long, the thread has time for other things."""
+"""After this time without work, the thread does other work."""
 CLOSE_TIMEOUT_S = 5.0
-"""How long closing waits for a commit that does not end, as when another program holds the database."""
+"""Longest wait of `close` for a commit that does not end, for instance while another program locks the database."""
 
 
 @dataclass(frozen=True)
 class _Request(Generic[Work]):
     work: Work
     reply: queue.SimpleQueue[Any]
-    """Gets what came of it; a queue, as it wakes the waiting thread at less cost than a future."""
+    """Receives the result; a queue, because it wakes the waiting thread at lower cost than a future."""
 
 
 class GroupCommit(Generic[Work]):
-    """Hands all work that waits to one commit after the other.
+    """Passes all waiting work to one commit after the other.
 
     Parameters
     ----------
     commit
-        Does a batch of work and commits it; returns for each piece what came of it, an exception where that piece
-        alone failed. If it raises, nothing of the batch was done. Always called in the same thread.
+        Does a batch of work and commits it; returns one result for each piece, an exception if that piece alone failed.
+        If it raises, nothing of the batch was done. Always called in the same thread.
     tidy
-        Called in that thread after each batch, when all have heard of it, and after every `IDLE_S` seconds without
-        work; told whether it is the latter.
+        Called in that thread after each batch, after all callers have their results, and after every `IDLE_S` seconds
+        without work; its argument is True in the latter case.
     """
 
     def __init__(
@@ -51,20 +51,20 @@ class GroupCommit(Generic[Work]):
         self._commit = commit
         self._tidy = tidy
         self._waiting: queue.SimpleQueue[_Request[Work] | None] = queue.SimpleQueue()
-        self._lock = threading.RLock()  # a signal's handler may close while its own thread is in `do`
+        self._lock = threading.RLock()  # A signal's handler may call `close` while its own thread is in `do`.
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="equipoise-writer", daemon=True)
         self._thread.start()
 
     def do(self, work: Work) -> Any:
-        """Return what came of a piece of work once it is committed.
+        """Return the result of a piece of work once it is committed.
 
         Raises
         ------
         StoreUnavailable
             If the store cannot be written now.
         Exception
-            Whatever came of this piece of work; others are not touched.
+            The exception of this piece of work; others are not affected.
         """
         request = _Request(work, queue.SimpleQueue())
         with self._lock:
@@ -77,7 +77,7 @@ class GroupCommit(Generic[Work]):
         return outcome
 
     def close(self) -> bool:
-        """Finish the waiting work, then end the thread; return whether it has ended within `CLOSE_TIMEOUT_S`."""
+        """Finish the waiting work, then end the thread; return True if it has ended within `CLOSE_TIMEOUT_S`."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -92,13 +92,13 @@ class GroupCommit(Generic[Work]):
             if batch:
                 self._do(batch)
                 self._tidy_up(is_idle=False)
-        while not self._waiting.empty():  # work that was handed in at the very moment of closing
+        while not self._waiting.empty():  # Work that arrived at the moment of closing.
             late = self._waiting.get()
             if late is not None:
                 late.reply.put(StoreUnavailable("the store is closed"))
 
     def _next_batch(self) -> tuple[list[_Request[Work]], bool]:
-        """Wait for work, take all that waits with it, and say whether the end was asked for."""
+        """Wait for work, take all waiting work, and return it with True if the end was requested."""
         batch: list[_Request[Work]] = []
         entry = self._next()
         while entry is not None:
@@ -112,7 +112,7 @@ class GroupCommit(Generic[Work]):
         return batch, True
 
     def _next(self) -> _Request[Work] | None:
-        """Wait for work, or for None, which says to end."""
+        """Wait for work, or for None, which requests the end."""
         while self._tidy is not None:
             try:
                 return self._waiting.get(timeout=IDLE_S)
@@ -124,14 +124,14 @@ class GroupCommit(Generic[Work]):
         try:
             if self._tidy is not None:
                 self._tidy(is_idle)
-        except Exception:  # whatever it is, the thread must go on
-            logger.exception("the store could not be tidied up")
+        except Exception:  # Whatever the error, the thread must continue.
+            logger.exception("the store's housekeeping failed")
 
     def _do(self, batch: list[_Request[Work]]) -> None:
         outcomes: Sequence[Any]
         try:
             outcomes = self._commit([request.work for request in batch])
-        except Exception as error:  # whatever it is, those who wait must hear of it
+        except Exception as error:  # Whatever the error, the waiting callers must hear of it.
             outcomes = [error] * len(batch)
         for request, outcome in zip(batch, outcomes, strict=True):
             request.reply.put(outcome)

@@ -1,4 +1,4 @@
-"""Who participants are to a panel: kept in a table of its own, which can be emptied without touching an answer."""
+"""Identities of participants at a panel: in a table of their own, which can be emptied without changing a response."""
 
 import json
 from typing import Any
@@ -12,23 +12,24 @@ from server.store.sql.studies import logs_of
 from server.store.timestamps import now
 
 SUBMISSION_PARAMETER = "SESSION_ID"
-"""Parameter in which Prolific gives its name of the submission, which the participant and the researcher see."""
+"""Parameter with Prolific's name of the submission, which the participant and the researcher see."""
 IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
 
 CHECKED = ("study", "source", "external_id", "participant", "parameters", "created_at")
-"""What of a row its checksum covers; the rows of different people do not depend on each other, as each can be
-deleted."""
+"""The columns of a row that its checksum covers; rows of different participants are independent, because each can be
+deleted.
+"""
 
 
 def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
-    """Store whom a pseudonym stands for; the primary key refuses the same person twice."""
+    """Store the identity of a pseudonym; the primary key refuses the same identity twice."""
     row = (study, identity.source, identity.external_id, participant, json.dumps(identity.parameters), now())
     values = (*row, link("", row), identity.signed_at)
     db.execute(insert_sql("identities", (*CHECKED, "checksum", "signed_at")), values)
 
 
 def add_checksums(db: Database) -> None:
-    """Give their checksums to the rows of a store that had none."""
+    """Add checksums to the rows of a store that had none."""
     for row in db.execute(f"SELECT {', '.join(CHECKED)} FROM identities WHERE checksum IS NULL").fetchall():
         db.execute(
             "UPDATE identities SET checksum = ? WHERE study = ? AND source = ? AND external_id = ?",
@@ -37,13 +38,13 @@ def add_checksums(db: Database) -> None:
 
 
 def changed(db: Database) -> list[str]:
-    """Return the participants whose panel id, or what came with it, is not as it was stored."""
+    """Return the participants whose panel id, or its parameters, differ from what was stored."""
     rows = db.execute(f"SELECT {', '.join(CHECKED)}, checksum FROM identities ORDER BY participant").fetchall()
     return [row[3] for *row, checksum in rows if checksum not in {None, link("", row)}]
 
 
 def participant_of(db: Database, study: str, identity: Identity) -> str | None:
-    """Return the pseudonym of a person who is known; another server that begins something for them waits."""
+    """Return the pseudonym of a known identity; another server that begins something for it waits."""
     row = db.execute(
         f"SELECT participant FROM identities WHERE study = ? AND source = ? AND external_id = ?{db.for_update}",
         (study, identity.source, identity.external_id),
@@ -52,9 +53,9 @@ def participant_of(db: Database, study: str, identity: Identity) -> str | None:
 
 
 def session_of(db: Database, study: str, identity: Identity, occasion: int | None) -> str | None:
-    """Return the session that this person has begun, in any version of the study; of several a completed one.
+    """Return the session that this identity has begun, in any version of the study; of several a completed one.
 
-    Where people come on several occasions, it is that of this occasion.
+    With several occasions, the session of this occasion.
     """
     rows = db.execute(
         "SELECT session, occasion FROM identities JOIN sessions USING (participant) "
@@ -66,13 +67,13 @@ def session_of(db: Database, study: str, identity: Identity, occasion: int | Non
 
 
 def may_resume(db: Database, session: str, identity: Identity) -> bool:
-    """Return whether somebody who comes with a known id, and not with the session's token, may resume the session.
+    """Return True if a known identity without the session's token may resume the session.
 
     A panel's id alone proves nothing: others may know it. A signature of the panel does, once. It must be newer than
-    the last opening of the session and than the last signature that was let in. Without signatures, the panel's name of
-    the submission must be the one that began.
+    the last opening of the session and than the last accepted signature. Without signatures, the panel's name of the
+    submission must be the one at the start.
     """
-    if identity.source != PANEL:  # a personal link is signed by us, and a laboratory shows the researcher's token
+    if identity.source != PANEL:  # A personal link is signed by us, and a laboratory sends the researcher's token.
         return True
     parameters, let_in_at, opened_at = db.execute(
         "SELECT parameters, signed_at, "
@@ -87,7 +88,7 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
 
 
 def let_in(db: Database, study: str, identity: Identity) -> None:
-    """Note the panel's signature of a person who was let in by it: it opens nothing again."""
+    """Record the panel's signature that admitted a participant: it opens nothing again."""
     db.execute(
         "UPDATE identities SET signed_at = ? WHERE study = ? AND source = ? AND external_id = ?",
         (identity.signed_at, study, identity.source, identity.external_id),

@@ -1,4 +1,4 @@
-"""Sessions that were taken in a laboratory, whole, as they can be handed on to another store."""
+"""Complete laboratory sessions, for uploads to another store."""
 
 import json
 import uuid
@@ -21,18 +21,18 @@ _SELECT = f"""
       JOIN {CONTENT_OF_SESSION}
      WHERE sessions.source = 'lab' AND identities.source = 'lab'
 """
-"""Rehearsals have no identity, and are nothing to hand on."""
+"""Rehearsals have no identity, and are not uploaded."""
 
 
 @dataclass(frozen=True)
 class LabSessionRecord:
-    """A session of a laboratory with all that was answered in it."""
+    """A laboratory session with all its responses."""
 
     session: str
     participant: str
     """The pseudonym."""
     code: str
-    """By which the laboratory calls the participant."""
+    """The laboratory's code of the participant."""
     occasion: int
     kind: Kind
     group: int
@@ -42,22 +42,22 @@ class LabSessionRecord:
     completed_at: datetime | None
     consent_digest: str | None
     start_id: str
-    """By which a start that is sent again is known; one of its own where none leads to it here any more."""
+    """Id of its start, for retries; a new one if no start leads to it here any more."""
     withdrawal_code: str
-    """By which the participant can have the answers deleted."""
+    """The participant's code for deleting the responses."""
     demographics: dict[str, Any] | None
-    """What somebody said about themselves, if asked."""
+    """Answers to the questions about the participant, if asked."""
     content_digest: str
     """Digest of the study's content that it began with."""
     excluded_reason: str | None
-    """Why the researcher has excluded it here; None if not."""
+    """Reason of the researcher's exclusion here; None if not excluded."""
     device: LabDevice | None
-    """What it was taken on, the last time."""
+    """Machine of the last visit."""
     responses: tuple[Response, ...]
 
 
 def lab_session_records(db: Database, study: Study) -> list[LabSessionRecord]:
-    """Return the sessions that a laboratory has taken of this version of a study, the oldest first."""
+    """Return the laboratory sessions of this version of a study, the oldest first."""
     rows = db.execute(
         f"{_SELECT} AND sessions.study_digest = ? ORDER BY started_at, session", (_digest(db, study),)
     ).fetchall()
@@ -70,12 +70,12 @@ def _digest(db: Database, study: Study) -> str:
 
 
 def lab_session_record(db: Database, session: str) -> LabSessionRecord:
-    """Return a session that a laboratory has taken."""
+    """Return a laboratory session."""
     return _taken(db, db.execute(f"{_SELECT} AND session = ?", (session,)).fetchone())
 
 
 def versions_of_others(db: Database, study: Study) -> dict[str, int]:
-    """Return the other versions of a study of which a laboratory has taken sessions, and how many."""
+    """Return the other versions of a study with laboratory sessions, and their numbers."""
     rows = db.execute(
         "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
         "JOIN identities ON identities.participant = sessions.participant AND identities.source = 'lab' "
@@ -86,7 +86,7 @@ def versions_of_others(db: Database, study: Study) -> dict[str, int]:
 
 
 def n_without_code(db: Database, study: Study) -> int:
-    """Return how many of a laboratory's sessions of people nobody can name any more: their codes were deleted."""
+    """Return the number of people's laboratory sessions whose codes were deleted."""
     rows = db.execute(
         "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
         "WHERE study_digest = ? AND source = 'lab' AND kind = 'human' AND NOT EXISTS "
@@ -98,7 +98,7 @@ def n_without_code(db: Database, study: Study) -> int:
 
 
 def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
-    """Return the laboratory's sessions of a study whose answers were withdrawn."""
+    """Return the laboratory sessions of a study that were withdrawn."""
     rows = db.execute(
         "SELECT session FROM sessions JOIN studies USING (study_digest) "
         "WHERE study = ? AND source = 'lab' AND status = 'withdrawn'",
@@ -134,7 +134,7 @@ def _taken(db: Database, row: Sequence[Any]) -> LabSessionRecord:
         datetime.fromisoformat(started_at),
         datetime.fromisoformat(completed_at) if completed_at else None,
         consent_digest,
-        # Always the same: a session that is handed on as it goes is compared with what was handed on before.
+        # Always the same order: a session that is uploaded while it runs is compared with the last upload.
         start_id or str(uuid.uuid5(uuid.NAMESPACE_OID, session)),
         withdrawal_code,
         json.loads(demographics)["answers"] if demographics else None,
@@ -159,7 +159,7 @@ def _told(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def devices_of(store: Store, session: str) -> dict[int, LabDevice]:
-    """Return what each visit of a session was taken on, by the visit's number."""
+    """Return the machine of each visit of a session, by the visit's number."""
     with store.snapshot() as db:
         rows = db.execute("SELECT visit, device FROM visits WHERE session = ? AND device IS NOT NULL", (session,))
         return {visit: LabDevice.model_validate_json(device) for visit, device in rows.fetchall()}

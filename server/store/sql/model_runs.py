@@ -1,4 +1,4 @@
-"""Model runs: stored whole, each once."""
+"""Model runs: stored completely, each once."""
 
 from batteries.canonical_json import digest
 from batteries.errors import InputError
@@ -17,9 +17,9 @@ from server.store.timestamps import now
 
 
 def add(log: Log, study: Study, run: Run) -> AddedRun:
-    """Store a run, or find that it is stored already. See `Store.add_runs`."""
+    """Store a run, or find it stored already. See `Store.add_runs`."""
     db = log.db
-    # A run is what was asked and answered: its label and the time of the asking are left out.
+    # A run is its items and responses: label and times are left out.
     identity = run.model_dump(mode="json", exclude={"run", "started_at", "completed_at"})
     try:
         session = f"run-{digest([study.battery.digest, identity])[:16]}"
@@ -41,8 +41,8 @@ def _refuse_stored_answers(db: Database, run: Run) -> None:
     for response_id, label in stored:
         if response_id in trial_index_of:
             raise Conflict(
-                f"the answer of `{run.run}` to item `{run.item_ids[trial_index_of[response_id]]}` is in the store "
-                f"already, as part of the run `{label}`; import all files of a run together, and each once."
+                f"the response of `{run.run}` to item `{run.item_ids[trial_index_of[response_id]]}` is in the store "
+                f"already, as part of the run `{label}`. Fix: import all files of a run together, and each once."
             )
 
 

@@ -1,15 +1,15 @@
-"""Plans in memory, so that an answer needs none from the database: one a session, found by the session's token."""
+"""Plans in memory, so that a response needs none from the database: one per session, found by the session's token."""
 
 import threading
 
 from server.store.models import SessionPlan
 
 MAX_TRIALS_IN_MEMORY = 500_000
-"""Of all plans together; a trial takes about a hundred bytes, as items are shared."""
+"""Trials of all plans together; a trial takes about a hundred bytes, because items are shared."""
 
 
 class PlanCache:
-    """Plans of sessions by the token that each had last; the oldest go when there are too many. For any thread."""
+    """Plans of sessions by their latest token; the oldest are removed when there are too many. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_token: dict[str, SessionPlan] = {}
@@ -18,19 +18,19 @@ class PlanCache:
         self._lock = threading.Lock()
 
     def of_token(self, token_digest: str) -> SessionPlan | None:
-        """Return the plan of the session that a token leads to, or lately led to, if it is here."""
+        """Return the plan of the session of a token, present or recent, if it is cached."""
         return self._by_token.get(token_digest)
 
     def of_session(self, session: str) -> SessionPlan | None:
-        """Return the plan of a session, if it is here."""
+        """Return the plan of a session, if it is cached."""
         return self._by_token.get(self._token_of.get(session, ""))
 
     def keep(self, token_digest: str, plan: SessionPlan) -> None:
-        """Keep the plan of a session under its token, and under no earlier one."""
+        """Cache the plan of a session under its token, and remove it from an earlier one."""
         with self._lock:
             if self._by_token.get(token_digest) is plan:
                 return
-            self._drop(token_digest)  # who begins again keeps the token
+            self._drop(token_digest)  # A participant who begins again keeps the token.
             if plan.session in self._token_of:
                 self._drop(self._token_of[plan.session])
             self._by_token[token_digest] = plan

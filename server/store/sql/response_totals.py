@@ -1,8 +1,8 @@
-"""How many answers each study has, and a sum over their checksums.
+"""The number of responses of each study, and a sum over their checksums.
 
-Kept apart from the sessions: a person who deletes the last responses of a session can restore the session's own count
-and checksum. A study's totals are in several parts, so that server processes that store answers at once seldom
-wait for each other; only their sum means something.
+Stored apart from the sessions: an attacker who deletes the last responses of a session can adjust the session's own
+count and checksum. A study's totals are in several parts, so that server processes that store responses at once seldom
+wait for each other; only their sum has a meaning.
 """
 
 from collections import Counter
@@ -12,26 +12,26 @@ from server.store.database import Database
 
 N_PARTS = 16
 Totals = tuple[int, int]
-"""Number of answers, and the sum of their numbers."""
+"""Number of responses, and the sum of their numbers."""
 
 
 def number_of(checksum: str) -> int:
-    """Return the number that stands for an answer in the sum: 32 bits, so that billions of them fit into 64."""
+    """Return the number of a response for the sum: 32 bits, so that billions of them fit into 64."""
     try:
         return int(checksum[:8], 16)
-    except ValueError:  # a damaged checksum, which breaks its session's chain too
+    except ValueError:  # A damaged checksum, which also breaks its session's chain.
         return 0
 
 
 def add(db: Database, answers: Iterable[tuple[str, str]], sign: int = 1) -> None:
-    """Add answers to the totals of their studies, or subtract them, in one statement.
+    """Add responses to the totals of their studies, or subtract them, in one statement.
 
     Parameters
     ----------
     db
         A connection inside a transaction.
     answers
-        Digest of the study, and checksum, of each.
+        Study digest and checksum of each.
     sign
         1 if they are stored, -1 if they are deleted.
     """

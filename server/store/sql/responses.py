@@ -1,4 +1,4 @@
-"""Answers: many participants' at once, checked against their sessions and written in a handful of statements."""
+"""Responses: those of many participants at once, checked against their sessions and written in few statements."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,24 +16,24 @@ from server.store.timestamps import as_text, now
 
 COLUMNS = (*RESPONSE_COLUMNS, "checksum")
 MAX_ROWS_AT_ONCE = 1_000
-"""SQLite takes 32,766 values in a statement."""
-ID_IN_USE = "This response id belongs to another answer."
+"""SQLite accepts 32,766 values in a statement."""
+ID_IN_USE = "This response id belongs to another response."
 
 
 @dataclass(frozen=True)
 class ResponseBatch:
-    """What one request brings: answers to the next trials of one session."""
+    """Content of one request: responses to the next trials of one session."""
 
     session: str
     token_digest: str
     responses: Sequence[Response]
     passed_over: range = NOTHING_PASSED_OVER
-    """Practice trials that the session need not answer."""
+    """Practice trials that need no response."""
 
 
 @dataclass
 class _State:
-    """A session as it stands, and will be after what has been accepted."""
+    """State of a session, now and after the accepted responses."""
 
     study_digest: str
     token_digest: str | None
@@ -43,13 +43,13 @@ class _State:
     n_answered: int
     checksum: str
     known_ids: set[str] = field(default_factory=set)
-    """Ids of its answers that were sent again, or with another answer."""
+    """Ids of its responses that were sent again, or with another response."""
 
 
 def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:
-    """Store what a batch of requests brings; each request is stored whole, or refused by the `Conflict` in its place.
+    """Store a batch of requests; each request is stored completely, or refused by the `Conflict` at its position.
 
-    Works in six statements, however large the batch. See `Store.add_responses`.
+    Uses six statements, however large the batch. See `Store.add_responses`.
     """
     states = _lock_states(db, sorted({answers.session for answers in batch}))
     _note_known_ids(db, batch, states)
@@ -76,7 +76,7 @@ def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Confl
 
 
 def _move_on(db: Database, changed: dict[str, _State]) -> None:
-    """Write how far the sessions have come; one statement, as a database gives up Python's lock for each."""
+    """Write the sessions' progress; in one statement, because a database releases Python's lock for each."""
     if changed:
         new = ", ".join(["(?, CAST(? AS INTEGER), ?)"] * len(changed))
         values = [(session, state.n_answered, state.checksum) for session, state in changed.items()]
@@ -98,7 +98,7 @@ def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
 
 
 def _note_known_ids(db: Database, batch: Sequence[ResponseBatch], states: dict[str, _State]) -> None:
-    # Looked up among a session's own answers: an index to keep them apart would be one more page to write for each.
+    # Searched among a session's own responses: an index over all would be one more page to write for each.
     sent = [(answers.session, response.response_id) for answers in batch for response in answers.responses]
     for some in _portions(sent):
         rows = db.execute(
@@ -118,7 +118,7 @@ def _accept(
     received_at: str,
     accepted: list[tuple[Any, ...]],
 ) -> bool:
-    """Add the row of a new answer to those accepted, or find that it is stored already."""
+    """Add the row of a new response to the accepted ones, or find that it is stored already."""
     if response.trial_index < state.n_answered:
         _check_is_retry(db, answers.session, response, accepted)
         return False
@@ -145,9 +145,9 @@ def _check_is_retry(db: Database, session: str, response: Response, accepted: It
         "SELECT response_id, response FROM responses WHERE session = ? AND trial_index = ?",
         (session, response.trial_index),
     ).fetchone()
-    if stored is None:  # accepted in this very batch, and not yet written
+    if stored is None:  # Accepted in this batch, and not yet written.
         stored = next(((row[3], row[4]) for row in accepted if row[:2] == (session, response.trial_index)), None)
-    if stored is None:  # passed over, and so never answered
+    if stored is None:  # Skipped, and so never answered.
         raise Refusal("answered_already")
     if stored == sent:
         return
@@ -164,7 +164,7 @@ def row(
     text: str | None = None,
     imported_correct: bool | None = None,
 ) -> tuple[Any, ...]:
-    """Return an answer as it is stored, in the order of `RESPONSE_COLUMNS`."""
+    """Return a response in its stored form, in the order of `RESPONSE_COLUMNS`."""
     return (
         session,
         response.trial_index,
@@ -193,7 +193,7 @@ def row(
 
 
 def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows as `row` makes them, each with its checksum at the end; as many as a statement can hold at once."""
+    """Insert rows as `row` makes them, each with its checksum at the end; as many per statement as possible."""
     for some in _portions(rows):
         values = ", ".join([f"({marks(COLUMNS)})"] * len(some))
         db.execute(f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES {values}", list(chain.from_iterable(some)))
@@ -205,12 +205,12 @@ def _portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, .
 
 
 def _plain(number: float | None) -> float | None:
-    """Return a number as every database gives it back: SQLite knows no negative zero."""
+    """Return a number as every database returns it: SQLite knows no negative zero."""
     return None if number is None else number + 0.0
 
 
 def answers_of(db: Database, session: str) -> list[tuple[int, str]]:
-    """Return trial index and answer (JSON) of a session's answers."""
+    """Return trial index and response (JSON) of a session's responses."""
     rows: list[tuple[int, str]] = db.execute(
         "SELECT trial_index, response FROM responses WHERE session = ? ORDER BY trial_index", (session,)
     ).fetchall()

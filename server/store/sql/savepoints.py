@@ -1,4 +1,4 @@
-"""A batch of work inside one transaction: each piece done whole or not at all, without harm to the others."""
+"""A batch of work inside one transaction: each piece is done completely or not at all, independently of the others."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,18 +13,18 @@ Job = Callable[[Database], Any]
 def run_batch(
     db: Database, batch: Sequence[ResponseBatch | Job], of_one_alone: type[Exception], of_all: type[Exception]
 ) -> list[Any]:
-    """Do all work of a batch and return what came of each piece: its result, or the exception that undid it.
+    """Do all work of a batch and return the result of each piece, or the exception that undid it.
 
-    Answers come first, all in a few statements, then the jobs in their order.
+    Responses come first, all in few statements, then the jobs in their order.
 
     Parameters
     ----------
     db
         A connection inside a transaction, which the caller commits.
     batch
-        Answers and jobs.
+        Responses and jobs.
     of_one_alone
-        The database's error for a piece of work that contradicts what is stored.
+        The database's error for work that contradicts the store.
     of_all
         The database's other errors: they are raised, and nothing of the batch is done.
     """
@@ -34,7 +34,8 @@ def run_batch(
         answers = [work for work in batch if isinstance(work, ResponseBatch)]
         together = _attempt(db, lambda db: responses.add(db, answers), of_one_alone, of_all)
         if isinstance(together, Exception):
-            # One of them holds what the database cannot take: each alone, then, so that it harms no other.
+            # One of them holds what the database cannot store: each is tried alone, so that it does not affect the
+            # others.
             together = [_alone(db, batch[position], of_one_alone, of_all) for position in new]
         outcomes.update(zip(new, together, strict=True))
     for position, work in enumerate(batch):

@@ -1,4 +1,4 @@
-"""The rows of a new session: participant, session, plan, first visit, and the checksum that its chain begins with."""
+"""The rows of a new session: participant, session, plan, first visit, and the first checksum of its chain."""
 
 import secrets
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from server.store.timestamps import as_text, now
 
 
 def insert_participant(db: Database, study: Study, participant: str, start: SessionStart) -> None:
-    """Store somebody who is new, and whom the pseudonym stands for."""
+    """Store a new participant, and the identity of the pseudonym."""
     db.execute("INSERT INTO participants (participant, kind) VALUES (?, ?)", (participant, start.kind.value))
     if start.identity is not None:
         identities.insert(db, study.name, start.identity, participant)
@@ -34,7 +34,7 @@ def begin(
     start: SessionStart,
     visit: Visit,
 ) -> None:
-    """Store a session that begins, in a place reserved for it, or as it was begun elsewhere; and its first visit."""
+    """Store a new session, in a slot reserved for it or as it was begun elsewhere, and its first visit."""
     session = Session(
         session=name,
         participant=participant,
@@ -53,7 +53,7 @@ def begin(
 
 
 def note_visit(db: Database, session: str, visit: Visit, most: int = 1) -> None:
-    """Store one opening of a session, with what it was opened on, unless there are `most` already."""
+    """Store one opening of a session, with its device, unless there are `most` already."""
     device = as_json(visit.device.model_dump()) if visit.device else None
     db.execute(
         "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "
@@ -71,9 +71,9 @@ def insert(
     withdrawal_code: str | None = None,
     run: Sequence[Any] | None = None,
 ) -> str:
-    """Store a new session of a participant, with its plan; return the checksum that its answers go on from.
+    """Store a new session of a participant, with its plan; return the checksum that its responses continue from.
 
-    `run` is what is stored of a model's run: label, model, version, temperature, prompt digest, parameters.
+    `run` is the stored part of a model's run: label, model, version, temperature, prompt digest, parameters.
     """
     participant = session.participant
     started_at = as_text(session.started_at)
@@ -130,7 +130,7 @@ def insert(
 
 
 def beginning(db: Database, session: str, columns: str = FIXED) -> str:
-    """Return the checksum with which a stored session's chain begins; `columns` are what of it is fixed."""
+    """Return the first checksum of a stored session's chain; `columns` are its unchanging columns."""
     fixed = db.execute(f"SELECT {columns} FROM {SESSIONS} WHERE session = ?", (session,)).fetchone()
     plan = db.execute("SELECT phase, item_id FROM planned_trials WHERE session = ? ORDER BY trial_index", (session,))
     return beginning_of_session(fixed, plan.fetchall())

@@ -20,28 +20,30 @@ from server.store.sql.studies import CONTENT_OF_SESSION, as_json, begun_with, se
 from server.store.timestamps import as_text, now
 
 MOST_VISITS = 100
-"""Openings of a session that are noted. Further ones open it all the same, and write nothing: a program that reloads
-the page without end must not fill the disk."""
-IF_SOMEBODY_ELSE = "If this is somebody else, give another code; if not,"
-"""Said before what to do for the same person: to make one person of two is the worse mistake."""
+"""Openings of a session that are recorded. Further ones open it too, and write nothing: a program that reloads the
+page without end must not fill the disk.
+"""
+IF_SOMEBODY_ELSE = "If this is another person, use another code; if not,"
+"""First in the message: to make one participant of two people is the worse mistake."""
 
 START_RETRIED_MIN = 10
-"""Minutes for which a page sends its start again when no reply came."""
+"""Minutes for which a page repeats its start without a reply."""
 
 
 def start(db: Database, study: Study, start: SessionStart) -> bool:
-    """Begin a session, or find the one that this start or this person has begun, and return whether it is new.
+    """Begin a session, or find the one that this start or this identity has begun, and return True if it is new.
 
     See `Store.start_session`.
     """
-    # Before any lock: anyone who is known needs the lock of their session's study only, perhaps an earlier version's.
+    # Before any lock: a known participant needs only the lock of their session's study, perhaps of an earlier version.
     known = _known_session(db, study, start)
     if known is None:
         registered = served(db, study)
         log = lock_log(db, registered.study_digest)
-        # Of before this occasion; asked first, as anyone who begins something for the same person makes us wait here.
+        # Of earlier occasions; asked first, because a server that begins something for the same participant makes us
+        # wait here.
         participant = identities.participant_of(db, study.name, start.identity) if start.identity else None
-        known = _known_session(db, study, start)  # begun while we waited for the lock, by a start that came twice
+        known = _known_session(db, study, start)  # Begun during the wait for the lock, by a repeated start.
     if known is not None:
         _resume_elsewhere(db, study, known, start)
         return False
@@ -70,16 +72,16 @@ def require_slot(db: Database, study: Study, identity: Identity, occasion: int, 
 
 
 def refuse_withdrawn(db: Database, participant: str) -> None:
-    """Refuse somebody who has left the study, on whichever occasion it was."""
+    """Refuse a participant who has withdrawn from the study, on any occasion."""
     withdrawn = "SELECT 1 FROM sessions WHERE participant = ? AND status = 'withdrawn' LIMIT 1"
     if db.execute(withdrawn, (participant,)).fetchone():
         raise Refusal("cannot_begin_again")
 
 
 def _known_session(db: Database, study: Study, start: SessionStart) -> str | None:
-    """Return the session that this start, or this person on this occasion, has begun.
+    """Return the session that this start, or this identity on this occasion, has begun.
 
-    The laboratory shows the researcher's token, so that the start's id alone is enough.
+    The laboratory sends the researcher's token, so the start's id alone is enough.
     """
     same_start = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
     if start.identity is None:
@@ -93,10 +95,10 @@ def _known_session(db: Database, study: Study, start: SessionStart) -> str | Non
 
 
 def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
-    """Return whether a start comes from the client that began a session: it holds the token, or repeats the start.
+    """Return True if a start comes from the client that began a session: it holds the token, or repeats the start.
 
     A repeated start counts as long as its reply may have been lost: for some minutes, and until the session is used.
-    Later somebody else may have learnt its id.
+    Later another person may have learnt its id.
     """
     token_digest, start_id, started_at, n_answered, demographics = db.execute(
         "SELECT token_digest, start_id, started_at, n_answered, demographics FROM sessions WHERE session = ?",
@@ -110,9 +112,9 @@ def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
 
 
 def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionStart) -> None:
-    """Let somebody who comes again go on with the session they have; the token of then is no longer valid."""
+    """Let a returning participant resume their session; the earlier token is no longer valid."""
     log = _lock(db, session)
-    session = _known_session(db, study, start) or session  # another one may have been begun while we waited
+    session = _known_session(db, study, start) or session  # Another one may have been begun during the wait.
     _refuse_unproven(db, study, session, start)
     held = assignment.held_slot(db, session)
     if held.status is Status.WITHDRAWN:
@@ -124,7 +126,7 @@ def _resume_elsewhere(db: Database, study: Study, session: str, start: SessionSt
 
 
 def _refuse_unproven(db: Database, study: Study, session: str, start: SessionStart) -> None:
-    """Refuse a client that gives a known id, and shows in no way that it is the person who began the session."""
+    """Refuse a client with a known id and without proof that it belongs to the participant who began the session."""
     if start.identity is None or _is_same_client(db, session, start):
         return
     if not identities.may_resume(db, session, start.identity):
@@ -136,16 +138,16 @@ def _refuse_unproven(db: Database, study: Study, session: str, start: SessionSta
 def _refuse_in_laboratory(
     db: Database, held: HeldSlot, study: Study, identity: Identity | None, occasion: int, group: int | None
 ) -> None:
-    """Refuse to go on with a session that is completed, of another version of the study, or in another group.
+    """Refuse to resume a session that is completed, of another version of the study, or in another group.
 
-    The laboratory shows the items of its own folder: those of another version would be stored as what they are not.
-    These sentences are the experimenter's.
+    The laboratory shows the items of its own folder: those of another version would be stored as other items. These
+    sentences are for the experimenter.
     """
     whose = f"Participant {identity.external_id}" if identity else "This participant"
     if held.status is Status.COMPLETED:
         raise Conflict(
-            f"{whose} has completed session {occasion} of this study. {IF_SOMEBODY_ELSE} a further session "
-            f"is `--occasion {occasion + 1}`."
+            f"{whose} has completed session {occasion} of this study. {IF_SOMEBODY_ELSE} begin a further session "
+            f"with `--occasion {occasion + 1}`."
         )
     digest, version = db.execute(
         "SELECT study_digest, version FROM sessions JOIN studies USING (study_digest) WHERE session = ?",
@@ -153,19 +155,20 @@ def _refuse_in_laboratory(
     ).fetchone()
     if digest != served(db, study).study_digest:
         raise Conflict(
-            f"{whose} has begun session {occasion} with version {version} of this study. {IF_SOMEBODY_ELSE} go on "
-            f"with the folder of that version, or begin a further session of this one with `--occasion {occasion + 1}`."
+            f"{whose} has begun session {occasion} with version {version} of this study. {IF_SOMEBODY_ELSE} resume "
+            "with the folder of that version, or begin a further session of this one with `--occasion "
+            f"{occasion + 1}`."
         )
     if group not in {None, held.group}:
         raise Conflict(
-            f"{whose} has begun session {occasion} in group {held.group}, not {group}. {IF_SOMEBODY_ELSE} "
-            "leave the group out to go on with it."
+            f"{whose} has begun session {occasion} in group {held.group}, not {group}. {IF_SOMEBODY_ELSE} omit the "
+            "group to resume it."
         )
 
 
 def hand_over(db: Database, session: str, start: SessionStart) -> None:
-    """Give a session that is there to anyone who has come now; the token of before is no longer valid."""
-    # A start that is sent again late may be with the session that was begun before this one.
+    """Give a session to the client that has come now; the earlier token is no longer valid."""
+    # A start that is sent again late may be with the session before this one.
     free_start_id(db, session, start)
     db.execute(
         "UPDATE sessions SET token_digest = ?, start_id = ? WHERE session = ?",
@@ -174,7 +177,7 @@ def hand_over(db: Database, session: str, start: SessionStart) -> None:
 
 
 def free_start_id(db: Database, session: str, start: SessionStart) -> None:
-    """Take the id of a start from any other session than the one it now leads to; to that one none leads any more."""
+    """Remove the id of a start from any session but the one it now leads to; no id leads to that one any more."""
     db.execute("UPDATE sessions SET start_id = NULL WHERE start_id = ? AND session <> ?", (start.start_id, session))
 
 
@@ -185,12 +188,12 @@ def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> N
         raise NotYourSession("opened_elsewhere")
     log = _lock(db, found[0])
     held = assignment.held_slot(db, found[0])
-    # A visit that comes after the session, from where it was taken, was allowed there.
+    # A visit that is uploaded after the session was allowed where it took place.
     _come_back(log, held, study, visit, is_exempt=held.is_uploaded)
 
 
 def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: bool = False) -> None:
-    """Go on with a session, or, unless exempt, do what the study's rules say of one opened too late or too often."""
+    """Resume a session, or, unless exempt, apply the study's rules on sessions opened too late or too often."""
     db = log.db
     if held.status is not Status.ACTIVE or held.release_reason in ENDED_FOR:
         return
@@ -205,13 +208,13 @@ def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: 
         _regain(log, held, study)
         note_visit(db, held.session, visit, most=_most_visits(db, held.session))
     elif _definition(db, held.session).resume.otherwise == "end" or log.study_digest != served(db, study).study_digest:
-        assignment.release(log, held, reason)  # also where the study has a new version since, with groups of its own
+        assignment.release(log, held, reason)  # Also if the study has a new version since, with other groups.
     else:
         _begin_again(log, held, study, visit)
 
 
 def _most_visits(db: Database, session: str) -> int:
-    """Return how many visits of a session are noted: enough for the study's own rule about them."""
+    """Return the number of recorded visits of a session, for the study's own rule about them."""
     return max(MOST_VISITS, (_definition(db, session).resume.max_reloads or 0) + 1)
 
 
@@ -231,7 +234,7 @@ def _broken_rule(db: Database, session: str) -> Release | None:
 
 
 def _definition(db: Database, session: str) -> StudyDefinition:
-    """Return the study's definition as it was when the session began."""
+    """Return the study's definition at the session's start."""
     (text,) = db.execute(
         "SELECT definition FROM sessions JOIN studies USING (study_digest) WHERE session = ?", (session,)
     ).fetchone()
@@ -239,7 +242,7 @@ def _definition(db: Database, session: str) -> StudyDefinition:
 
 
 def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
-    """Begin another session of the same person, in the same group; the first one's answers stay with it."""
+    """Begin another session of the same participant, in the same group; the first one's responses stay with it."""
     db = log.db
     participant, source, consent_digest, token_digest, start_id, demographics, occasion = db.execute(
         "SELECT participant, source, consent_digest, token_digest, start_id, demographics, occasion "
@@ -248,7 +251,7 @@ def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
     ).fetchone()
     if held.slot is SlotState.RESERVED:
         assignment.release(log, held, Release.RESTARTED)
-    # The new session is known by what led to it, so that a request that is sent again finds it.
+    # The new session gets the ids of the first, so that a request that is sent again finds it.
     came_by_start = start_id == visit.visit_id
     kept_start_id = None if came_by_start else start_id
     db.execute("UPDATE sessions SET token_digest = NULL, start_id = ? WHERE session = ?", (kept_start_id, held.session))
@@ -289,7 +292,7 @@ def _regain(log: Log, held: HeldSlot, study: Study) -> None:
     try:
         assignment.regain(log, held, study.definition.recruitment)
     except StudyFull:
-        # Anyone who has answered everything has only to hear so: nobody is sent away with their work done.
+        # A participant who has answered everything only needs the end page: no one is refused after their work is done.
         if not (held.has_all_answers or held.is_uploaded):
             raise
 
@@ -303,7 +306,7 @@ def complete(
     if held.status is Status.WITHDRAWN:
         raise Refusal("answers_deleted")
     if completed_elsewhere_at is not None and held.source is not Source.LAB:
-        raise Conflict("Only a session in the laboratory says when it was completed.")
+        raise Conflict("Only a laboratory session names its time of completion.")
     if held.status is Status.COMPLETED:
         return
     if held.release_reason in ENDED_FOR:
@@ -316,7 +319,7 @@ def complete(
         raise Refusal("answers_missing", number=n_trials - n_answered)
     completed_at = as_text(completed_elsewhere_at) if completed_elsewhere_at else now()
     db.execute("UPDATE sessions SET status = 'completed', completed_at = ? WHERE session = ?", (completed_at, session))
-    # A simulated participant is never replaced: a simulation is to have as many as were asked for.
+    # A simulated participant is never replaced: a simulation has the requested number.
     if passed_checks or held.kind is Kind.SIMULATED:
         assignment.confirm(log, held, study.definition.recruitment, completed_at)
     else:
@@ -338,7 +341,7 @@ def _withdraw_one(db: Database, session: str, by_researcher: bool) -> None:
     held = assignment.held_slot(db, session)
     if held.status is Status.WITHDRAWN:
         return
-    # The session's row first: an answer that is on its way waits for it, and then finds the session closed.
+    # The session's row first: a response on its way waits for it, and then finds the session closed.
     db.execute(
         "UPDATE sessions SET status = 'withdrawn', n_answered = 0, checksum = ?, demographics = NULL WHERE session = ?",
         (beginning(db, session), session),
@@ -357,7 +360,7 @@ def release_slot(db: Database, session: str, reason: Release) -> bool:
     log = _lock(db, session)
     held = assignment.held_slot(db, session)
     if held.slot is SlotState.RELEASED and reason not in ENDED_FOR:
-        return False  # the reason stays too: a session that the rules ended must not open again by another one
+        return False  # The reason stays too: a session that the rules ended must not open again through another one.
     return assignment.release(log, held, reason)
 
 
@@ -371,7 +374,7 @@ LISTED = (
     "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "occasion",
     "uploaded_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
 )  # fmt: skip
-"""What is listed of a session, beside its device and what the participant said about themselves."""
+"""The listed columns of a session, beside its device and the answers about the participant."""
 
 
 def listed(db: Database, study: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What the stores have in common: the contract, kept by statements that both databases understand."""
+"""The common part of the stores: the contract, implemented with statements that both databases understand."""
 
 import json
 from abc import abstractmethod
@@ -51,30 +51,30 @@ Result = TypeVar("Result")
 
 
 class SqlStore(Store):
-    """A store in a database that speaks SQL; a subclass knows how to read, to write and to commit."""
+    """A store in an SQL database; a subclass implements reading, writing and committing."""
 
     def __init__(self) -> None:
         self._registered: dict[str, Study] = {}
-        # A registered content never changes, and no more do plans: both can be kept.
+        # A registered content never changes, and neither do plans: both can be cached.
         self._definitions: dict[tuple[str, int], tuple[StudyDefinition, dict[str, str]]] = {}
         self._items: dict[str, dict[str, Item]] = {}
         self._plans = PlanCache()
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Database]:
-        """Lend a connection for reading."""
+        """Yield a connection for reading."""
 
     @abstractmethod
     def _write(self, job: Callable[[Database], Result]) -> Result:
-        """Do a job in a transaction and return its result once that is committed."""
+        """Run a job in a transaction and return its result once that is committed."""
 
     def _delete(self, job: Callable[[Database], Result]) -> Result:
-        """Do a job that deletes what must leave no trace."""
+        """Run a job that deletes data without a trace."""
         return self._write(job)
 
     @abstractmethod
     def _add_batch(self, new: ResponseBatch) -> list[bool]:
-        """Store answers together with all others that wait, and return once they are committed."""
+        """Store responses together with all others that wait, and return once they are committed."""
 
     def register_study(self, study: Study) -> None:
         self._write(lambda db: studies.register(db, study))
@@ -313,7 +313,7 @@ class SqlStore(Store):
             return studies.registered_definitions(db, study.name)
 
     def check(self) -> None:
-        # Changes nothing, but writes it: only that tells whether there is still room on the disk.
+        # Changes nothing, but writes: only a write shows if there is still room on the disk.
         self._write(lambda db: db.execute("UPDATE logs SET n_events = n_events").rowcount)
 
     def sessions(self, study: Study) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What was asked: studies with their definitions and texts, and the items of their batteries."""
+"""Studies with their definitions and texts, and the items of their batteries."""
 
 import json
 from contextlib import suppress
@@ -20,7 +20,7 @@ from server.store.timestamps import now
 
 
 def as_json(value: Any) -> str:
-    """Return a value as the store writes it."""
+    """Return a value in its stored form."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -29,29 +29,29 @@ CONTENTS = """(
     UNION ALL
     SELECT study_digest, revision, content_digest, battery_digest, definition, texts, registered_at FROM revisions
 ) AS contents"""
-"""Every content under which a version of a study was served: what was registered first, and its revisions."""
+"""Every content under which a version of a study was served: the first registered one, and its revisions."""
 
 CONTENT_OF_SESSION = f"""{CONTENTS}
     ON contents.study_digest = sessions.study_digest AND contents.revision = COALESCE(sessions.revision, 1)"""
-"""The content that a session began with; sessions that are older than revisions began with the first."""
+"""The content that a session began with; sessions older than revisions began with the first."""
 
 
 @dataclass(frozen=True)
 class Registered:
-    """The names under which a store keeps a content of a study."""
+    """The stored names of a study's content."""
 
     study_digest: str
-    """The digest of what was registered first. Groups, log and sessions belong to it, whatever was revised since."""
+    """The digest of the first registered content. Groups, log and sessions belong to it, whatever was revised since."""
     revision: int
-    """1 for what was registered first."""
+    """1 for the first registered content."""
     content_digest: str
     battery_digest: str
 
 
 def find(db: Database, wanted: str) -> Registered | None:
-    """Return what is registered with this content, or None."""
-    # Of equal contents the one that people have begun, as an earlier Equipoise registered one under each plan; then the
-    # one that was accepted last: until people begin, a version can be registered several times.
+    """Return the registration of this content, or None."""
+    # Of equal contents the one with sessions, because an earlier Equipoise registered one under each plan; then the one
+    # that was accepted last: a version without sessions can be registered several times.
     row = db.execute(
         f"""
         SELECT study_digest, revision, content_digest, battery_digest FROM {CONTENTS} WHERE content_digest = ?
@@ -66,15 +66,15 @@ def find(db: Database, wanted: str) -> Registered | None:
 
 
 def served(db: Database, study: Study) -> Registered:
-    """Return what is registered of a study that is served."""
+    """Return the registration of a study that is served."""
     found = find(db, study.digest)
     if found is None:
-        raise StoreUnavailable("the study that is served is not registered in this store")
+        raise StoreUnavailable("the served study is not registered in this store")
     return found
 
 
 def begun_with(db: Database, session: str) -> Registered:
-    """Return what is registered of the content that a session began with."""
+    """Return the registration of the content that a session began with."""
     row = db.execute(
         "SELECT contents.study_digest, contents.revision, contents.content_digest, contents.battery_digest "
         f"FROM sessions JOIN {CONTENT_OF_SESSION} WHERE session = ?",
@@ -84,9 +84,9 @@ def begun_with(db: Database, session: str) -> Registered:
 
 
 def nearest(db: Database, study: Study) -> Registered | None:
-    """Return what is registered of a study, or of its version as it was before its files changed; None if nothing is.
+    """Return the registration of a study, or of its version before its files changed; None if there is none.
 
-    For commands that read, and for the researcher's decisions about sessions that have begun.
+    For commands that read, and for the researcher's decisions about existing sessions.
     """
     found = find(db, study.digest)
     if found is None:
@@ -109,7 +109,7 @@ def logs_of(db: Database, study: Study | None) -> list[str]:
 
 
 def _begun(db: Database, study: Study, besides: str = "") -> str | None:
-    """Return the digest under which people have begun sessions of this version, if it is another than `besides`."""
+    """Return the digest of this version's sessions of people, if it differs from `besides`."""
     row = db.execute(
         "SELECT study_digest FROM studies JOIN sessions USING (study_digest) JOIN participants USING (participant) "
         "WHERE study = ? AND version = ? AND study_digest <> ? AND kind = 'human' LIMIT 1",
@@ -136,7 +136,7 @@ def _latest(db: Database, study_digest: str) -> Registered:
 
 
 def _before(db: Database, latest: Registered) -> list[Registered]:
-    """Return the contents of the same version that `latest` followed."""
+    """Return the contents of the same version before `latest`."""
     rows = db.execute(
         f"SELECT study_digest, revision, content_digest, battery_digest FROM {CONTENTS} "
         "WHERE study_digest = ? AND revision < ? ORDER BY revision",
@@ -146,7 +146,7 @@ def _before(db: Database, latest: Registered) -> list[Registered]:
 
 
 def register(db: Database, study: Study) -> None:
-    """Record a study, unless people have begun sessions of a study of this version with another content."""
+    """Record a study, unless this version has people's sessions with another content."""
     known = find(db, study.digest)
     begun = _begun(db, study, besides=known.study_digest if known else "")
     if begun is not None:
@@ -169,7 +169,7 @@ def register(db: Database, study: Study) -> None:
     )
     _insert_items(db, study)
     assignment.add_groups(db, study.digest, study.definition.design.groups)
-    # Last: anyone who finds it finds all the rest.
+    # Last: a reader who finds it finds all the rest.
     is_first = db.execute(
         "INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '') ON CONFLICT DO NOTHING", (study.digest,)
     )
@@ -178,9 +178,9 @@ def register(db: Database, study: Study) -> None:
 
 
 def add_content_digests(db: Database) -> None:
-    """Give what an earlier Equipoise registered, under digests made otherwise, its digest of today.
+    """Give studies that an earlier Equipoise registered with other digests their present digest.
 
-    So a study that people have begun goes on in its groups. What cannot be read any more has none.
+    So a study with sessions continues in its groups. Unreadable ones get none.
     """
     for study_digest, stored, today in _content_digests(db):
         if stored is None and today is not None:
@@ -188,12 +188,12 @@ def add_content_digests(db: Database) -> None:
 
 
 def studies_not_found(db: Database) -> list[str]:
-    """Return the digests of the studies that no folder would be found to be, as their content's digest was changed."""
+    """Return the digests of studies that no folder would match, because their content's digest was changed."""
     return [study for study, stored, today in _content_digests(db) if stored not in {None, study, today}]
 
 
 def _content_digests(db: Database) -> list[tuple[str, str | None, str | None]]:
-    """Return each study's digest, the stored digest of its content, and that of today; None where it is unreadable."""
+    """Return each study's digest, the stored digest of its content, and the present one; None if it is unreadable."""
     found = []
     for study_digest, stored, battery_digest, definition, texts in db.execute(
         "SELECT study_digest, content_digest, battery_digest, definition, texts FROM studies"
@@ -222,8 +222,8 @@ def revise(db: Database, study: Study, reason: str) -> Revision:
     begun = _begun(db, study)
     if begun is None:
         raise InputError(
-            f"{path}: nobody has begun version {version}, so nothing needs to be accepted. "
-            "Fix: start the server; it serves the study as it is now."
+            f"{path}: version {version} has no sessions, so nothing needs to be accepted. Fix: start the server; it "
+            "serves the study as it is now."
         )
     log = lock_log(db, begun)
     known = find(db, study.digest)
@@ -233,7 +233,7 @@ def revise(db: Database, study: Study, reason: str) -> Revision:
     found = _changes_since(db, latest, study)
     if found.substance or not found.wording:
         raise InputError(_why_refused(study, found))
-    for earlier in _before(db, latest):  # so that several small steps do not change what is asked
+    for earlier in _before(db, latest):  # So several small steps cannot change a question's meaning unnoticed.
         since = _changes_since(db, earlier, study)
         if since.substance:
             raise InputError(_why_refused(study, since))
@@ -269,7 +269,7 @@ def changed_since(db: Database, study: Study) -> str | None:
 
 
 def _changes_since(db: Database, registered: Registered, study: Study) -> Changes:
-    """Return what changed, or nothing in particular where what is stored cannot be read any more."""
+    """Return the changes, or an empty result if the stored content is unreadable."""
     try:
         definition, texts = definition_and_texts(db, registered.study_digest, registered.revision)
         before = Content(definition, texts, items_of(db, registered.battery_digest), registered.battery_digest)
@@ -279,12 +279,12 @@ def _changes_since(db: Database, registered: Registered, study: Study) -> Change
 
 
 def _why_refused(study: Study, found: Changes) -> str:
-    """Return the sentence that names what changed since people began this version, and what to do."""
-    since = f"{study.folder / 'study.yaml'}: people have begun version {study.definition.version} of this study, and"
+    """Return the sentence that names the changes since this version's first session, and the fix."""
+    since = f"{study.folder / 'study.yaml'}: version {study.definition.version} of this study has sessions, and"
     if found.wording and not found.substance:
         return (
-            f"{since} only the wording of {listed(found.wording)} changed since. Fix: accept it for those who come "
-            f'from now on with `equipoise revise {study.folder} --reason "..."`, or give it a new `version`.'
+            f"{since} only the wording of {listed(found.wording)} changed since. Fix: accept it for later sessions "
+            f'with `equipoise revise {study.folder} --reason "..."`, or give it a new `version`.'
         )
     names = listed(found.substance) or "its definition, battery or texts"
     return f"{since} {names} changed since. Fix: give it a new `version`."
@@ -311,7 +311,7 @@ def revisions(db: Database, study: str) -> list[Revision]:
 
 
 def content_checksum(db: Database, study_digest: str, revision: int = 1) -> str:
-    """Return a checksum of what was registered of a study: its definition, its texts and its battery's items."""
+    """Return a checksum of a registered study: its definition, its texts and its battery's items."""
     study = db.execute(
         "SELECT study, version, battery_digest, definition, texts FROM studies WHERE study_digest = ?"
         if revision == 1
@@ -342,7 +342,7 @@ def items_of(db: Database, battery_digest: str) -> dict[str, Item]:
 
 
 def definition_and_texts(db: Database, study_digest: str, revision: int) -> tuple[StudyDefinition, dict[str, str]]:
-    """Return a study's definition and texts as they were registered."""
+    """Return a study's definition and texts as registered."""
     definition, texts = db.execute(
         f"SELECT definition, texts FROM {CONTENTS} WHERE study_digest = ? AND revision = ?", (study_digest, revision)
     ).fetchone()

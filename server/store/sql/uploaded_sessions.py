@@ -1,8 +1,8 @@
-"""Taking in a session that was taken elsewhere, as by a laboratory without a connection: as it is, and whole.
+"""Storing complete sessions that were run elsewhere, for instance by a laboratory without a connection.
 
-Names, pseudonyms and own codes are drawn at random; the laboratory's code of a participant is not, and two laboratories
-may call two people alike. So a session that is here is known by the former, whatever code it is brought under; and for
-one that is new, it is asked first whether somebody else has its code here.
+Session names, pseudonyms and withdrawal codes are drawn at random. The laboratory's code of a participant is not, and
+two laboratories may use one code for two people. So a stored session is recognized by the former, under any code; for a
+new one, it is checked first if another participant has its code here.
 """
 
 import json
@@ -22,15 +22,15 @@ from server.store.timestamps import now
 
 OTHER_CONTENT = (
     "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
-    "laboratory; where only its wording changed, run `equipoise revise` on both."
+    "laboratory; if only its wording changed, run `equipoise revise` on both."
 )
 UNDER_OTHER_CODES = "Fix: upload these under other codes, with `equipoise lab upload --prefix B-`."
 
 
 def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
-    """Store a session that was taken elsewhere, or open it if it is here; return whether it is new.
+    """Store a session that was run elsewhere, or open it if it is stored; return True if it is new.
 
-    The person keeps the pseudonym that they have here, if any; else they bring theirs. See `Store.start_session`.
+    The participant keeps their pseudonym here, if any; otherwise the uploaded one is used. See `Store.start_session`.
     """
     uploaded = start.uploaded
     assert uploaded is not None
@@ -66,7 +66,7 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
 def _is_here(
     db: Database, registered: Registered, known: str | None, start: SessionStart, uploaded: UploadedSession
 ) -> bool:
-    """Return whether the session is stored, under whichever code; refuse another session of the same name.
+    """Return True if the session is stored, under any code; refuse another session of the same name.
 
     `known` is the pseudonym of the participant who has the code here.
     """
@@ -90,14 +90,14 @@ def _is_here(
     is_theirs = not pseudonyms.isdisjoint({uploaded.participant, known} - {None})
     if content != brought or not is_theirs or uploaded.withdrawal_code not in {None, withdrawal_code}:
         raise Conflict(
-            f"There is another session of the name {uploaded.session} here; its study, participant, session number, "
-            "group, seed or code is not that of the one you bring."
+            f"Another session here has the name {uploaded.session}: its study, participant, session number, group, "
+            "seed or code differs from the uploaded one."
         )
     return True
 
 
 def _participant_elsewhere(db: Database, session: str) -> str | None:
-    """Return the pseudonym under which a session was brought, if another is kept here."""
+    """Return the pseudonym of an upload, if another is used here."""
     found = db.execute(
         "SELECT details FROM events WHERE session = ? AND event = 'adopted' "
         "AND study_digest = (SELECT study_digest FROM sessions WHERE session = ?)",
@@ -107,7 +107,7 @@ def _participant_elsewhere(db: Database, session: str) -> str | None:
 
 
 def _refuse_other_code(db: Database, known: str | None, start: SessionStart, uploaded: UploadedSession) -> None:
-    """Refuse a session of somebody who is here already, but not under the code, or as the kind, that it comes under."""
+    """Refuse a session of a participant who is known here under another code, or as another kind."""
     there = db.execute(
         "SELECT kind, external_id FROM participants LEFT JOIN identities USING (participant) WHERE participant = ?",
         (uploaded.participant,),
@@ -117,26 +117,25 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
     kind, code = there
     who = f"The participant of session {uploaded.session}"
     if kind != start.kind:
-        raise Conflict(f"{who} is here as another kind of participant. Fix: bring it as that.")
-    if code is None and known is None:  # the code was deleted since
+        raise Conflict(f"{who} is here as another kind of participant. Fix: upload it as that.")
+    if code is None and known is None:  # The code was deleted since.
         return
     brought = _code(start)
     if code is None:
-        raise Conflict(f"{who} is here without a code, and {brought} is somebody else here; {UNDER_OTHER_CODES}")
+        raise Conflict(f"{who} is here without a code, and {brought} is another person here; {UNDER_OTHER_CODES}")
     prefix = code.removesuffix(brought)
     how = f"under the code {code}" if prefix == code else f"with `equipoise lab upload --prefix {prefix}`"
-    raise Conflict(f"{who} is known here by another code, {code} and not {brought}. Fix: hand it on {how}, as before.")
+    raise Conflict(f"{who} is known here by another code, {code} and not {brought}. Fix: upload it {how}, as before.")
 
 
 def _refuse_somebody_else(
     db: Database, study: Study, known: str, start: SessionStart, uploaded: UploadedSession
 ) -> None:
-    """Refuse a session whose code somebody has here who has taken the same occasion here too, or has withdrawn.
+    """Refuse a session whose code belongs to a participant here with the same occasion, or who has withdrawn.
 
-    Two laboratories with the same codes would make one participant of two people. A withdrawal in one would keep out
-    the other's participant, or delete the other's responses. A session here without an answer is not
-    meant: the reply to its start was lost, and the laboratory went on by itself. Nor is one that came from the same
-    participant there, who began again.
+    Two laboratories with the same codes would make one participant of two people. A withdrawal in one would refuse the
+    other's participant, or delete the other's responses. A session here without a response is exempt: the reply to its
+    start was lost, and the laboratory continued alone. So is one of the same participant there, who began again.
     """
     there = db.execute(
         "SELECT session, status, occasion, n_answered FROM sessions JOIN studies USING (study_digest) "
@@ -145,18 +144,18 @@ def _refuse_somebody_else(
     ).fetchall()
     others = [one for one in there if _participant_elsewhere(db, one[0]) != uploaded.participant]
     code = _code(start)
-    if_other = f"if that is somebody else, {UNDER_OTHER_CODES}"
+    if_other = f"if that is another person, {UNDER_OTHER_CODES}"
     if uploaded.is_withdrawn:
         if len(others) < len(there) or any(status == Status.WITHDRAWN for _, status, *_ in there):
             return
         raise Conflict(
-            f"Participant {code} has withdrawn where session {uploaded.session} was taken, and there is a participant "
-            f"{code} here; if that is the same person, delete their answers here with `equipoise withdraw STUDY "
+            f"Participant {code} has withdrawn where session {uploaded.session} was run, and there is a participant "
+            f"{code} here; if that is the same person, delete their responses here with `equipoise withdraw STUDY "
             f"--participant {code}`; {if_other}"
         )
     for session, status, occasion, n_answered in others:
         if status == Status.WITHDRAWN:
-            raise Conflict(f"A participant {code} has withdrawn here, and their answers were deleted; {if_other}")
+            raise Conflict(f"A participant {code} has withdrawn here, and their responses were deleted; {if_other}")
         if occasion == start.occasion and n_answered > 0:
             raise Conflict(f"There is another session {occasion} of a participant {code} here, {session}; {if_other}")
 
@@ -166,9 +165,9 @@ def _code(start: SessionStart) -> str:
 
 
 def _bring(db: Database, study: Study, start: SessionStart, uploaded: UploadedSession) -> None:
-    """Store somebody whom nobody here knows by the laboratory's code."""
+    """Store a participant whose laboratory code is unknown here."""
     is_here = db.execute("SELECT 1 FROM participants WHERE participant = ?", (uploaded.participant,)).fetchone()
     if not is_here:
         insert_participant(db, study, uploaded.participant, start)
-    elif start.identity is not None:  # the code was deleted since
+    elif start.identity is not None:  # The code was deleted since.
         identities.insert(db, study.name, start.identity, uploaded.participant)

@@ -1,4 +1,4 @@
-"""Opening the SQLite file: connections, the newest schema, and a refusal, untouched, of what is not ours."""
+"""Opening the SQLite file: connections, the newest schema, and the refusal of foreign files without changing them."""
 
 import logging
 import os
@@ -17,16 +17,16 @@ from server.store.sqlite.write_ahead_log import log_beside, size_of
 logger = logging.getLogger("equipoise")
 
 BUSY_TIMEOUT_S = 10.0
-"""How long a commit waits for another process (an import beside a running server) to finish its own."""
+"""Longest wait of a commit for another process (an import beside a running server)."""
 
 
 def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
-    """Return a connection that syncs every commit, with transactions left to the caller; makes a file only if told.
+    """Return a connection that syncs every commit, with transactions left to the caller; make a file only if asked.
 
-    The log moves into the file only when the store says so (`SqliteStore`), or the last connection closes.
+    The log moves into the file only when the store does it (`SqliteStore`), or the last connection closes.
     """
     if is_new:
-        with suppress(FileExistsError):  # SQLite gives its log the mode of the file
+        with suppress(FileExistsError):  # SQLite gives its log the mode of the file.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={'rwc' if is_new else 'rw'}",
@@ -38,8 +38,8 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")  # a withdrawn answer leaves no trace in the file
-        connection.execute("PRAGMA temp_store = MEMORY")  # what a job may have to undo need not go to the disk
+        connection.execute("PRAGMA secure_delete = ON")  # A withdrawn response leaves no trace in the file.
+        connection.execute("PRAGMA temp_store = MEMORY")  # Data for undoing a job need not go to the disk.
         connection.execute("PRAGMA wal_autocheckpoint = 0")
     except sqlite3.Error:
         connection.close()
@@ -48,14 +48,14 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
 
 
 def migrate(path: Path, must_exist: bool = False) -> None:
-    """Bring the file's schema up to date; refuse, untouched, what is not a store or comes from a newer version.
+    """Update the file's schema; refuse a file that is not a store or comes from a newer version, without changing it.
 
     Parameters
     ----------
     path
         The database file.
     must_exist
-        Whether a missing or empty file is refused; otherwise a new store is made.
+        True to refuse a missing or empty file instead of making a new store.
     """
     refuse_network(path.absolute())
     try:
@@ -64,44 +64,44 @@ def migrate(path: Path, must_exist: bool = False) -> None:
             refuse_strange(path, "mode=ro")
         with closing(connect(path, is_new=not must_exist)) as connection:
             _switch_to_wal(connection)
-            # One transaction around all: anyone who comes second waits here, and finds nothing left to do.
+            # One transaction around everything: the second process waits here, and finds nothing left to do.
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 migrations.apply(Database(connection))
     except (sqlite3.OperationalError, OSError) as error:
         raise InputError(
-            f"{path}: the store cannot be opened now ({error}). Fix: check that its folder can be written to and "
-            "that no other program holds the file, then try again. The answers in it are not touched."
+            f"{path}: the store cannot be opened now ({error}). Fix: check that its folder is writable and that no "
+            "other program holds the file, then try again. The responses in it are not changed."
         ) from None
-    except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # as of a schema in which a letter changed
+    except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # For instance a schema with a changed letter.
         raise InputError(
-            f"{path}: this file is not a store, or is damaged ({error}); if it is your data, restore it from a backup, "
-            "otherwise move it away."
+            f"{path}: this file is not a store, or is damaged ({error}). Fix: if it is your data, restore it from a "
+            "backup; otherwise move it away."
         ) from None
 
 
 def refuse_missing(path: Path, must_exist: bool) -> None:
-    """Refuse, untouched, a missing or empty file whose log holds answers, or any if the store must exist."""
+    """Refuse a missing or empty file whose log holds responses, or any such file if the store must exist."""
     if size_of(path):
         return
     log = log_beside(path)
     if size_of(log):
         raise InputError(
-            f"{path}: the database file is missing or empty, but its log {log.name} holds answers. Fix: put the "
-            f"database file back beside {log.name}; if you no longer have it, move {log.name} to another folder, keep "
-            "it, and put your latest backup here."
+            f"{path}: the database file is missing or empty, but its log {log.name} holds responses. Fix: put the "
+            f"database file back beside {log.name}; if you no longer have it, move {log.name} to another folder, "
+            "keep it, and put your latest backup here."
         )
     if must_exist:
-        what = "this file is empty" if path.exists() else "there is no such store"
-        raise InputError(f"{path}: {what}; nothing has been answered yet, or the name is another.")
+        what = "this file is empty" if path.exists() else "this file does not exist"
+        raise InputError(f"{path}: {what}, so there are no responses yet, or the name is wrong. Fix: check the name.")
 
 
 def warn_of_open_file(path: Path) -> None:
-    """Warn if other users of this machine can read the answers."""
+    """Warn if other users of this machine can read the responses."""
     is_shut = not path.parent.stat().st_mode & 0o077
     if os.name != "nt" and not is_shut and path.stat().st_mode & 0o077:
         logger.warning(
-            "%s: other users of this machine can read the answers. Fix: chmod 700 '%s'; chmod 600 '%s'*",
+            "%s: other users of this machine can read the responses. Fix: chmod 700 '%s'; chmod 600 '%s'*",
             path,
             path.parent,
             path,
@@ -109,16 +109,16 @@ def warn_of_open_file(path: Path) -> None:
 
 
 def refuse_network(path: PurePath) -> None:
-    r"""Refuse a store in a network's folder, as Windows names it (`\\server\share`): SQLite cannot lock it safely."""
+    r"""Refuse a store in a network folder, as Windows names it (`\\server\share`): SQLite cannot lock it safely."""
     if path.drive.startswith("\\\\"):
         raise InputError(
-            f"{path}: a store in a folder of the network can be damaged when two programs use it. Fix: put the "
-            "study on a disk of this machine, name a file there with --store, or use a PostgreSQL database."
+            f"{path}: a store in a network folder can be damaged when two programs use it. Fix: put the study on a "
+            "disk of this machine, name a file there with --store, or use a PostgreSQL database."
         )
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch the file to write-ahead logging; SQLite does not wait by itself for another process that does the same."""
+    """Switch the file to write-ahead logging; SQLite itself does not wait for another process that does the same."""
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
@@ -131,13 +131,13 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def refuse_strange(path: Path, how: str) -> None:
-    """Refuse a file that is not a store of ours, or a newer one's; `how` says how SQLite is to open it."""
+    """Refuse a file that is not our store, or a newer one's; `how` says how SQLite opens it."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         applied = {migration.name for migration in migrations.applied(Database(connection))}
-    # A first start that was interrupted leaves the empty list of migrations and nothing else.
+    # A first start that was interrupted leaves an empty list of migrations and nothing else.
     if not applied and tables - {"_sqlite_migrations"}:
-        raise InputError(f"{path}: this is not an Equipoise store. Fix: move it away, and a new one will be made.")
+        raise InputError(f"{path}: this is not an Equipoise store. Fix: move it away; a new one will be made.")
     unknown = applied - set(KNOWN_MIGRATIONS)
     if unknown:
         raise InputError(

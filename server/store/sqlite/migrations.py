@@ -1,8 +1,8 @@
 """Tables of the SQLite store, as named, ordered migrations.
 
-Kept apart: what was asked (studies, batteries, items), who answered (participants, sessions, runs; panel ids in
-`identities`), which trials were planned, what was answered, and the slots in the groups with the log of decisions
-about them. Times are UTC, ISO 8601; answers, contents and keys are JSON texts.
+Kept apart: questions (studies, batteries, items), participants (participants, sessions, runs; panel ids in
+`identities`), planned trials, responses, and the slots in the groups with the log of decisions about them. Times are
+UTC, ISO 8601; responses, contents and keys are JSON texts.
 """
 
 import json
@@ -71,7 +71,7 @@ def m001_studies_sessions_responses(db: Database) -> None:
 
 @migrations()
 def m002_places_and_checksums(db: Database) -> None:
-    """Places in groups with a log of decisions, panel ids, checksum chains; answers in one tree, by session."""
+    """Slots in groups with a log of decisions, panel ids, checksum chains; responses in one tree, by session."""
     for column, kind in {
         "place": str, "release_reason": str, "seen_at": str, "n_answered": int, "checksum": str,
     }.items():  # fmt: skip
@@ -105,7 +105,7 @@ def m002_places_and_checksums(db: Database) -> None:
 
 
 def _keep_responses_by_session(db: Database) -> None:
-    """Make the answers one tree in the order of sessions: a new one touches one page, however many there are."""
+    """Make the responses one tree in the order of sessions: a new one touches one page, however many there are."""
     db.execute("DROP VIEW IF EXISTS trials")
     db.execute(
         """
@@ -127,7 +127,7 @@ def _keep_responses_by_session(db: Database) -> None:
 
 
 def _chain_what_is_there(db: SqliteDatabase) -> None:
-    """Give the sessions of before their places, and their answers their checksums."""
+    """Give earlier sessions their slots, and their responses their checksums."""
     for study_digest, definition in db.execute("SELECT study_digest, definition FROM studies").fetchall():
         db.execute("INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '')", (study_digest,))
         db.executemany(
@@ -172,7 +172,7 @@ _SLOT_BEFORE_LOG = {"active": "reserved", "completed": "confirmed", "withdrawn":
 
 
 def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
-    """Write the checksums of a session's answers; return how many there are, and the last."""
+    """Write the checksums of a session's responses; return their number, and the last one."""
     checksum = beginning(db, session, FIRST_FIXED)
     rows = db.execute(
         f"SELECT {', '.join(COLUMNS_OF_M002)} FROM responses WHERE session = ? ORDER BY trial_index, attempt",
@@ -189,7 +189,7 @@ def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
 
 @migrations()
 def m003_visits_signals_demographics(db: Database) -> None:
-    """Each opening of a session, questions about the person, and how an answer came about."""
+    """Each opening of a session, questions about the participant, and the circumstances of a response."""
     for column, kind in {"visit": int, "input": str, "missing": str, "signals": str, "jspsych": str}.items():
         db.table("responses").add_column(column, kind)
     db.table("sessions").add_column("demographics", str)
@@ -204,7 +204,7 @@ def m003_visits_signals_demographics(db: Database) -> None:
 
 @migrations()
 def m004_timing_of_every_answer(db: Database) -> None:
-    """The columns of timing, where the store is older than they are."""
+    """The columns of timing, if the store is older than they are."""
     before = {column.name for column in db.table("responses").columns}
     db.execute("DROP VIEW trials")
     for column, kind in {"fixation_frames_intended": int, "frame_ms": float, "onset_source": str}.items():
@@ -215,7 +215,7 @@ def m004_timing_of_every_answer(db: Database) -> None:
 
 @migrations()
 def m005_occasions(db: Database) -> None:
-    """Which of a participant's sessions in the laboratory it is, and whether it was taken elsewhere."""
+    """The number of a participant's laboratory session, and if it was run elsewhere."""
     for column, kind in {"occasion": int, "adopted_at": str}.items():
         db.table("sessions").add_column(column, kind)
     db.table("sessions").create_index(["study_digest", "group", "seed"])
@@ -223,14 +223,14 @@ def m005_occasions(db: Database) -> None:
 
 @migrations()
 def m006_occasion_of_a_trial(db: Database) -> None:
-    """In the view, which of a participant's sessions a trial is of: the analysis tells them apart."""
+    """In the view, the occasion of a trial: the analysis separates occasions."""
     db.execute("DROP VIEW trials")
     db.create_view("trials", TRIALS)
 
 
 @migrations()
 def m007_answer_totals(db: Database) -> None:
-    """How many answers each study has, a checksum of each panel id, and an index of completion codes."""
+    """The number of responses of each study, a checksum of each panel id, and an index of completion codes."""
     db.table("sessions").create_index(["completion_code"])
     db.table("identities").add_column("checksum", str)
     db.table("answer_totals").create(
@@ -268,7 +268,7 @@ def m009_plain_names(db: Database) -> None:
     db.execute("ALTER TABLE places RENAME TO slots")
     db.execute("ALTER TABLE answer_totals RENAME TO response_totals")
     db.execute("ALTER TABLE response_totals RENAME COLUMN n_answers TO n_responses")
-    response_totals.count_all(SqliteDatabase(db.conn))  # of a store from before `m007`
+    response_totals.count_all(SqliteDatabase(db.conn))  # Of a store from before `m007`.
     db.create_view("trials", TRIALS)
 
 

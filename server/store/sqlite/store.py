@@ -1,7 +1,7 @@
-"""The embedded store: one SQLite file in WAL mode, every commit fsynced, one writer thread.
+"""The embedded store: one SQLite file in WAL mode, every commit synced, one writer thread.
 
-Only the writer thread changes what the store has open: it takes up a backup that was put in the file's place, and
-rescues a log that was taken away. A thread that finds one of these asks it to.
+Only the writer thread changes what the store has open: it switches to a backup that replaced the file, and rescues a
+log that was removed. A thread that detects one of these asks it to.
 """
 
 import glob
@@ -49,19 +49,21 @@ Result = TypeVar("Result")
 Job = Callable[[Database], Any]
 
 LEAST_ROOM_BYTES = 128 * 1024
-"""A session's beginning takes some 40 KB of the log."""
+"""Size of a session's start in the log: about 40 KB."""
 WRITER_CACHE_KB = 16 * 1024
 """Room for the upper levels of the trees of many millions of answers."""
 MOVE_LOG_AFTER_ROWS = 4_000
-"""Rows changed after which the log's pages move to the file: some 10 MB of log. Pages of sessions under way are written
-to the log again and again and move once, so that a longer log spares the disk."""
+"""Changed rows after which the log's pages move to the file: about 10 MB of log. Pages of sessions under way are
+written to the log repeatedly and move once, so a longer log spares the disk.
+"""
 EMPTY_LOG_AFTER_S = 60.0
-"""The log is emptied as often as this even if the store is never idle: what another process deleted is in it until
-then."""
+"""The log is emptied at this interval even if the store is never idle: until then it holds what another process
+deleted.
+"""
 RETRY_TO_EMPTY_LOG_S = 0.5
-"""After a deletion the log is emptied as often as this, until no reader is in the way."""
+"""After a deletion the log is emptied at this interval, until no reader is in the way."""
 READERS_PATIENCE_S = 2.0
-"""How long the writer waits for requests that read, where it must have the log for itself."""
+"""Longest wait of the writer for readers when it needs the log for itself."""
 HANDS_OFF = "Never touch the files beside the database (-wal, -shm) while a program uses it."
 DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
@@ -80,14 +82,14 @@ class SqliteStore(SqlStore):
     Parameters
     ----------
     path
-        The database file; made, with its folder, if it is not there.
+        The database file; made, with its folder, if it does not exist.
     must_exist
-        Whether a missing or empty file is refused instead.
+        True to refuse a missing or empty file instead.
 
     Raises
     ------
     InputError
-        If the file is not a store, is damaged, was written by a newer Equipoise, or is missing where its log is not.
+        If the file is not a store, is damaged, was written by a newer Equipoise, or is missing though its log exists.
     """
 
     def __init__(self, path: Path, must_exist: bool = False) -> None:
@@ -95,7 +97,8 @@ class SqliteStore(SqlStore):
         self.path = path
         if not must_exist:
             try:
-                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # answers are for their owner's eyes
+                # Responses are readable by their owner only.
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise InputError(
                     f"{path.parent}: this folder cannot be made ({error.strerror}). Fix: correct the path."
@@ -105,7 +108,7 @@ class SqliteStore(SqlStore):
         self._file = identity_of(path)
         self._damage: str | None = None
         self._generation = 0
-        """Of connections; those of an earlier one are not used again."""
+        """Generation of connections; those of an earlier one are not used again."""
         self._idle_readers: queue.LifoQueue[tuple[int, sqlite3.Connection]] = queue.LifoQueue()
         # These are the writer thread's own.
         self._writing: _Writing | None = None
@@ -121,7 +124,7 @@ class SqliteStore(SqlStore):
 
     def _delete(self, job: Callable[[Database], Result]) -> Result:
         def delete(db: Database) -> Result:
-            self._must_empty_log, self._tried_to_empty_at = True, -math.inf  # once this is committed, and at once
+            self._must_empty_log, self._tried_to_empty_at = True, -math.inf  # Once this is committed, and at once.
             return job(db)
 
         return self._write(delete)
@@ -135,24 +138,24 @@ class SqliteStore(SqlStore):
         while self._must_empty_log and time.monotonic() < deadline:
             time.sleep(0.1)
             with suppress(StoreUnavailable):
-                self._group.do(_nothing)  # after which the writer tries again
+                self._group.do(_nothing)  # After this the writer tries again.
         traces = []
         if self._must_empty_log:
             traces.append(
-                f"{log_beside(self.path)}: this log still holds what was deleted, as a program reads the store. Fix: "
-                "wait until that program (such as a backup) has ended; a running server then empties the log within a "
-                "minute, and so does the next command on this store."
+                f"{log_beside(self.path)}: this log still holds deleted data, because a program reads the store. "
+                "Fix: wait until that program (such as a backup) has ended; a running server then empties the log "
+                "within a minute, and so does the next command on this store."
             )
         name = glob.escape(self.path.name)
         aside = sorted(self.path.parent.glob(f"{name}-before-*-wal"))
         traces += [
-            f"{log}: this log of a database file that was replaced may hold what was deleted. Fix: delete it when you "
-            "no longer need it."
+            f"{log}: this log of a replaced database file may hold deleted data. Fix: delete it when you no longer "
+            "need it."
             for log in aside
         ]
         traces += [
-            f"{copy}: this copy of the store, left by a program that was killed as it made it, may hold what was "
-            "deleted. Fix: see in docs/how-to/run-online.md whether you need it; if not, delete it."
+            f"{copy}: this copy of the store, left by a killed program, may hold deleted data. Fix: see in "
+            "docs/how-to/run-online.md whether you need it; if not, delete it."
             for copy in sorted(self.path.parent.glob(f"{name}-saved-*"))
         ]
         return traces
@@ -176,7 +179,7 @@ class SqliteStore(SqlStore):
     def snapshot(self) -> Iterator[Database]:
         with self._connection() as connection:
             connection.execute("BEGIN")
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # the moment that is seen from now on
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # Moment of the snapshot.
             yield SqliteDatabase(connection)
 
     @contextmanager
@@ -187,10 +190,10 @@ class SqliteStore(SqlStore):
             connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Finish what is being written, and leave everything in the one file, without a log beside it.
+        """Finish pending writes, and leave everything in the one file, without a log beside it.
 
-        Where somebody else has the store open, the log stays for them; it holds nothing that the file lacks, unless
-        they read for longer than `READERS_PATIENCE_S`. Again is the same as once.
+        If another program has the store open, the log stays for it; it holds nothing that the file lacks, unless that
+        program reads for longer than `READERS_PATIENCE_S`. Idempotent.
         """
         if not self._group.close():
             logger.error("%s: another program holds the store; it was left as it is", self.path)
@@ -202,7 +205,7 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection for once; what is not committed at the end is undone."""
+        """Yield a connection for one use; uncommitted work is undone at the end."""
         self._require_files()
         generation = self._generation
         try:
@@ -213,7 +216,7 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _reading(self) -> Iterator[Database]:
-        """Lend a reading connection: as many are kept as were ever needed at once, whatever threads come and go."""
+        """Yield a reading connection: as many are kept as were ever needed at once, for any threads."""
         generation = self._generation
         try:
             generation, connection = self._reader()
@@ -245,19 +248,19 @@ class SqliteStore(SqlStore):
         return generation, connection
 
     def _require_files(self) -> None:
-        """Make sure that a connection to the file and its log, as they are now, sees what was committed.
+        """Check that a connection to the present file and log sees everything committed.
 
         Raises
         ------
         StoreUnavailable
-            If the file has vanished, or something else is in its place; what was written to a file without a name would
-            be lost, and a new empty file would be a study without its sessions.
+            If the file has vanished, or another is in its place. Data written to a file without a name would be lost,
+            and a new empty file would be a study without its sessions.
         """
         if not self._has_its_files(self._writing):
-            self._group.do(_nothing)  # the writer does what is to be done
+            self._group.do(_nothing)  # The writer does the work.
 
     def _has_its_files(self, writing: _Writing | None) -> bool:
-        """Return whether the file and its log are those that were opened."""
+        """Return True if the file and its log are those that were opened."""
         try:
             file = identity_of(self.path)
         except OSError as error:
@@ -265,17 +268,17 @@ class SqliteStore(SqlStore):
         return file == self._file and (writing is None or writing.log == log_identity(self.path))
 
     def _unavailable(self, error: sqlite3.Error, generation: int) -> StoreUnavailable:
-        """Return what to say of an error; after damage nothing is written any more, as it could be lost or spread."""
+        """Return the message for an error; after damage nothing is written any more, as it could be lost or spread."""
         is_damage = getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
         with suppress(StoreUnavailable):
-            # Where a file was exchanged or the log was cut just now, that is what was found.
+            # If a file was replaced or the log was cut just now, that is the cause.
             is_file_itself = self._has_its_files(self._writing) and not has_hole(self.path)
             if is_damage and self._damage is None and is_file_itself and generation == self._generation:
                 self._damage = f"the file is damaged ({error}); nothing is stored until it is replaced by a backup"
                 logger.error("%s: %s", self.path, self._damage)
         return StoreUnavailable(str(error))
 
-    # What follows is done in the writer thread alone.
+    # The following is done in the writer thread alone.
 
     def _commit(self, batch: Sequence[ResponseBatch | Job]) -> Sequence[Any]:
         try:
@@ -288,7 +291,7 @@ class SqliteStore(SqlStore):
         except StoreUnavailable:
             raise
         except sqlite3.Error as error:
-            # A connection that has seen a full disk or an unreadable page is not trusted with the next batch.
+            # A connection that has met a full disk or an unreadable page is not trusted with the next batch.
             unavailable = self._unavailable(error, self._generation)
             self._let_go()
             raise unavailable from error
@@ -296,9 +299,9 @@ class SqliteStore(SqlStore):
             self._let_go()
             raise
         if not self._has_its_files(self._writing):
-            # Taken away during the commit: what is in a log or a file without a name must not be acknowledged.
+            # Removed during the commit: data in a log or a file without a name must not be acknowledged.
             if identity_of(self.path) != self._file:
-                raise StoreUnavailable("another file took the store's place")
+                raise StoreUnavailable("another file replaced the store")
             self._rescue_log()
         elif is_cut(connection, self.path):
             self._save_from_memory(connection)
@@ -310,7 +313,7 @@ class SqliteStore(SqlStore):
         has_its_files = self._has_its_files(self._writing)
         if has_its_files and self._writing is not None and is_cut(self._writing.connection, self.path):
             self._save_from_memory(self._writing.connection)
-            has_its_files = False  # there is a new one
+            has_its_files = False  # There is a new one.
         if not has_its_files:
             if identity_of(self.path) == self._file:
                 self._rescue_log()
@@ -325,26 +328,26 @@ class SqliteStore(SqlStore):
             make_writable(self.path)
             connection = connect(self.path)
             connection.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KB}")
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # opens the log
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # Opens the log.
             self._writing = _Writing(connection, log_identity(self.path))
             self._n_rows_moved = 0
         return self._writing.connection
 
     def _tidy(self, is_idle: bool) -> None:
-        """Move what is in the log to the file: aside, while others write, and then here what little is left."""
+        """Move the log's content to the file: in another thread while others write, then the small rest here."""
         if is_idle and self._writing is None and not size_of(log_beside(self.path)):
             return
         if self._moving is not None and self._moving.is_alive():
             return
         try:
             if is_idle:
-                self._writer_connection()  # finds out whether the log was touched
+                self._writer_connection()  # Detects if the log was changed.
                 if not size_of(log_beside(self.path)):
                     return
             if self._writing is not None:
                 self._move_log(self._writing.connection, is_idle)
         except StoreUnavailable:
-            pass  # as anyone who writes next will hear
+            pass  # The next writer hears of it too.
         except sqlite3.Error as error:
             logger.warning("%s: the log could not be moved into the file (%s)", self.path, error)
             self._let_go()
@@ -358,7 +361,7 @@ class SqliteStore(SqlStore):
             if empty_log(connection):
                 self._must_empty_log = False
         elif was_moved_aside:
-            move_log(SqliteDatabase(connection))  # so that the next commit can begin the log anew
+            move_log(SqliteDatabase(connection))  # The next commit can then begin the log anew.
         elif is_due or connection.total_changes - self._n_rows_moved > MOVE_LOG_AFTER_ROWS:
             self._n_rows_moved = connection.total_changes
             self._moving = threading.Thread(target=self._move_log_aside, name="equipoise-log", daemon=True)
@@ -370,12 +373,13 @@ class SqliteStore(SqlStore):
             move_log(db)
 
     def _rescue_log(self) -> None:
-        """Move what is in a log that was taken away to the file, through the open connection, and begin a new log.
+        """Move the content of a removed log to the file, through the open connection, and begin a new log.
 
         Raises
         ------
         StoreUnavailable
-            If that is not possible now: somebody reads, or the disk is full. The connection is kept for the next time.
+            If that is impossible now: a reader is active, or the disk is full. The connection is kept for the next
+            attempt.
         """
         assert self._writing is not None
         self._close_idle_readers()
@@ -384,20 +388,18 @@ class SqliteStore(SqlStore):
                 self._writing.connection.execute("ROLLBACK")
             is_rescued = empty_log(self._writing.connection, READERS_PATIENCE_S)
         except sqlite3.Error as error:
-            raise StoreUnavailable(f"the log was taken away, and what is in it cannot be saved now: {error}") from error
+            raise StoreUnavailable(f"the log was removed, and its content cannot be saved now: {error}") from error
         if not is_rescued:
-            raise StoreUnavailable("the log was taken away while a program reads the store")
+            raise StoreUnavailable("the log was removed while a program reads the store")
         self._close_connections()
-        logger.warning(
-            "%s: its log was taken away while the store was in use; nothing is lost. %s", self.path, HANDS_OFF
-        )
+        logger.warning("%s: its log was removed while the store was in use; nothing is lost. %s", self.path, HANDS_OFF)
 
     def _save_from_memory(self, connection: sqlite3.Connection) -> None:
-        """Begin a new file, as the log was cut; the one of before has lost what was only in its log."""
+        """Begin a new file, because the log was cut; the former file lacks what was only in its log."""
         try:
             save_from_memory(connection, self.path)
         except (sqlite3.Error, OSError) as error:
-            raise StoreUnavailable(f"the log was cut, and what was in it cannot be saved now: {error}") from error
+            raise StoreUnavailable(f"the log was cut, and its content cannot be saved now: {error}") from error
         self._close_connections()
         logger.warning(
             "%s: its log was emptied by another program while the store was in use; nothing is lost. %s",
@@ -406,11 +408,11 @@ class SqliteStore(SqlStore):
         )
 
     def _take_up_file(self) -> None:
-        """Go on with another file that was put in the place of the store: a backup."""
+        """Continue with another file that replaced the store: a backup."""
         file = identity_of(self.path)
         if not size_of(self.path):
             raise StoreUnavailable("the file is empty")
-        refuse_strange(self.path, "mode=ro&immutable=1")  # by itself, without a log beside it
+        refuse_strange(self.path, "mode=ro&immutable=1")  # By itself, without a log beside it.
         self._put_log_aside()
         migrate(self.path, must_exist=True)
         with closing(connect(self.path)) as connection:
@@ -423,9 +425,9 @@ class SqliteStore(SqlStore):
         self._file = file
 
     def _put_log_aside(self) -> None:
-        """Move a log to the file that it belongs to, wherever that is now, or rename it if somebody reads it.
+        """Move a log to its own file, wherever that is now, or rename it if a reader is active.
 
-        SQLite would write it into the file that is in the place of the store now.
+        SQLite would write it into the file that has the store's name now.
         """
         if self._writing is None:
             self._close_connections()
@@ -438,7 +440,7 @@ class SqliteStore(SqlStore):
         put_log_aside(self.path, log, is_empty)
 
     def _let_go(self) -> None:
-        """Close all connections, so that the next batch begins with new ones, once what is in the log is safe."""
+        """Close all connections, so that the next batch begins with new ones, once the log's content is safe."""
         writing = self._writing
         with suppress(sqlite3.Error):
             if writing is not None and writing.connection.in_transaction:
@@ -447,7 +449,7 @@ class SqliteStore(SqlStore):
             if writing is None or writing.connection.in_transaction:
                 self._close_connections()
             elif not self._has_its_files(writing):
-                if identity_of(self.path) == self._file:  # else its log belongs to the file of before
+                if identity_of(self.path) == self._file:  # Otherwise its log belongs to the former file.
                     self._rescue_log()
             elif is_cut(writing.connection, self.path):
                 self._save_from_memory(writing.connection)
@@ -459,7 +461,7 @@ class SqliteStore(SqlStore):
         self._close_idle_readers()
         if self._writing is not None:
             with suppress(sqlite3.Error):
-                self._writing.connection.close()  # undoes what was not committed
+                self._writing.connection.close()  # Undoes uncommitted work.
             self._writing = None
 
     def _close_idle_readers(self) -> None:
@@ -469,4 +471,4 @@ class SqliteStore(SqlStore):
 
 
 def _nothing(_: Database) -> None:
-    """Stand for work, where only what the writer does beside it is wanted."""
+    """An empty piece of work, for the writer's housekeeping alone."""

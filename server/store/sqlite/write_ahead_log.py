@@ -1,7 +1,7 @@
-"""The write-ahead log beside the SQLite file: which files it is in, and moving its pages into the database file.
+"""The write-ahead log beside the SQLite file: its files, and moving its pages into the database file.
 
-Neither the database file nor the index may be opened and closed here by other means than SQLite's: on POSIX systems
-that would drop the locks that SQLite holds on them. On the log it holds none.
+Neither the database file nor the index may be opened and closed here except through SQLite: on POSIX systems that would
+drop SQLite's locks on them. On the log it holds none.
 """
 
 import os
@@ -16,14 +16,14 @@ from server.store.errors import StoreUnavailable
 
 FileIdentity = tuple[int, int]
 LogIdentity = tuple[FileIdentity | None, FileIdentity | None]
-"""Of the log and of its index (`-wal`, `-shm`); None for a file that is not there."""
+"""Identities of the log and of its index (`-wal`, `-shm`); None for a missing file."""
 
 LOG_STARTS = b"\x37\x7f\x06"
 """The first bytes of a log's header, whatever its order of bytes: https://www.sqlite.org/fileformat2.html#walformat."""
 
 
 def identity_of(path: str | Path) -> FileIdentity:
-    """Return what tells a file from another that takes its place under the same name."""
+    """Return the identity of a file, which differs from that of another file under the same name."""
     status = os.stat(path)  # noqa: PTH116 - asked several times for each commit, and a Path takes five times as long
     return status.st_dev, status.st_ino
 
@@ -39,7 +39,7 @@ def index_beside(path: Path) -> Path:
 
 
 def size_of(path: Path) -> int:
-    """Return a file's size in bytes, 0 if there is no such file."""
+    """Return a file's size in bytes, 0 if it does not exist."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -47,7 +47,7 @@ def size_of(path: Path) -> int:
 
 
 def log_identity(path: Path) -> LogIdentity:
-    """Return in which files the log of a database file is now."""
+    """Return the identities of the files of a database file's log."""
     return _identity_or_none(f"{path}-wal"), _identity_or_none(f"{path}-shm")
 
 
@@ -59,14 +59,14 @@ def _identity_or_none(path: str | Path) -> FileIdentity | None:
 
 
 def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
-    """Move all pages of the log into the database file and empty the log; return whether that was possible.
+    """Move all pages of the log into the database file and empty the log; return True if that was possible.
 
     Parameters
     ----------
     connection
         A connection outside a transaction.
     patience_s
-        How long to try again while others read; they go on, and what they see must stay in the log until they end.
+        Time for retries while others read; they continue, and their data must stay in the log until they end.
     """
     (busy_timeout_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute("PRAGMA busy_timeout = 0")
@@ -82,7 +82,7 @@ def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
 
 
 def move_log(db: Database) -> None:
-    """Move the log's pages into the database file, as far as nobody reads them; others write meanwhile."""
+    """Move the log's pages into the database file, except those that readers need; others write meanwhile."""
     db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
@@ -94,9 +94,9 @@ def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
     path
         The database file.
     log
-        The log that is meant; another one in its place is left alone.
+        The intended log; another one at its path is left alone.
     is_empty
-        Whether nothing is in it.
+        True if it is empty.
     """
     name = f"{path.name}-before-{secrets.token_hex(4)}"
     for file, identity, suffix in zip((log_beside(path), index_beside(path)), log, ("-wal", "-shm"), strict=True):
@@ -110,31 +110,31 @@ def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
 def make_writable(path: Path) -> None:
     """Give the log's files the mode of the database file again.
 
-    SQLite makes them with the mode that the file has then; where that could not be written to for a while, they would
-    keep it from being written to ever after.
+    SQLite makes them with the file's mode at that moment. If the file was read-only for a while, the log would
+    otherwise stay read-only for ever.
     """
     mode = path.stat().st_mode
     for file in (log_beside(path), index_beside(path)):
-        with suppress(OSError):  # not there, or another user's
+        with suppress(OSError):  # Missing, or another user's.
             if (mode & ~file.stat().st_mode) & 0o222:
                 file.chmod(mode)
 
 
 def has_hole(path: Path) -> bool:
-    """Return whether the log does not begin as SQLite has it begin: it was emptied by something else.
+    """Return True if the log does not begin as SQLite begins it: another program emptied it.
 
-    What is written to a log after it was emptied is behind a hole.
+    Data written to a log after it was emptied are behind a hole.
     """
     return _start_of_log(path) not in (b"", LOG_STARTS)
 
 
 def is_cut(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return whether something else than SQLite has emptied the log, so that committed pages are missing from it."""
+    """Return True if another program than SQLite has emptied the log, so that committed pages are missing from it."""
     start = _start_of_log(path)
     if start:
         return start != LOG_STARTS
     try:
-        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()  # finds nothing to do if SQLite emptied it
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()  # Finds nothing to do if SQLite emptied it.
     except sqlite3.OperationalError:
         return True
     return False
@@ -154,7 +154,7 @@ def _start_of_log(path: Path) -> bytes:
 
 
 def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
-    """Replace a database file, whose log was cut, by what the connection that wrote it still holds in memory.
+    """Replace a database file, whose log was cut, by the content that the writing connection still holds in memory.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
         with closing(sqlite3.connect(aside)) as copy:
             connection.backup(copy)
             (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":  # a page was read from the hole
+        if found != "ok":  # A page was read from the hole.
             raise sqlite3.DatabaseError(found)
         os.fsync(descriptor)
         aside.replace(path)
@@ -180,7 +180,7 @@ def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Have the names in a folder written to the disk; Windows cannot be asked to."""
+    """Sync the names in a folder to the disk; impossible on Windows."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
