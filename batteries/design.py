@@ -47,7 +47,7 @@ class LatinSquare(_Design):
     )
     offset_versions: bool = Field(
         default=True,
-        description=("true: a group sees the versions of a row in different cells; false: in the same cell."),
+        description="true: a group sees the versions of a row in different cells; false: in the same cell.",
     )
 
     @model_validator(mode="after")

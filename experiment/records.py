@@ -130,7 +130,7 @@ class Signals(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     hidden: int = Field(
-        default=0, ge=0, le=1_000_000, description=("Times the page was hidden, for instance by another tab.")
+        default=0, ge=0, le=1_000_000, description="Times the page was hidden, for instance by another tab."
     )
     away_ms: int = Field(
         default=0, ge=0, le=2_000_000_000, description="Duration for which the page was hidden or without focus, in ms."
@@ -183,10 +183,10 @@ class Response(BaseModel):
         default=None, ge=0, le=86_400_000, description="From stimulus onset to the response, in ms."
     )
     fixation_ms: float | None = Field(
-        default=None, ge=0, le=86_400_000, description=("Actual duration of the fixation, in ms.")
+        default=None, ge=0, le=86_400_000, description="Actual duration of the fixation, in ms."
     )
     fixation_frames: int | None = Field(
-        default=None, ge=0, le=1_000_000, description=("Actual duration of the fixation, in frames.")
+        default=None, ge=0, le=1_000_000, description="Actual duration of the fixation, in frames."
     )
     fixation_frames_intended: int | None = Field(
         default=None, ge=0, le=1_000_000, description="Intended duration of the fixation, in frames."

@@ -122,8 +122,8 @@ class Settings(BaseSettings):
         for name in plain:
             if not HOST_NAME.fullmatch(name):
                 raise ValueError(
-                    f"`{name}` is not the name of a host; write names such as study.example.org, without https:// and "
-                    "without a port"
+                    f"`{name}` is not the name of a host. Fix: write names such as study.example.org, without https:// "
+                    "and without a port."
                 )
         return plain
 
@@ -146,7 +146,8 @@ def read_settings(**options: Any) -> Settings:
         name = str(first["loc"][0])
         source = f"--{name}" if options.get(name) is not None else f"the environment variable {PREFIX}{name.upper()}"
         problem = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{source}: {problem[0].lower()}{problem[1:]}. Fix: correct it.") from None
+        fix = "" if "Fix: " in problem else ". Fix: correct it."
+        raise InputError(f"{source}: {problem[0].lower()}{problem[1:]}{fix}") from None
 
 
 def _refuse_misspelt(variable: str) -> None:

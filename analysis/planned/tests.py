@@ -157,7 +157,7 @@ def _with(result: HypothesisTest, warnings: tuple[str, ...]) -> HypothesisTest:
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-_ALL_MISSING = "{levels} of {factor} has no value in any row. Fix: leave the level out."
+_ALL_MISSING = "no row of {factor} = {levels} has a value. Fix: leave the level out."
 
 
 def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> _Values:

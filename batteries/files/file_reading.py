@@ -237,8 +237,8 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"`{place}` is missing. Fix: add it."
         case "string_type":
             is_number = isinstance(details["input"], int | float)
-            quoted = f'put it in quotes: "{given}".' if is_number else f"it is {given}. Fix: correct it."
-            return f"`{place}` must be a text; {quoted}"
+            quoted = f'. Fix: put it in quotes: "{given}".' if is_number else f" (it is {given}). Fix: correct it."
+            return f"`{place}` must be a text{quoted}"
         case "tuple_type" | "list_type":
             return f"`{place}` must be a list. Fix: write [{_shown_in_list(details['input'])}]."
         case "model_type" | "model_attributes_type" | "dict_type":

@@ -52,12 +52,12 @@ class BuildSpec(BaseModel):
     perturbations: tuple[Perturbation, ...] = Field(
         default=(Perturbation(),),
         min_length=1,
-        description=("Text noise: one instance for each entry; {} is the clean text."),
+        description="Text noise: one instance for each entry; {} is the clean text.",
     )
     perturb_options: bool = Field(default=False, description="true: text noise also changes the options.")
     add: tuple[str, ...] = Field(
         default=(),
-        description=("Batteries whose items are added unchanged, such as practice items; relative to this file."),
+        description="Batteries whose items are added unchanged, such as practice items; relative to this file.",
     )
 
     @field_validator("ids", "capability_types", "conditions", "inference_levels", "pov", "perturbations", "add")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--data", type=click.Path(path_type=Path), help="Analyze this CSV file instead of a study.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan for --data, a YAML file.")
 @click.option(
-    "--lock", is_flag=True, help=("Lock the plan with its digest and time before data are seen, and analyze nothing.")
+    "--lock", is_flag=True, help="Lock the plan with its digest and time before data are seen, and analyze nothing."
 )
 @click.option("--study-version", help="Include only sessions of this version of the study.  [default: all]")
 @click.option("--without-simulated", is_flag=True, help="Exclude simulated participants, for instance after a pilot.")
@@ -139,7 +139,7 @@ def audit(
     default=1,
     show_default=True,
     type=click.IntRange(0),
-    help=("Seed of the simulated responses."),
+    help="Seed of the simulated responses.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for power.csv and power.svg.")
 def power(

@@ -63,7 +63,7 @@ def main() -> None:
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="Folder to make.  [default: equipoise-demo]")
 @click.option("-n", "n_participants", default=40, show_default=True, type=click.IntRange(1), help="Participants.")
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(0), help=("Seed of participants and responses.")
+    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of participants and responses."
 )
 @click.option("--no-serve", is_flag=True, help="Exit after the report instead of serving the study.")
 def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) -> None:
@@ -101,7 +101,7 @@ TABLES = click.option(
 @click.option(
     "--spec",
     type=click.Path(path_type=Path),
-    help=("Check only the part that this SPEC.yaml selects.  [default: everything]"),
+    help="Check only the part that this SPEC.yaml selects.  [default: everything]",
 )
 def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> None:
     """Report all mistakes of story templates and their tables.
@@ -173,7 +173,7 @@ def preview(source: Path, output: Path) -> None:
 @click.option(
     "--answers",
     is_flag=True,
-    help=("Put the right answers into Gorilla's spreadsheets, where participants may see them."),
+    help="Put the right answers into Gorilla's spreadsheets, where participants may see them.",
 )
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="File (csv) or new folder to write."
@@ -217,7 +217,7 @@ def serve(
 @STORE
 @click.option("-n", "n_participants", required=True, type=click.IntRange(1, 100_000), help="Simulated participants.")
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(0), help=("Seed of participants and responses.")
+    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of participants and responses."
 )
 def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> None:
     """Run simulated participants through a study over HTTP; stored as simulated, beside earlier ones."""

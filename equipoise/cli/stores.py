@@ -138,7 +138,7 @@ def reopen(study: Path, store: str | None, group: int) -> None:
     from equipoise.commands.assignment import assignment_open
 
     assignment_open(study, group, store)
-    click.echo("Group {group} is open for new participants.")
+    click.echo(f"Group {group} is open for new participants.")
 
 
 @assignment.command("release", epilog="Example: equipoise assignment release my-study --panel-id 5f3a --reason return")
@@ -199,7 +199,7 @@ def export(study: Path, store: str | None, output: Path) -> None:
 @PANEL_ID
 @PARTICIPANT
 @click.option(
-    "--everybody", is_flag=True, help=("Delete all ids and codes of this study, for instance after everybody is paid.")
+    "--everybody", is_flag=True, help="Delete all ids and codes of this study, for instance after everybody is paid."
 )
 def delete(
     study: Path,

@@ -9,7 +9,7 @@ from equipoise.cli.stores import PANEL_ID, PARTICIPANT, SESSION, STORE, STUDY
 REASON = click.option(
     "--reason",
     required=True,
-    help=("Reason, in one sentence. It is in the log and the report, so it must not identify a person."),
+    help="Reason, in one sentence. It is in the log and the report, so it must not identify a person.",
 )
 
 

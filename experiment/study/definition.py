@@ -76,7 +76,7 @@ class StudyDefinition(BaseModel):
     resume: Resume = Field(default_factory=Resume, description="Rules for participants who come back.")
     texts: dict[str, str] = Field(
         default_factory=dict,
-        description=("The study's own texts in place of ours, by name; `{...}` in a text is a placeholder."),
+        description="The study's own texts in place of ours, by name; `{...}` in a text is a placeholder.",
     )
     plugins: dict[str, Plugin] = Field(
         default_factory=dict, description="Published jsPsych plugins for items of the task `jspsych`, by their names."
@@ -91,7 +91,7 @@ class StudyDefinition(BaseModel):
         default_factory=Recruitment, description="Who may take part and how many; may change while data come in."
     )
     analysis: AnalysisPlan = Field(
-        default_factory=AnalysisPlan, description=("The analysis, fixed before data are seen.")
+        default_factory=AnalysisPlan, description="The analysis, fixed before data are seen."
     )
 
 

@@ -95,7 +95,7 @@ class PlannedTest(_Planned):
         default=(), description="The factor's levels in order; a difference is the first minus the second."
     )
     summary: Literal["mean", "sum"] = Field(
-        default="mean", description=("Function that turns a unit's rows into one value.")
+        default="mean", description="Function that turns a unit's rows into one value."
     )
     equivalence_margin: float | None = Field(
         default=None, gt=0, description="Largest difference that counts as none; requests an equivalence test (t)."

@@ -28,7 +28,7 @@ class Exit(BaseModel):
         default=None,
         min_length=4,
         max_length=64,
-        description=("Code to show, the same for all participants with this outcome."),
+        description="Code to show, the same for all participants with this outcome.",
     )
     link: str | None = Field(
         default=None,

@@ -124,7 +124,7 @@ def test_the_report_says_the_numbers_of_the_tables(rows, tmp_path):
     page = html.unescape((tmp_path / "out/report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
     people = result.tables["accuracy_overall"].iloc[0]
     assert f"People answered {100 * people['accuracy']:.1f} % of the test trials correctly" in page
-    assert "=Model: 1 invalid answers and 0 unanswered trials of 5 count as not correct." in page
+    assert "=Model: 1 invalid responses and 0 unanswered trials of 5 count as not correct." in page
     assert "Simulated participants are in this report" not in page
     assert "1 answer is scored differently" in page
 
@@ -139,9 +139,12 @@ def test_simulated_participants_are_announced(view, session, tmp_path):
 @pytest.mark.parametrize(
     ("sources", "said"),
     [
-        (["web"], "Nobody in it is a person. Their answers and response times were made by a program"),
-        (["lab"], "Nobody in it took part in the study. They are rehearsals in the laboratory, at which somebody"),
-        (["lab", "web"], "Those with the source lab are rehearsals in the laboratory, at which somebody pressed keys"),
+        (["web"], "None of them is a person. A program made their responses and response times"),
+        (
+            ["lab"],
+            "None of them is a participant of the study. They are rehearsals in the laboratory, in which a person",
+        ),
+        (["lab", "web"], "Those with the source lab are rehearsals in the laboratory, in which a person pressed keys"),
     ],
 )
 def test_a_rehearsal_in_the_laboratory_is_not_said_to_be_made_by_a_program(view, session, tmp_path, sources, said):
@@ -149,7 +152,7 @@ def test_a_rehearsal_in_the_laboratory_is_not_said_to_be_made_by_a_program(view,
     run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000))
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert said in page
-    assert ("made by a program" in page) == ("web" in sources)
+    assert (" program made the" in page) == ("web" in sources)
     assert ("lab (rehearsals)" in page) == ("lab" in sources)
 
 
@@ -162,7 +165,7 @@ def test_models_alone_and_people_alone_can_be_analysed(view, session, tmp_path):
 
 
 def test_when_nobody_is_left_the_sentence_says_where_they_went(view, session, tmp_path):
-    with pytest.raises(InputError, match="no trial is left to analyse: 2 of kind human left at `not_completed`"):
+    with pytest.raises(InputError, match="no trial is left to analyse: 2 of kind human excluded at `not_completed`"):
         run(view(session(status="active"), session(participant="B", status="active")), tmp_path / "out", AnalysisPlan())
     assert not list(tmp_path.iterdir())
 
@@ -174,7 +177,9 @@ def test_people_none_of_whom_completed_stand_in_the_report_beside_models(view, s
 
 
 def test_a_factor_that_is_not_there_is_refused_before_anything_is_written(rows, tmp_path):
-    with pytest.raises(InputError, match="no factor `colour` in the data; the factors are condition"):
+    with pytest.raises(
+        InputError, match=r"no factor `colour` in the data. Fix: in the study's analysis, name one of condition"
+    ):
         run(rows, tmp_path / "out", AnalysisPlan(by=["colour"]))
     assert not list(tmp_path.iterdir())
 
@@ -295,7 +300,7 @@ def test_remarks_of_the_caller_come_first_in_report_and_provenance(view, session
     assert result.notes[0] == remark
     assert len(result.notes) > 1
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    assert page.index(remark) < page.index("rest on fewer than 10 participants")
+    assert page.index(remark) < page.index("are based on fewer than 10 participants")
     assert json.loads((tmp_path / "out/provenance.json").read_text(encoding="utf-8"))["notes"] == [remark]
     run(rows, tmp_path / "none", AnalysisPlan())
     assert json.loads((tmp_path / "none/provenance.json").read_text(encoding="utf-8"))["notes"] == []
@@ -330,8 +335,8 @@ def test_unequal_items_and_missing_levels_are_noted(view, session, row, tmp_path
     )
     notes = " ".join(run(rows, tmp_path / "out").notes)
     assert (
-        "answered 1 to 2 times by people, whose accuracy of 71.4 % would be 80.0 % if every item weighed the same"
+        "answered 1 to 2 times by people, whose accuracy of 71.4 % would be 80.0 % with equal weights of all items"
         in notes
     )
-    assert "The factor condition is not set on 1 test items" in notes
+    assert "1 test items do not have the factor condition" in notes
     assert "fewer than 10 participants" in notes

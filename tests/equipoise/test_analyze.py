@@ -125,20 +125,20 @@ def test_the_published_tests_stand_beside_their_paired_forms(test_data: Path, tm
     assert "sum of its rows" in sums["warnings"]
     forms = tests[tests["name"] == "zero_vs_one"].set_index("form")
     assert forms["statistic"].round(4).to_dict() == {"as planned": -1.8633, "paired form": -2.8254}
-    assert "takes them as independent" in forms.loc["as planned", "warnings"]
+    assert "treats them as independent" in forms.loc["as planned", "warnings"]
     assert {"p_holm", "p_bh"} <= set(tests)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name either a study's folder"),
-        (["study", "--plan", "p.yaml", "-o", "out"], "name either a study's folder"),
-        (["study", "--data", "d.csv", "-o", "out"], "name either a study's folder"),
-        (["study"], "name a folder for the results with -o"),
-        (["--plan", "p.yaml", "-o", "out"], "name the table with --data"),
+        ([], "Fix: name a study's folder"),
+        (["study", "--plan", "p.yaml", "-o", "out"], "Fix: name a study's folder"),
+        (["study", "--data", "d.csv", "-o", "out"], "Fix: name a study's folder"),
+        (["study"], "no folder for the results"),
+        (["--plan", "p.yaml", "-o", "out"], "no table is named. Fix: name it with --data"),
         (["--data", "d.csv", "--plan", "p.yaml", "--study-version", "1", "-o", "out"], "go with a study"),
-        (["--data", "d.csv", "--plan", "nowhere.yaml", "-o", "out"], "nowhere.yaml: there is no such file"),
+        (["--data", "d.csv", "--plan", "nowhere.yaml", "-o", "out"], "nowhere.yaml: this file does not exist"),
     ],
 )
 def test_arguments_that_do_not_go_together_get_a_sentence(arguments: list[str], message: str) -> None:
@@ -151,16 +151,16 @@ def test_arguments_that_do_not_go_together_get_a_sentence(arguments: list[str], 
     ("data", "text", "message"),
     [
         ("a,b\n1,2\n", "tables: {t: {by: [a], of: [c]}}", "the table `t`: there is no column `c` in the data"),
-        ("a,b\n1,2\n", "tables: {t: {by: [a], of: [b], where: {a: 7}}}", "`a` has no level 7; its levels are 1"),
+        ("a,b\n1,2\n", "tables: {t: {by: [a], of: [b], where: {a: 7}}}", "`a` has no level 7. Fix: name one of 1"),
         ("a,b\nx,2\n", "tables: {t: {by: [b], of: [a]}}", "holds text, such as 'x'"),
         ("a,b\n1,2\n", "subject: model\ntables: {t: {by: [a], of: [b]}}", "there is no column `model`"),
-        ("a,b\n1,2\n", "confidence: 0.9", "the plan asks for nothing"),
+        ("a,b\n1,2\n", "confidence: 0.9", "the plan is empty"),
         ("a,b\n1,2\n", "models: {m: {formula: 'b ~ a + (1 | z)'}}", "the model `m`:"),
         ("a,b\n1,2\n", "tests: {t: {test: t, of: b, between: a}}", "line 1"),
         ("", "tables: {t: {by: [a], of: [b]}}", "the file is empty"),
-        ("a,a\n1,2\n", "tables: {t: {by: [a], of: [a]}}", "the column `a` appears twice"),
-        ("a,b\n1,2,3\n", "tables: {t: {by: [a], of: [b]}}", "line 2: 3 cells where 2 columns are named"),
-        ("a;b\n1;2\n", "tables: {t: {by: [a], of: [b]}}", "not parted by commas"),
+        ("a,a\n1,2\n", "tables: {t: {by: [a], of: [a]}}", "duplicate column `a`"),
+        ("a,b\n1,2,3\n", "tables: {t: {by: [a], of: [b]}}", "line 2: 3 cells, but the header has 2"),
+        ("a;b\n1;2\n", "tables: {t: {by: [a], of: [b]}}", "not separated by commas"),
     ],
 )
 def test_odd_data_and_plans_get_a_sentence_and_leave_nothing(
@@ -186,14 +186,14 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_told(study_fo
     assert len(digest) == 64
     again = analyze(study_folder, "--lock")
     assert again.exit_code == 2
-    assert "locked already" in again.stderr
+    assert "has been locked since" in again.stderr
     simulate(study_folder)
     out = study_folder / "results"
     done(study_folder, "-o", out)
     report = (out / "report.html").read_text(encoding="utf-8")
     assert digest in report
     assert "before the first session began" in report
-    assert "What was run is what was locked." in report
+    assert "The plan of this analysis is the locked one." in report
     assert ">exploratory<" not in report
     assert cell(csv(out / "models/accuracy.anova.csv"), "df", term="subject:outcome") == 2
     assert list(csv(out / "tests.csv")["name"]) == ["outcomes"]

@@ -39,7 +39,7 @@ def test_a_table_that_fits_ends_with_exit_code_0(written):
     result = run(written(TOTALS))
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == [
-        "row    check         verdict     what was found",
+        "row    check         verdict     finding",
         "Total  sum of n      consistent  the 2 rows add up to 42.",
         "Total  sum of women  consistent  the 2 rows add up to 20.",
         "",
@@ -83,7 +83,7 @@ def test_every_option_reaches_the_audit(written):
     result = run(table, *columns, "--trials", 24, "--participants", 17, "--total", "every", "--scale", 1, 7)
     assert result.exit_code == 1
     for sentence in (
-        "9 participants with 24 trials each can give at most 216, but 217 are printed.",
+        "9 participants with 24 trials each have at most 216, but 217 are printed.",
         "18 participants, but the study had 17.",
         "the 2 rows add up to 417.",
         "no mean of 9 whole numbers rounds to 5.19; the nearest are 5.11 and 5.22.",
@@ -116,7 +116,7 @@ def test_cells_keep_the_decimals_that_were_printed(written):
         ("group,n\na\n", "line 2: 1 cells, but the header has 2"),
         ('group,n\n"a"b,20\n', "line 2: this is not CSV"),
         ('group,n\n"a,20\n', "this is not CSV"),
-        ("group,n,n\na,20,1\n", "the column `n` appears twice"),
+        ("group,n,n\na,20,1\n", "duplicate column `n`"),
         ("group,words\na,long\n", "nothing in this table can be checked"),
     ],
 )
@@ -137,20 +137,20 @@ def test_a_file_that_is_not_utf_8(written):
 def test_a_file_that_is_not_there(tmp_path):
     result = run(tmp_path / "nothing.csv")
     assert result.exit_code == 2
-    assert "there is no such file" in result.stderr
+    assert "this file does not exist" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--column", "trails=n"), "did you mean `trials`?"),
+        (("--column", "trails=n"), "Fix: write `trials`."),
         (("--column", "trials=m"), "there is no column `m`"),
-        (("--column", "trials"), "write what the column is and its header"),
-        (("--total", "Sum"), "there is no row `Sum`; the rows are `a`, `b`, `Total`"),
-        (("--scale", "7", "1"), "name its lowest answer first"),
+        (("--column", "trials"), "write the column's meaning and its header"),
+        (("--total", "Sum"), "there is no row `Sum`. Fix: name one of `a`, `b`, `Total`"),
+        (("--scale", "7", "1"), "name its lowest response first"),
         (("--trials", "0"), "0 is not in the range"),
-        (("-o", "findings.txt"), "this is written as .csv"),
-        (("-o", "nowhere/findings.csv"), "there is no folder"),
+        (("-o", "findings.txt"), "are written as .csv"),
+        (("-o", "nowhere/findings.csv"), "does not exist"),
     ],
 )
 def test_an_option_that_does_not_fit_the_table(written, options, message, monkeypatch, tmp_path):

@@ -80,7 +80,7 @@ def test_a_store_that_another_program_holds(study_folder: Path, monkeypatch: pyt
     result = run("models", "run", study_folder, "--model", "baseline/nearest-atom")
     holder.execute("ROLLBACK")
     holder.close()
-    assert_refused(result, "The answers in it are not touched")
+    assert_refused(result, "The responses in it are not changed")
 
 
 @pytest.mark.parametrize("command", ["new", "demo"])
@@ -92,7 +92,7 @@ def test_a_place_where_no_folder_can_be_made(tmp_path: Path, command: str) -> No
 
 def test_results_where_the_answers_are(study_folder: Path) -> None:
     tracer(study_folder)
-    assert_refused(run("analyze", study_folder, "-o", study_folder / "data"), "holds the answers")
+    assert_refused(run("analyze", study_folder, "-o", study_folder / "data"), "holds the responses")
 
 
 @pytest.mark.parametrize("name", ["tables", "figures", "report.html"])

@@ -69,7 +69,7 @@ def test_a_command_and_its_function_do_the_same(tmp_path: Path, capsys: pytest.C
     )
     said = equipoise("store", "verify", by_command).stdout
     verified = eq.store_verify(by_function)
-    assert f"{verified.n_responses:,} answers in {verified.n_sessions:,} sessions" in said
+    assert f"{verified.n_responses:,} responses in {verified.n_sessions:,} sessions" in said
 
 
 def test_import_shows_the_public_names() -> None:
@@ -88,18 +88,18 @@ def test_new_makes_a_study_that_loads_and_never_writes_over_one(tmp_path: Path) 
     assert all("description" in field or "$ref" in field for field in schema["properties"].values())
     again = equipoise("new", tmp_path / "mine")
     assert again.returncode == 2
-    assert "there is something at this place already" in again.stderr
+    assert "this already exists" in again.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["new", "x", "--from", "dance"], "there is no sample study `dance`; the sample studies are blackbox-predict"),
-        (["serve", "nowhere"], "nowhere: there is no study.yaml in it"),
-        (["simulate", "nowhere", "-n", "3"], "nowhere: there is no study.yaml in it"),
-        (["analyze", "nowhere", "-o", "out"], "nowhere: there is no study.yaml in it"),
-        (["models", "run", "nowhere", "--model", "baseline/tracer"], "there is no study.yaml"),
-        (["models", "import", "nowhere", "runs.json"], "there is no study.yaml"),
+        (["new", "x", "--from", "dance"], "unknown sample study `dance`. Fix: name one of blackbox-predict"),
+        (["serve", "nowhere"], "nowhere: no study.yaml in this folder"),
+        (["simulate", "nowhere", "-n", "3"], "nowhere: no study.yaml in this folder"),
+        (["analyze", "nowhere", "-o", "out"], "nowhere: no study.yaml in this folder"),
+        (["models", "run", "nowhere", "--model", "baseline/tracer"], "no study.yaml"),
+        (["models", "import", "nowhere", "runs.json"], "no study.yaml"),
         (["dance"], "No such command"),
         (["simulate", "nowhere"], "Missing option"),
     ],
@@ -118,7 +118,7 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(
 def test_analyzing_before_anybody_answered_says_what_to_do(study_folder: Path, tmp_path: Path) -> None:
     done = equipoise("analyze", study_folder, "-o", tmp_path / "out")
     assert done.returncode == 2
-    assert "nothing has been answered yet" in done.stderr
+    assert "there are no responses yet" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -147,9 +147,9 @@ def test_importing_the_stored_runs_gives_the_published_accuracies_and_names_what
     imported = equipoise("models", "import", study_folder, stored_runs)
     assert imported.returncode == 0, imported.stderr
     assert "Haiku 4.5, augmented+viz: 235 answers, 179 correct" in imported.stdout
-    assert "the stored scoring says 176 correct and differs on 3" in imported.stdout
+    assert "the stored scoring has 176 correct and differs on 3" in imported.stdout
     again = equipoise("models", "import", study_folder, stored_runs)
-    assert again.stdout.count("was in the store already") == 3
+    assert again.stdout.count("already in the store") == 3
 
     analyzed = equipoise("analyze", study_folder, "-o", tmp_path / "out")
     assert analyzed.returncode == 0, analyzed.stderr
@@ -176,11 +176,9 @@ def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(study_fol
         name: " ".join((study_folder / name / "report.html").read_text(encoding="utf-8").split())
         for name in ("as-planned", "changed")
     }
-    assert (
-        "The analysis plan is not the one that stood when version 1.0 of the study was registered" in reports["changed"]
-    )
+    assert "The analysis plan differs from the plan registered with version 1.0 of the study" in reports["changed"]
     assert "exclusions changed since" in reports["changed"]
-    assert "The analysis plan is not" not in reports["as-planned"]
+    assert "The analysis plan differs" not in reports["as-planned"]
 
 
 def test_simulating_again_adds_others(study_folder: Path) -> None:
@@ -205,9 +203,9 @@ def test_one_version_of_a_study_can_be_analyzed_by_itself(study_folder: Path, ed
     assert one.returncode == 0, one.stderr
     assert len(table(study_folder / "out", "participants")) == 10
     report = " ".join((study_folder / "out" / "report.html").read_text(encoding="utf-8").split())
-    assert "is not the one that was answered" in report
+    assert "is not the answered one" in report
     none = equipoise("analyze", study_folder, "-o", study_folder / "out", "--study-version", "7")
-    assert "the versions are 1.0, 1.1" in none.stderr
+    assert "name one of 1.0, 1.1" in none.stderr
 
 
 def test_the_report_says_in_which_entries_the_versions_of_a_study_differ(study_folder: Path, edit: Edit) -> None:
@@ -232,7 +230,7 @@ def test_a_pilot_on_another_battery_can_be_left_out_of_the_analysis(study_folder
     assert "--without-simulated" in mixed.stderr
     equipoise("analyze", study_folder, "-o", results, "--without-simulated")
     assert {row["kind"] for row in table(results, "accuracy_overall")} == {"model"}
-    assert "10 sessions of simulated participants were left out" in (results / "report.html").read_text("utf-8")
+    assert "10 sessions of simulated participants were excluded" in (results / "report.html").read_text("utf-8")
 
 
 def test_withdrawing_after_the_end_takes_the_answers_out(study_folder: Path) -> None:

@@ -68,7 +68,7 @@ def test_the_default_is_a_paired_t_test_of_the_first_effect(vignettes):
         "60",
     ]
     assert "the smallest that finds the effect in 80 % of studies is" in text
-    assert "Without any effect it would find one in" in text
+    assert "Without any effect the analysis is significant in" in text
     assert "Warning" not in text
     assert "singular" not in text
     assert sorted(vignettes.rglob("*")) == before
@@ -84,13 +84,13 @@ def test_the_same_seed_says_the_same_again(vignettes):
 def test_an_effect_of_zero_gives_false_positive_rates(vignettes):
     text = said(vignettes, "--effect", "condition=B:0", "-n", 24, "--item-sd", 0)
     assert "false positives" in text
-    assert "There is no effect, so these are false-positive rates." in text
+    assert "The effect is 0, so these are false-positive rates." in text
     assert "smallest" not in text
 
 
 def test_a_test_that_takes_items_as_fixed_comes_with_a_warning(vignettes):
     text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5)
-    assert "Warning: that is more often than alpha = 0.05 allows" in text
+    assert "Warning: this rate is higher than alpha = 0.05" in text
     stories = said(
         vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5,
         "--item", "scenario_number", "--item", "version",
@@ -164,9 +164,9 @@ def test_a_study_whose_groups_are_dealt(sample_study):
     ("arguments", "message"),
     [
         (["--effect", "colour=red:0.1"], "the effect at colour = red: the test items have no factor `colour`"),
-        (["--effect", "condition=C:0.1"], "`condition` has no level C; its levels are A, B."),
+        (["--effect", "condition=C:0.1"], "`condition` has no level C. Fix: name one of A, B."),
         (["--effect", "condition=B:0.2"], "the accuracy would be 1 where condition = B"),
-        (["--effect", "condition=B:-0.6"], "must lie above chance, which is 0.25 there"),
+        (["--effect", "condition=B:-0.6"], "must be above chance (0.25)"),
         (["--effect", "condition=B:0.1", "--accuracy", "0.2"], "would be 0.2 where no effect is"),
         (
             ["--effect", "condition=B"],
@@ -178,17 +178,17 @@ def test_a_study_whose_groups_are_dealt(sample_study):
         (["--effect", "condition=A,condition=B:0.1"], "cannot be read"),
         (["--effect", "condition=B:0.1", "--test", "none"], "the plan has no test `none`; its tests are conditions."),
         (["--effect", "condition=B:0.1", "--model", "none"], "no model `none`; its models are answers, against."),
-        (["--effect", "condition=B:0.1", "--model", "against"], "the model `against` is about models' runs"),
+        (["--effect", "condition=B:0.1", "--model", "against"], "the model `against` uses models' runs"),
         (
             ["--effect", "condition=B:0.1", "--model", "answers", "--term", "x"],
-            "has no term `x`; its terms are condition",
+            "has no term `x`. Fix: name one of its terms (condition",
         ),
-        (["--effect", "condition=B:0.1", "--term", "x"], "a term is one of a model. Fix: name the model with --model."),
+        (["--effect", "condition=B:0.1", "--term", "x"], "only a model has terms. Fix: name the model with --model."),
         (
             ["--effect", "condition=B:0.1", "--test", "a", "--model", "b"],
-            "name a test or a model of the plan, not both.",
+            "a test and a model are named. Fix: name only one of them.",
         ),
-        (["--effect", "condition=B:0.1", "--item", "tale"], "told apart by `tale`, and the trials have no such column"),
+        (["--effect", "condition=B:0.1", "--item", "tale"], "there is no column `tale` to identify the items"),
         (["--effect", "condition=B:0.1", "-n", "1"], "'-n'"),
         (["--effect", "condition=B:0.1", "--excluded", "1"], "'--excluded'"),
         ([], "Missing option '--effect'"),

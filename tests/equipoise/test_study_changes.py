@@ -86,7 +86,7 @@ def test_a_revision_of_options_prints_them_before_and_after(kept: Kept, edit: Ed
     assert ", option 4: “yellow” -> “light yellow”\n" in printed
     assert "option 1" not in printed
     assert "The OPTIONS changed: check that each still means the same." in printed
-    assert "You answer for the meaning" in " ".join(done("revise", "--help").split())
+    assert "Equipoise cannot check the meaning of new words" in " ".join(done("revise", "--help").split())
 
 
 def test_what_is_no_wording_is_refused_by_name(changed: Kept, edit: Edit) -> None:
@@ -145,7 +145,7 @@ def test_an_exploratory_table_stops_no_server(kept: Kept, edit: Edit) -> None:
     edit(kept.folder / "study.yaml", "analysis:\n", "analysis:\n  correction: bh\n")
     answer(kept, "dora", n_answers=100, then="complete")  # by an application that registers the study
     told = report(kept)
-    assert "The analysis plan is not the one that stood when version 1.0 of the study was registered" in told
+    assert "The analysis plan differs from the plan registered with version 1.0 of the study" in told
     assert "correction changed since" in told
 
 
@@ -191,7 +191,7 @@ def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) ->
     told = report(kept)
     assert "excluded_by_researcher" not in before
     assert f"“=fire alarm” (session {session}, on 20" in told
-    assert "after all answers were in)" in told
+    assert "after all responses were in)" in told
     flow = {row["step"]: row for row in table(kept, "exclusions")}
     assert list(flow)[:3] == ["withdrawn", "not_completed", "excluded_by_researcher"]
     assert flow["excluded_by_researcher"]["n_participants"] == "1"
@@ -203,7 +203,7 @@ def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) ->
     assert {row["excluded_reason"] for row in trials} == {"'=fire alarm"}
     assert {row["excluded_by"] for row in trials if row["phase"] == "test"} == {"excluded_by_researcher"}
     assert all(row["response"] for row in trials), "answers stay"
-    assert "all there, and unchanged" in done("store", "verify", kept.folder)
+    assert "complete and unchanged" in done("store", "verify", kept.folder)
 
     undone = done("exclude", kept.folder, "--session", session, "--undo", "--reason", "another session was meant")
     assert undone == f"Session {session} is in the analysis again; it has a slot again.\n"
@@ -217,11 +217,13 @@ def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) ->
 
 def test_an_exclusion_by_hand_deviates_from_a_locked_plan(kept: Kept) -> None:
     done("analyze", kept.folder, "--lock")
-    assert "What was run is what was locked." in report(kept)
+    assert "The plan of this analysis is the locked one." in report(kept)
     done("exclude", kept.folder, "--panel-id", "anna", "--reason", "fire alarm")
     told = report(kept)
-    assert "What was run is what was locked." not in told
-    assert "1 session was excluded by the researcher and not by a rule of the plan, 1 of them after all answers" in told
+    assert "The plan of this analysis is the locked one." not in told
+    assert (
+        "1 session was excluded by the researcher and not by a rule of the plan, 1 of them after all responses" in told
+    )
 
 
 def test_who_cannot_be_excluded_is_named(kept: Kept) -> None:
@@ -230,7 +232,7 @@ def test_who_cannot_be_excluded_is_named(kept: Kept) -> None:
     assert "is excluded already (fire alarm)" in refused("exclude", kept.folder, "--panel-id", "anna", *reason)
     assert "is not excluded" in refused("exclude", kept.folder, "--panel-id", "bert", "--undo", *reason)
     assert "--panel-id nobody" in refused("exclude", kept.folder, "--panel-id", "nobody", *reason)
-    assert "name the session by one of" in refused("exclude", kept.folder, *reason)
+    assert "name it by one of" in refused("exclude", kept.folder, *reason)
     assert "--reason" in refused("exclude", kept.folder, "--panel-id", "bert")
     done("withdraw", kept.folder, "--panel-id", "bert")
     assert "was withdrawn" in refused("exclude", kept.folder, "--panel-id", "bert", *reason)

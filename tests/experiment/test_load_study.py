@@ -15,10 +15,10 @@ Edit = Callable[[Path, str, str], None]
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("study.yaml", "title:", "titel:", r"line \d+: `titel` is not a field Equipoise knows"),
+        ("study.yaml", "title:", "titel:", r"line \d+: `titel` is an unknown field"),
         ("study.yaml", "battery: battery.jsonl", "battery: other.jsonl", r"`other.jsonl` is not in the folder"),
         ("study.yaml", "groups: 10", "groups: 0", r"line 16: `design.groups`: input should be greater"),
-        ("study.yaml", "method: deal", "method: dale", r"'dale' is not known; it must be one of"),
+        ("study.yaml", "method: deal", "method: dale", r"'dale' is unknown. Fix: write one of"),
         (
             "study.yaml",
             "[outcome, configuration",
@@ -27,7 +27,7 @@ Edit = Callable[[Path, str, str], None]
         ),
         ("study.yaml", "by: [outcome]", "by: [colour]", r"`analysis.by` names the factor `colour`"),
         ("study.yaml", "practice: [practice-1]", "practice: [practice-9]", r"the item `practice-9`.* is not in the"),
-        ("study.yaml", "practice: [practice-1]", "practice: [attention-1]", r"`attention-1` appears twice"),
+        ("study.yaml", "practice: [practice-1]", "practice: [attention-1]", r"`attention-1` is a duplicate"),
         (
             "study.yaml",
             "of: [outcome]",
@@ -35,11 +35,11 @@ Edit = Callable[[Path, str, str], None]
             r"`order.max_run.of` names the factor `mood`, which no test item has",
         ),
         ("study.yaml", "attention_check_spacing: 5", "attention_check_spacing: 50", r"lower attention_check_spacing"),
-        ("study.yaml", "min_ms: 500", "min_ms: 500000", r"line \d+: .*min_ms \(500000\) must be under max_ms"),
-        ("study.yaml", "rule: trial_rt", "rule: median_rt", r"the rule median_rt appears 2 times"),
+        ("study.yaml", "min_ms: 500", "min_ms: 500000", r"line \d+: .*min_ms \(500000\) is not under max_ms"),
+        ("study.yaml", "rule: trial_rt", "rule: median_rt", r"duplicate rule median_rt .2 times."),
         ("study.yaml", "fixation_ms: 200", "fixation_ms: fast", r"line \d+: `timing.fixation_ms`.*\(it is 'fast'\)"),
-        ("study.yaml", "debrief: debrief.md", "debrief: thanks.md", r"thanks.md: there is no such file"),
-        ("battery.jsonl", '"key":"west-5"', '"key":"west-6"', r"line 2, item `config-0.north-1`: the key says"),
+        ("study.yaml", "debrief: debrief.md", "debrief: thanks.md", r"thanks.md: this file does not exist"),
+        ("battery.jsonl", '"key":"west-5"', '"key":"west-6"', r"line 2, item `config-0.north-1`: the key is"),
     ],
 )
 def test_a_mistake_in_a_study_is_named_with_its_place(
@@ -52,7 +52,7 @@ def test_a_mistake_in_a_study_is_named_with_its_place(
 
 
 def test_a_folder_without_a_study_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no study.yaml in it"):
+    with pytest.raises(InputError, match=r"no study.yaml in this folder"):
         load_study(tmp_path)
 
 
@@ -107,7 +107,11 @@ def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
             "{correct: 1, otherwise: stop}",
             "`.*criterion.otherwise`: .*'continue' or 'end'",
         ),
-        ("practice_criterion", "{correct: 1, round: 2}", "`practice_criterion.round` is not a field.*did you mean"),
+        (
+            "practice_criterion",
+            "{correct: 1, round: 2}",
+            "`practice_criterion.round` is an unknown field.*did you mean",
+        ),
         ("practice_criterion", "1", "`practice_criterion` must hold `name: value` fields"),
         ("resume", "{max_age_min: 0}", "`resume.max_age_min`: .*greater than 0"),
         ("resume", "{max_age_min: -5}", "`resume.max_age_min`: .*greater than 0"),
@@ -118,38 +122,38 @@ def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
         ("resume", "{max_reloads: 1.5}", "`resume.max_reloads` must be a whole number"),
         ("resume", "{otherwise: again}", "`resume.otherwise`: .*'end' or 'restart'"),
         ("resume", "{interrupted_trial: omit}", "`resume.interrupted_trial`: .*'repeat' or 'skip'"),
-        ("resume", "{max_reload: 1}", "`resume.max_reload` is not a field.*did you mean `max_reloads`"),
+        ("resume", "{max_reload: 1}", "`resume.max_reload` is an unknown field.*did you mean `max_reloads`"),
         ("resume", "end", "`resume` must hold `name: value` fields"),
         ("device", "width_px: 199", "`device.width_px`: .* 200 .*199"),
         ("device", "height_px: 10001", "`device.height_px`: .* 10000 .*10001"),
         ("device", "refresh_hz: 5", "`device.refresh_hz`: .* 10 .*5"),
         ("device", "width_px: wide", "`device.width_px` must be a whole number"),
         ("device", "keyboard: perhaps", "`device.keyboard`: .*'perhaps'"),
-        ("device", "tablets: true", "`device.tablets` is not a field"),
+        ("device", "tablets: true", "`device.tablets` is an unknown field"),
         ("timing", "reading_ms: -1", "`timing.reading_ms`: .* 0 .*-1"),
         ("timing", "reading_ms: 600001", "`timing.reading_ms`: .* 600000 .*600001"),
         ("timing", "deadline_ms: 99", "`timing.deadline_ms`: .* 100 .*99"),
         ("timing", "deadline_ms: 3600001", "`timing.deadline_ms`: .* 3600000 .*3600001"),
         ("timing", "deadline_ms: 2 s", "`timing.deadline_ms` must be a whole number"),
-        ("timing", "deadline: 2000", "`timing.deadline` is not a field.*did you mean `deadline_ms`"),
+        ("timing", "deadline: 2000", "`timing.deadline` is an unknown field.*did you mean `deadline_ms`"),
         ("timing", "{deadline_ms: 1000, reading_ms: 1000}", "`deadline_ms`.*`reading_ms`"),
-        ("timeline", "information: info.md", "`timeline.information` must be a list, such as .info.md."),
-        ("timeline", "information: [info.md]", "info.md: there is no such file"),
+        ("timeline", "information: info.md", "`timeline.information` must be a list. Fix: write .info.md."),
+        ("timeline", "information: [info.md]", "info.md: this file does not exist"),
         ("timeline", "breaks: {}", "`timeline.breaks.every` is missing. Fix: add it"),
         ("timeline", "breaks: {every: 0}", "`timeline.breaks.every`: .* 1 .*0"),
         ("timeline", "breaks: 5", "`timeline.breaks` must hold `name: value` fields"),
-        ("timeline", "breaks: {every: 5, page: pause.md}", "pause.md: there is no such file"),
-        ("timeline", "breaks: {every: 5, text: Rest}", "`timeline.breaks.text` is not a field"),
+        ("timeline", "breaks: {every: 5, page: pause.md}", "pause.md: this file does not exist"),
+        ("timeline", "breaks: {every: 5, text: Rest}", "`timeline.breaks.text` is an unknown field"),
         ("timeline", "fullscreen: perhaps", "`timeline.fullscreen`: .*'perhaps'"),
         ("timeline", "consent_version: 1.0", '`timeline.consent_version` must be a text. Fix: put it in quotes: "1.0"'),
         ("timeline", 'consent_version: ""', "`timeline.consent_version` is empty. Fix: write it"),
-        ("timeline", "demographics: about.yaml", "about.yaml: there is no such file"),
+        ("timeline", "demographics: about.yaml", "about.yaml: this file does not exist"),
         ("timeline", "demographics: [age]", "`timeline.demographics` must be a text"),
-        ("timeline", "instruction: [x.md]", "`timeline.instruction` is not a field.*did you mean `instructions`"),
+        ("timeline", "instruction: [x.md]", "`timeline.instruction` is an unknown field.*did you mean `instructions`"),
         ("recruitment", "{panel_ids: ids.txt}", "`panel_ids` needs `entry: panel`.*Fix: set `entry: panel`"),
         ("recruitment", "{panel_id_pattern: '[0-9]'}", "`panel_id_pattern` needs `entry: panel`"),
         ("recruitment", "{entry: link, prolific_secured_url: 'https://x.org/'}", "`prolific_secured_url` needs"),
-        ("recruitment", "{entry: panel, panel_ids: ids.txt}", "ids.txt: there is no such file"),
+        ("recruitment", "{entry: panel, panel_ids: ids.txt}", "ids.txt: this file does not exist"),
         ("recruitment", "{entry: panel, panel_id_pattern: '[0-9'}", "not a regular expression.*Fix: correct it"),
         ("recruitment", "{entry: panel, panel_id_pattern: 'a{99999999999}'}", "not a regular expression.*Fix: correct"),
         ("recruitment", "{entry: panel, panel_id_pattern: '[[a]]'}", r"ambiguous .*nested set.*Fix: .*`\\\["),
@@ -170,8 +174,8 @@ def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
             "`.*completed.code` must be a text. Fix: put it in quotes",
         ),
         ("recruitment", "{exits: {completed: DONE1}}", "`recruitment.exits.completed` must hold `name: value`"),
-        ("recruitment", "{exits: {finished: {code: DONE1}}}", "`recruitment.exits.finished` is not a field"),
-        ("recruitment", "{exits: {no_consent: {url: x}}}", "`recruitment.exits.no_consent.url` is not a field"),
+        ("recruitment", "{exits: {finished: {code: DONE1}}}", "`recruitment.exits.finished` is an unknown field"),
+        ("recruitment", "{exits: {no_consent: {url: x}}}", "`recruitment.exits.no_consent.url` is an unknown field"),
         ("recruitment", "{exits: {completed: {link: 'http://x.org/'}}}", "`recruitment.exits.completed.link`"),
         ("recruitment", "{exits: {completed: {link: 'https://{id}.x.org/'}}}", "`recruitment.exits.completed.link`"),
         ("recruitment", "{exits: {completed: {link: 'https://x.org/{Code}'}}}", "`recruitment.exits.completed.link`"),
@@ -191,7 +195,7 @@ def test_a_mistake_in_a_sessions_course_is_one_sentence_with_its_file_and_line(
     said = str(error.value)
     assert "\n" not in said and said.endswith(".")
     assert str(study_folder) in said
-    is_of_a_file_that_is_missing = "no such file" in said
+    is_of_a_file_that_is_missing = "does not exist" in said
     assert is_of_a_file_that_is_missing or "study.yaml" in said
     assert is_of_a_file_that_is_missing or ", line " in said or "practice trials" in said
 
@@ -379,8 +383,8 @@ def test_the_list_of_panel_ids_is_read_and_is_no_part_of_the_digest(study_folder
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "no ids, so that nobody could begin. Fix: write one id on each line"),
-        ("\n \n", "no ids, so that nobody could begin"),
+        ("", "the file holds no ids. Fix: write one id on each line"),
+        ("\n \n", "the file holds no ids"),
         (f"{IDS[0]}\njane\n", r"line 2: `jane` is not a panel id of the form `\[0-9a-f\]\{24\}`. Fix:"),
         (f"participant,code\n{IDS[0]},1\n", "line 1: `participant,code` is not a panel id"),
         (f"{IDS[0]}\n{IDS[1]}\n{IDS[0]}\n", rf"duplicate id `{IDS[0]}` \(lines 1 and 3\). Fix: delete one of them"),

@@ -73,10 +73,10 @@ def test_values_stand_in_their_places_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("own", "sentence"),
     [
-        ({"agre": "x"}, "did you mean `agree`?"),
+        ({"agre": "x"}, "Fix: write `agree`."),
         ({"zzzzzz": "x"}, "texts.md"),
-        ({"question_of": "{nummer}"}, "a place {nummer}, for which there is nothing; this text has {number}, {total}."),
-        ({"agree": "{x}"}, "this text has no places."),
+        ({"question_of": "{nummer}"}, "an unknown placeholder {nummer}. Fix: use {number}, {total}."),
+        ({"agree": "{x}"}, "Fix: use none."),
     ],
 )
 def test_own_words_that_cannot_be_shown_are_refused(own: dict[str, str], sentence: str) -> None:

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from equipoise.studies import copy_sample_study
 from server import gateway
 from server.gateway import Gateway
-from server.participants.views import ResponseBatch
+from server.participants.views import ResponsesBody
 from tests.server.served import Server, Taker, assert_sound, locked, posix, stored_ids
 from tests.server.test_serve import raw_request, read_reply
 
@@ -203,7 +203,7 @@ def test_a_response_list_of_thousands_of_mistakes_costs_no_more_than_one(server:
     reply = taker.http.post("/api/responses", json=body)
     assert reply.status_code == 422
     with pytest.raises(ValidationError) as error:
-        ResponseBatch.model_validate_json(json.dumps(body))
+        ResponsesBody.model_validate_json(json.dumps(body))
     assert error.value.error_count() < 10
 
 
@@ -232,7 +232,7 @@ def test_cookies_that_cannot_be_read_are_named_and_no_session_is_lost(server: Se
         assert "cannot be read. Fix: delete the cookies of this address" in reply.json()["error"]
     warnings = [message for message in messages(server) if "cookies cannot be read" in message]
     assert len(warnings) == 1
-    assert "Fix: have the proxy drop" in warnings[0]
+    assert "Fix: configure the proxy to remove" in warnings[0]
     assert "city" not in server.log
     assert taker.http.post("/api/responses", json=body).status_code == 201
 
@@ -376,13 +376,13 @@ def test_a_server_waits_for_a_database_that_is_away_and_says_so(study_folder: Pa
     try:
         server.launch()
         deadline = time.monotonic() + 60
-        while "the store is away" not in server.log:
+        while "the store is unavailable" not in server.log:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         assert server.process.poll() is None
         for line in server.log.splitlines():
             record = json.loads(line)
-            assert (record["level"], record["message"]) == ("WARNING", "the store is away; waiting for it")
+            assert (record["level"], record["message"]) == ("WARNING", "the store is unavailable; waiting for it")
             assert record["reason"] and record["next_try_in_s"]
     finally:
         postgres.start()

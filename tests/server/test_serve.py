@@ -616,7 +616,7 @@ def test_a_stop_while_a_process_is_started_again_drops_connections_that_never_en
         time.sleep(0.5)
         os.kill(server.workers()[0], signal.SIGKILL)
         deadline = time.monotonic() + 10
-        while "a server process has ended" not in server.log:
+        while "a server process has exited" not in server.log:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         server.stop(within_s=9)

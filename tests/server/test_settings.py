@@ -330,7 +330,7 @@ def test_a_study_that_asks_for_prolifics_signature_is_not_served_without_keys(
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
-    assert "there is no such file" in done.stderr if keys else "Fix: save https://api.prolific.com" in done.stderr
+    assert "this file does not exist" in done.stderr if keys else "Fix: save https://api.prolific.com" in done.stderr
     assert not (study_folder / "data").exists()
 
 

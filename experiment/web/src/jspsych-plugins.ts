@@ -1,4 +1,6 @@
-/** Our trial plugins for jsPsych experiments of others: built to be loaded after jsPsych itself, as `equipoisePlugins`. */
+/** Our trial plugins for other people's jsPsych experiments: built to be loaded after jsPsych itself, as
+ * `equipoisePlugins`.
+ */
 export { measureFrameInterval_ms } from "./timing/fixation";
 export { default as BlackboxPredictPlugin } from "./plugins/blackbox-predict";
 export { default as DemographicsPlugin } from "./plugins/demographics";

@@ -1,15 +1,14 @@
-/**
- * The participant's way through a study: device, information, consent, instructions, trials, end.
+/** A participant's session: device, information, consent, instructions, trials, end.
  *
- * The server knows how far a session has come, so a reload at any point goes on where the participant was.
+ * The server stores the progress of a session, so after a reload at any point the participant resumes there.
  * `#simulate=data-only&token=...` or `#simulate=visual&token=...` lets jsPsych's simulation mode take the participant's
- * part. The token is the researcher's, without which the server begins no simulated session; it leaves the address at
- * once. Both stand behind the `#`, which browsers send to no server.
+ * part. The token is the researcher's, which the server requires for a simulated session; it is removed from the
+ * address at once. Both are after the `#`, which browsers send to no server.
  *
  * Ids and attributes that tests may rely on: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
  * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
- * [data-option="2"], [data-port="west-5"], [data-answer="absorbed"], [data-answer="reflected"], #submit-answer,
- * #time-hints, #feedback-continue, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
+ * [data-option="2"], [data-port="west-5"], [data-answer="absorbed"], [data-answer="reflected"], #submit-answer, #time-
+ * hints, #feedback-continue, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
  * #notice; the ends #declined, #incompatible, #withdrawn, #ended, #completed, and on them #completion-code, #exit-code,
  * #exit-link, #withdrawal-code, #withdraw-link.
  */
@@ -52,22 +51,22 @@ const outbox = new Outbox(
   () => timelineRuns && jsPsych.abortExperiment(), // whatever came after a refused response would be refused too
 );
 
-/** Whom to ask, once it is known. */
+/** The contact, once it is known. */
 let contact_html: string | null = null;
 let timelineRuns = false;
-/** Shows how it ended, if before all was answered. */
+/** Shows the end of a session that ended before all questions were answered. */
 let showEarlyEnd: (() => void) | null = null;
 
 window.addEventListener("beforeunload", (event) => {
   if (outbox.unsent > 0 && outbox.rejection === null) event.preventDefault();
 });
-// Trials take keys while the focus is in <main>; a click beside everything must not silence them.
+// Trials accept keys while the focus is in <main>; a click elsewhere must not end that.
 document.addEventListener("click", () => {
   if (document.activeElement === document.body) main.focus({ preventScroll: true });
 });
-// The browser's Back button would lose the trial on the screen; whoever wants out has a button of ours.
+// The browser's Back button would lose the trial on the screen; the page has its own way out.
 window.addEventListener("popstate", () => timelineRuns && history.pushState(IN_STUDY, ""));
-// A page that the browser kept while the participant was elsewhere knows nothing of what happened since.
+// A page that the browser kept while the participant was elsewhere does not know of later changes.
 window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 ignoreHeldKeysOnButtons();
 start().catch(showFailure);
@@ -80,7 +79,7 @@ async function start(): Promise<void> {
   if (found && found.status !== "active") return showEndOf(found);
   contact_html = study.contact_html;
   if (contact_html !== null) bar.offerContact(contact_html);
-  // What stands in the way of people: a simulation takes nobody's place, and has no screen.
+  // Checks for people only: a simulation takes no participant's slot, and has no screen.
   if (!askedSimulation) {
     if (!found && study.notice !== null) {
       bar.hide();
@@ -93,7 +92,7 @@ async function start(): Promise<void> {
   if (session && session.status !== "active") return showEndOf(session);
 
   main.replaceChildren();
-  // A person's session is never taken over by a program, whatever the address asks for.
+  // A program never takes over a person's session, whatever the address asks for.
   const simulation = session?.kind === "human" ? null : askedSimulation;
   const timeline: Timeline = session ? await timelineOf(study, session) : [];
   if (!session) {
@@ -137,7 +136,7 @@ function showEndOf(session: Session): void {
   else showWithdrawn(main);
 }
 
-/** This browser's session, or null when there is none for whoever sits here. */
+/** This browser's session, or null when it has none for the present participant. */
 async function savedSession(): Promise<Session | null> {
   const session = await reach(api.findSession);
   if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program's session is no person's
@@ -145,7 +144,7 @@ async function savedSession(): Promise<Session | null> {
   return session;
 }
 
-/** Sends what an earlier visit with this browser left in the outbox; tells whether there was anything. */
+/** Sends what an earlier visit with this browser left in the outbox; returns true if there was anything. */
 async function sendEarlier({ session: name, status, next_trial_index }: Session): Promise<boolean> {
   outbox.drop((response) => status !== "active" || response.session !== name || response.trial_index < next_trial_index);
   if (outbox.unsent === 0) return false;
@@ -154,16 +153,15 @@ async function sendEarlier({ session: name, status, next_trial_index }: Session)
   return true;
 }
 
-/** Says that somebody comes back to their session; how it goes on is the server's to say, by the study's rules. */
+/** Reports that a participant comes back to their session; the server decides by the study's rules how it continues. */
 async function comeBack(): Promise<Session> {
   const visit_id = uuid4();
   const device = await deviceFound();
   return reach(() => api.visit(visit_id, device));
 }
 
-/**
- * Asks for consent, after what is to be known before. Only then is there a session, whose timeline `onBegun` receives;
- * jsPsych takes trials added while it runs.
+/** Asks for consent, after the information. Only then is there a session, whose timeline `onBegun` receives; jsPsych
+ * accepts trials added while it runs.
  */
 function entrance(study: Study, kind: SessionKind, onBegun: (timeline: Timeline) => void): Timeline[number] {
   const { title, information_html, consent_html, consent_digest, exits } = study;
@@ -217,7 +215,7 @@ async function withdraw(): Promise<void> {
   jsPsych.abortExperiment();
 }
 
-/** A request to the server, repeated until it is reached and answers. */
+/** A request to the server, repeated until the server replies. */
 function reach<T>(request: () => Promise<T>): Promise<T> {
   return retrying(request, (error) => showWaiting(container(), error instanceof ApiError ? say("busy") : say("unreachable")));
 }

@@ -1,4 +1,6 @@
-/** The course that every trial of ours takes: fixation, stimulus until answered, and in practice the server's feedback. */
+/** The course of every trial of our plugins: fixation, stimulus until a response, and in practice the server's
+ * feedback.
+ */
 import type { JsPsych } from "jspsych";
 import { ResponseWindow } from "./timing/response-window";
 import type { Answer, Feedback, TrialData } from "./saving/server-api";
@@ -10,14 +12,14 @@ import { TrialSignals } from "./signals";
 import { say, TEXTS_LANGUAGE } from "./pages/texts";
 import type { TimeBounds } from "./timing/time-hints";
 
-/** What a plugin puts on the screen. It is built whole beforehand, so that showing it takes one frame. */
+/** A plugin's content on the screen. It is built completely in advance, so that showing it takes one frame. */
 export interface Stimulus<A extends Answer> {
   element: HTMLElement;
-  /** What answers are given with; marked as out of use while none are taken. */
+  /** The controls for responses; marked as disabled while none are accepted. */
   controls: Element[];
-  /** Resolves with the participant's answer and the event that gave it, the first that `answers` takes. */
+  /** Resolves with the participant's response and its event, the first that `answers` accepts. */
   answered(answers: ResponseWindow): Promise<Answered<A>>;
-  /** Shows that no answers are taken any more; the stimulus stays on the screen. */
+  /** Shows that no responses are accepted any more; the stimulus stays on the screen. */
   close(): void;
   /** Marks the right answer on the stimulus, which is closed. */
   showSolution(solution: unknown): void;
@@ -33,14 +35,14 @@ export interface TrialParameters extends TimeBounds {
   frame_ms: number;
   continue_label: string;
   on_shown: () => void;
-  /** Takes the data of the trial as soon as it is answered; what it resolves to is shown as feedback. */
+  /** Receives the data of the trial as soon as there is a response; its result is shown as feedback. */
   on_response: (data: TrialData) => Promise<TrialFeedback | null>;
 }
 
-/** Feedback as it is shown, with a remark below it. */
+/** Feedback on the screen, with a remark below it. */
 export type TrialFeedback = Feedback & { note?: string };
 
-/** Whoever plays the participant in a visual simulation. */
+/** The program that plays the participant in a visual simulation. */
 export interface SimulatedParticipant {
   answer(): void;
   continue(button: HTMLElement): void;
@@ -78,7 +80,7 @@ export async function runTrial<A extends Answer>(
     counted.stop();
   });
   setTimeout(() => {
-    // Screen readers begin to read here; after the paint, to keep the frame of the onset short.
+    // Screen readers start reading here; after the paint, to keep the frame of the onset short.
     stimulus.element.focus({ preventScroll: true });
     trial.on_shown();
   });
@@ -87,7 +89,7 @@ export async function runTrial<A extends Answer>(
   const answer = await Promise.race([answered, timeIsOver]);
   if (!stimulus.element.isConnected) return new Promise(() => {}); // the experiment was aborted meanwhile
   answers.close();
-  // Nothing changes on the screen: a frame drawn for it would take the place of the one in which the next cross comes.
+  // Nothing changes on the screen: a frame drawn for it would delay the one with the next cross.
   const happened = counted.stop();
   const { onset_ms, onset_source } = await onset();
   const data: TrialData<A> = {
@@ -102,7 +104,7 @@ export async function runTrial<A extends Answer>(
     ...happened,
   };
   const panel = html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, say("checking")));
-  // Only a practice trial waits for the server, and only then is there something to say.
+  // Only a practice trial waits for the server, and only then is there feedback.
   const waiting = setTimeout(() => stimulus.element.append(panel), 150);
   const feedback = await trial.on_response(data);
   clearTimeout(waiting);
@@ -116,7 +118,7 @@ export async function runTrial<A extends Answer>(
   return data;
 }
 
-/** Takes answers from the end of the time for reading; resolves when the deadline has passed, if there is one. */
+/** Accepts responses from the end of the time for reading; resolves when the deadline has passed, if there is one. */
 async function keepTime<A extends Answer>(
   stimulus: Stimulus<A>,
   answers: ResponseWindow,
@@ -134,7 +136,7 @@ async function keepTime<A extends Answer>(
   return new Promise(() => {});
 }
 
-/** Shows whether there is still time to read first. `aria-disabled` leaves the tab key's way through the page as it is. */
+/** Shows if there is still time to read first. `aria-disabled` leaves the tab key's way through the page unchanged. */
 function markReading<A extends Answer>({ element, controls }: Stimulus<A>, reading: boolean): void {
   element.classList.toggle("reading", reading);
   for (const control of controls) {
@@ -162,7 +164,7 @@ function untilContinued(
   });
 }
 
-/** What a trial records in a data-only simulation, where nothing is shown: as it would be on a perfect display. */
+/** The record of a trial in a data-only simulation, where nothing is shown: as on a perfect display. */
 export function simulatedData<A extends Answer>(jsPsych: JsPsych, trial: TrialParameters, response: A): TrialData<A> {
   const { fixation_ms, frame_ms, reading_ms, deadline_ms } = trial;
   const rt_ms = reading_ms + jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true);

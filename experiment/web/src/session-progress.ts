@@ -1,8 +1,8 @@
-/** How far a session has come: which trial is next, and what a participant is told of it. Rounds of practice count once. */
+/** Progress of a session: the next trial, and the participant's progress display. Rounds of practice count once. */
 import type { Practice, Session, SessionTrial } from "./saving/server-api";
 import { say } from "./pages/texts";
 
-/** Where a trial stands, in words, and on a scale from 0 to `total`. */
+/** Position of a trial, in words, and on a scale from 0 to `total`. */
 export interface TrialPosition {
   words: string;
   answered: number;
@@ -11,9 +11,9 @@ export interface TrialPosition {
 
 export class SessionProgress {
   next_trial_index: number;
-  /** How the round of practice went that was answered last, if so much of it must be right. */
+  /** Result of the last completed round of practice, if the study has a practice criterion. */
   practice: Practice | null = null;
-  /** How many trials one round of practice has. */
+  /** Number of trials in one round of practice. */
   private round: number;
   private practiceTrials: number;
 
@@ -31,7 +31,7 @@ export class SessionProgress {
     return this.session.trials.length - this.practiceTrials;
   }
 
-  /** How many questions come before a trial; those of the practice are none. */
+  /** Number of questions before a trial; practice trials do not count. */
   questionsBefore({ trial_index }: SessionTrial): number {
     return Math.max(0, trial_index - this.practiceTrials);
   }
@@ -40,7 +40,7 @@ export class SessionProgress {
     return trial_index % this.round === 0;
   }
 
-  /** Goes on to the next trial, or to where the practice leads; past the last one if the practice is the end. */
+  /** Moves to the next trial, or to where the practice leads; past the last one if the practice ends the session. */
   advance(practice?: Practice): void {
     this.next_trial_index++;
     if (!practice) return;
@@ -48,7 +48,7 @@ export class SessionProgress {
     this.next_trial_index = practice.ended ? this.session.trials.length : practice.next_trial_index;
   }
 
-  /** Where a trial stands; the end for none. */
+  /** Position of a trial; the end for none. */
   position(trial = this.trial): TrialPosition {
     const total = this.round + this.questions;
     if (!trial) return { words: "", answered: total, total };

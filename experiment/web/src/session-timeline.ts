@@ -1,6 +1,5 @@
-/**
- * What a session consists of, as a jsPsych timeline: questions about the person, the full screen, instructions, and the
- * trials with their breaks. Somebody who comes back finds a page of welcome in place of the instructions.
+/** A session as a jsPsych timeline: questions about the participant, the full screen, instructions, and the trials with
+ * their breaks. A returning participant gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
 import { api, type Ended, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
@@ -24,23 +23,23 @@ import { uuid4 } from "./saving/uuid";
 export type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
 type TimelinePart = Timeline[number];
 
-/** Ends a page with the full screen: within the click or key that ended it, as browsers demand. */
+/** Ends a page with the full screen: within the click or key that ended it, as browsers require. */
 const GOING_FULLSCREEN = {
   buttons: [{ id: "fullscreen-go", label: say("fullscreen_go") }],
   on_finish: enterFullscreen,
 };
 
-/** What a session is shown and sent with. */
+/** The parts that a session needs. */
 export interface Surroundings {
   jsPsych: JsPsych;
   bar: StudyBar;
   outbox: Outbox;
   frame_ms: number;
-  /** The published plugins that the study brings along. */
+  /** The published plugins of the study. */
   plugins: Map<string, ForeignPlugin>;
   /** A request to the server, repeated until it answers. */
   reach: <T>(request: () => Promise<T>) => Promise<T>;
-  /** Called if the study ends for the participant before all is answered. */
+  /** Called if the study ends for the participant before all questions are answered. */
   onEnded: (ended: Ended) => void;
 }
 
@@ -58,7 +57,7 @@ export function sessionTimeline(study: Study, session: Session, surroundings: Su
   ];
 }
 
-/** Passes over the trial that was on the screen when the page was closed, where the study wants it so; practice is repeated. */
+/** Skips the interrupted trial if the study says so; practice is repeated. */
 function skipInterrupted({ session, visit, interrupted_trial }: Session, progress: SessionProgress, outbox: Outbox): boolean {
   const begun = begunTrial(session);
   const { trial } = progress;
@@ -96,7 +95,7 @@ function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSki
   return [{ type: PagePlugin, pages: [page], ...(fullscreen && GOING_FULLSCREEN) }];
 }
 
-/** A trial, and a page before it where one is due; passed over if the session does not come to it. */
+/** A trial, and a page before it if one is due; skipped if the session does not come to it. */
 function step(trial: SessionTrial, session: Session, progress: SessionProgress, surroundings: Surroundings): TimelinePart {
   const isFirstOfVisit = trial === progress.trial; // after another page
   return {

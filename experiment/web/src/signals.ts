@@ -1,10 +1,9 @@
-/**
- * What happens beside the answer while a trial lasts: the page out of sight, something copied, a program's clicks. It is
- * recorded for those who analyse the data, and never acted upon.
+/** Signals beside the response during a trial: the page hidden, something copied, a program's clicks. They are recorded
+ * for the analysis, and never acted upon.
  */
 import type { SignalName, Signals } from "./saving/server-api";
 
-/** A window that is dragged to another size tells of each step; steps closer together than this are one change. */
+/** A window that is dragged to another size reports each step; steps closer together than this are one change. */
 const ONE_RESIZING_MS = 500;
 
 export class TrialSignals {
@@ -36,7 +35,7 @@ export class TrialSignals {
     this.counts[name] = (this.counts[name] ?? 0) + number;
   }
 
-  /** Stops, and gives what was counted; `focus_lost` is how often the page lost the participant's focus. */
+  /** Stops, and returns the counts; `focus_lost` is the number of times the page lost the participant's focus. */
   stop(): { focus_lost: number; signals: Signals | null } {
     this.listening.abort();
     this.endAway();

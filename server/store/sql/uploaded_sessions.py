@@ -24,7 +24,7 @@ OTHER_CONTENT = (
     "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
     "laboratory; if only its wording changed, run `equipoise revise` on both."
 )
-UNDER_OTHER_CODES = "Fix: upload these under other codes, with `equipoise lab upload --prefix B-`."
+UNDER_OTHER_CODES = "upload these under other codes, with `equipoise lab upload --prefix B-`."
 
 
 def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
@@ -122,7 +122,7 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
         return
     brought = _code(start)
     if code is None:
-        raise Conflict(f"{who} is here without a code, and {brought} is another person here; {UNDER_OTHER_CODES}")
+        raise Conflict(f"{who} is here without a code, and {brought} is another person here. Fix: {UNDER_OTHER_CODES}")
     prefix = code.removesuffix(brought)
     how = f"under the code {code}" if prefix == code else f"with `equipoise lab upload --prefix {prefix}`"
     raise Conflict(f"{who} is known here by another code, {code} and not {brought}. Fix: upload it {how}, as before.")
@@ -150,14 +150,18 @@ def _refuse_somebody_else(
             return
         raise Conflict(
             f"Participant {code} has withdrawn where session {uploaded.session} was run, and there is a participant "
-            f"{code} here; if that is the same person, delete their responses here with `equipoise withdraw STUDY "
+            f"{code} here. Fix: if that is the same person, delete their responses here with `equipoise withdraw STUDY "
             f"--participant {code}`; {if_other}"
         )
     for session, status, occasion, n_answered in others:
         if status == Status.WITHDRAWN:
-            raise Conflict(f"A participant {code} has withdrawn here, and their responses were deleted; {if_other}")
+            raise Conflict(
+                f"A participant {code} has withdrawn here, and their responses were deleted. Fix: {if_other}"
+            )
         if occasion == start.occasion and n_answered > 0:
-            raise Conflict(f"There is another session {occasion} of a participant {code} here, {session}; {if_other}")
+            raise Conflict(
+                f"There is another session {occasion} of a participant {code} here, {session}. Fix: {if_other}"
+            )
 
 
 def _code(start: SessionStart) -> str:

@@ -25,7 +25,7 @@ def test_all_totals_are_the_sums_of_their_rows(audited):
 def test_the_single_half_has_more_trials_than_its_participants_can_give(audited):
     assert found(audited, "Single-total", "trials") == ["impossible"]
     said = sentences(audited[(audited["row"] == "Single-total") & (audited["check"] == "trials")])
-    assert "53 participants with 24 trials each can give at most 1,272, but 1,303 are printed." in said
+    assert "53 participants with 24 trials each have at most 1,272, but 1,303 are printed." in said
     assert (
         "1,303 + 89 = 1,392 = 58 x 24, as if trials of the 5 excluded participants were among the final ones." in said
     )
@@ -104,7 +104,7 @@ def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
 def test_every_n_is_twice_what_the_design_gives():
     audited = wrong(audit_table(published("predictions"), trials=235))
     assert set(audited["check"]) == {"counted twice"}
-    assert "every one of the 24 numbers in `N` is exactly 2 x 235, twice what" in sentences(audited)
+    assert "every one of the 24 numbers in `N` is exactly 2 x 235, twice the trials of" in sentences(audited)
     assert set(audited["verdict"]) == {"suspicious"}  # nothing says that a row is one run
 
 
@@ -115,7 +115,7 @@ def test_with_one_run_a_row_every_n_is_impossible():
 
 def test_that_every_count_is_even_shows_without_knowing_the_design():
     audited = wrong(audit_table(published("predictions")))
-    assert sentences(audited).startswith("all 19 different numbers in `Correct` can be divided by 2")
+    assert sentences(audited).startswith("all 19 different numbers in `Correct` are divisible by 2")
     assert set(audited["verdict"]) == {"suspicious"}
 
 
@@ -171,7 +171,7 @@ def test_a_named_column_wins_over_a_known_header():
 def test_a_cell_that_cannot_be_read_is_said_and_not_passed_over():
     audited = audit_table(table("group|N|M\na|20|5,15\nb|20|5.15"), scale=(1, 7))
     assert found(audited, "a", "cell") == ["not checkable"]
-    assert "`5,15` in `M` cannot be read as mean; decimals need a point." in sentences(audited)
+    assert "`5,15` in `M` cannot be read as mean. Fix: write a number, with a point" in sentences(audited)
 
 
 def test_rows_of_one_label_are_told_apart():
@@ -191,15 +191,15 @@ def test_missing_cells_and_numbers_in_a_frame_are_taken_as_printed():
     ("text", "options", "message"),
     [
         ("group|n", {}, "has no rows"),
-        ("group|n|n\na|1|2", {}, "the column `n` appears twice"),
-        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`. Fix: say which with --column mean='M'"),
-        ("group|n\na|1", {"columns": {"trails": "n"}}, "did you mean `trials`"),
-        ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`; the columns are `group`, `n`"),
-        ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`; the rows are `a`"),
+        ("group|n|n\na|1|2", {}, "duplicate column `n`"),
+        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`. Fix: name one with --column mean='M'"),
+        ("group|n\na|1", {"columns": {"trails": "n"}}, "Fix: write `trials`"),
+        ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`. Fix: name one of `group`, `n`"),
+        ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`. Fix: name one of `a`"),
         ("group|n\na|1", {"participants": 0}, "participants is 0"),
-        ("group|n\na|1", {"scale": (7, 1)}, "name its lowest answer first"),
-        ("group|n\na|1", {}, "nothing in this table can be checked. The audit understands the columns label, part"),
-        ("group|n|M\na|9|1.5", {}, "can be checked .GRIM, GRIMMER. only of whole numbers"),
+        ("group|n\na|1", {"scale": (7, 1)}, "name its lowest response first"),
+        ("group|n\na|1", {}, "nothing in this table can be checked. The audit recognizes the columns label, part"),
+        ("group|n|M\na|9|1.5", {}, "can be checked .GRIM, GRIMMER. only for whole numbers"),
     ],
 )
 def test_what_cannot_be_audited_is_said_in_a_sentence(text, options, message):

@@ -98,7 +98,7 @@ def test_more_trials_than_all_participants_can_give():
 def test_uneven_numbers_of_trials_are_not_suspected_to_be_counted_twice():
     audited = audit_table(table("group|Trials|Excluded trials\na|216|0\nb|240|0\nTotal|456|0"), trials=24)
     assert wrong(audited).empty
-    assert "say how many participants" in sentences(audited)
+    assert "give the number of participants" in sentences(audited)
 
 
 def test_a_number_that_is_no_multiple_is_not_called_one():
@@ -110,7 +110,7 @@ def test_a_number_that_is_no_multiple_is_not_called_one():
 def test_every_trial_counted_twice_beside_participants():
     audited = audit_table(table("group|Participants|Trials\na|9|432\nb|8|384"), trials=24)
     assert found(audited) == ["impossible", "impossible"]
-    assert "432 is exactly 2 times that, as if every trial were counted so often" in sentences(audited)
+    assert "432 is exactly 2 times that, as if every trial were counted 2 times" in sentences(audited)
 
 
 def test_a_group_of_nobody_has_no_trials():

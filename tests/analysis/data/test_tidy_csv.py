@@ -86,22 +86,22 @@ def test_names_of_columns_keep_their_capitals(read):
         ("\n\n", ": the file is empty"),
         ("a,b\n", ": there are no rows under the heading"),
         ("a,b\n\n\n", ": there are no rows under the heading"),
-        ("a,b\n1,2\n1,2,3\n", ", line 3: 3 cells where 2 columns are named"),
-        ("a,b\n1,2,\n", ", line 2: 3 cells where 2 columns are named"),
+        ("a,b\n1,2\n1,2,3\n", ", line 3: 3 cells, but the header has 2"),
+        ("a,b\n1,2,\n", ", line 2: 3 cells, but the header has 2"),
         ("a,b\n1\n", ", line 2: "),
         ('a,b\n"x\ny",1\n2\n', ", line 4: "),
-        ("a,b,a\n1,2,3\n", ", line 1: the column `a` appears twice"),
-        ("a,b, a\n1,2,3\n", ", line 1: the column `a` appears twice"),
+        ("a,b,a\n1,2,3\n", ", line 1: duplicate column `a`"),
+        ("a,b, a\n1,2,3\n", ", line 1: duplicate column `a`"),
         ("a,,c\n1,2,3\n", ", line 1: column 2 has no name"),
         ("a,b,\n1,2,\n", ", line 1: column 3 has no name"),
-        ("a;b\n1;2\n", ", line 1: the columns are not parted by commas"),
-        ("a\tb\n1\t2\n", ", line 1: the columns are not parted by commas"),
+        ("a;b\n1;2\n", ", line 1: the columns are not separated by commas"),
+        ("a\tb\n1\t2\n", ", line 1: the columns are not separated by commas"),
         ('a,b\n"x"y,1\n', ", line 2: this is not CSV"),
         ('a,b\n1,2\n"x,1\n', "this is not CSV"),
         ("a,b\n1,\0\n", ": this is not a text file"),
         ("a,b\n1,2\n".encode("utf-16"), ": byte 0 is not UTF-8"),
         ("a,b\nä,2\n".encode("latin-1"), ": byte 4 is not UTF-8"),
-        ("'=a,=a\n1,2\n", ", line 1: the column `=a` appears twice"),
+        ("'=a,=a\n1,2\n", ", line 1: duplicate column `=a`"),
     ],
 )
 def test_what_is_no_table_is_refused_with_its_line_and_how_to_mend_it(refused, content, said):
@@ -111,7 +111,7 @@ def test_what_is_no_table_is_refused_with_its_line_and_how_to_mend_it(refused, c
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(InputError, match="there is no such file"):
+    with pytest.raises(InputError, match="this file does not exist"):
         read_data_file(tmp_path / "none.csv")
 
 

@@ -124,15 +124,15 @@ def test_mixed_levels_become_text_unless_two_would_read_alike(view, row):
     [
         ({"factors": {"model": "x"}}, "factor `model`, which is the name of a column"),
         ({"factors": {"correct": "x"}}, "factor `correct`"),
-        ({"factors": ["x"]}, "no JSON object"),
+        ({"factors": ["x"]}, "not a JSON object"),
         ({"factors": {"x": {"y": 1}}}, "not a single value"),
-        ({"kind": "robot"}, "`kind` is 'robot'; it must be one of human, simulated, model"),
+        ({"kind": "robot"}, "`kind` is 'robot'. Fix: write one of human, simulated, model"),
         ({"rt_ms": "fast"}, "`rt_ms` is 'fast', which is not a number"),
         ({"rt_ms": float("inf")}, "not a number"),
         ({"trial_index": 1.5}, "not a whole number"),
         ({"valid": "maybe"}, "not 0 or 1"),
         ({"item_id": None}, "`item_id` is empty"),
-        ({"task": "riddle"}, "no task `riddle`"),
+        ({"task": "riddle"}, "unknown task `riddle`"),
         ({"kind": "model", "run": None}, "without `run`"),
     ],
 )
@@ -186,8 +186,8 @@ def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_p
         "empty.sqlite": "not a store",
         "other.sqlite": "no view `trials`", "broken.sqlite": "is damaged .* use a backup",
         "no_rows.sqlite": "no trials yet",
-        "short.csv": "line 2: .* cells where the header has", "unclosed.csv": "not CSV",
-        "cut.csv": "cells where the header", "twice.csv": "appears twice",
+        "short.csv": "line 2: .* cells, but the header has", "unclosed.csv": "not CSV",
+        "cut.csv": "cells, but the header", "twice.csv": "duplicate column",
         "columns.csv": "no column `item_id`, `key`", "nothing.csv": "no column", "latin.csv": "not UTF-8",
         "json.csv": "row 1: `content` is .* not JSON", ".": "is a folder",
     }  # fmt: skip
@@ -257,7 +257,7 @@ def test_a_store_in_a_folder_that_may_not_be_written_is_read(mixed, foreign_fold
     with kept_from_writing(), pytest.raises(InputError, match=r"cannot be opened .* copy it, with its -wal"):
         read_trials(path)
     path.chmod(0)
-    with kept_from_writing(), pytest.raises(InputError, match=r"equipoise\.db: this file may not be read"):
+    with kept_from_writing(), pytest.raises(InputError, match=r"equipoise\.db: you may not read this file"):
         read_trials(path)
 
 

@@ -49,7 +49,7 @@ def test_an_excluded_session_is_a_step_before_the_rules_and_the_books_balance(vi
     assert groups.loc["2", ["recruited_participants", "excluded_participants", "final_trials"]].tolist() == [2, 1, 4]
     (note,) = [note for note in result.notes if "by name" in note]
     assert "excluded 4\u00a0sessions by name" in note
-    assert "“fire alarm” (session s-A, on 2026-01-03, after all answers were in; session s-B" in note
+    assert "“fire alarm” (session s-A, on 2026-01-03, after all responses were in; session s-B" in note
     assert "not completed" in note
     assert "“typed before she read” (session s-E" in note
 
@@ -73,7 +73,7 @@ def test_of_two_completed_sessions_the_researcher_chooses_by_excluding_the_other
 
 def test_it_is_told_whether_an_exclusion_came_after_the_answers(view, session):
     trials = tidy_trials(view(session(participant="A", **by_hand(at=BEFORE)), session(participant="B", **by_hand())))
-    assert "before all answers were in" in notes_by_hand(trials)[0]
+    assert "before all responses were in" in notes_by_hand(trials)[0]
     (deviation,) = deviations_by_hand(trials)
     assert deviation.startswith("2\u00a0sessions were excluded by the researcher and not by a rule of the plan, 1 of")
 

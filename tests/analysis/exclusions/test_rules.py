@@ -251,7 +251,7 @@ def test_the_rule_says_of_what_the_share_of_fast_answers_is(view, session):
     result = applied(view(rows), rule)
     of_answers = dispositions(result) == {"A": "implausibly_fast"}
     words, doc = rule_words(planned(rule).exclusions[0]), type(planned(rule).exclusions[0]).__doc__
-    assert ("of the answers" in words) == of_answers
+    assert ("of the responses" in words) == of_answers
     assert ("test trials" in doc) != of_answers, "the rule's own description is the one that authors read"
 
 

@@ -43,7 +43,7 @@ def test_each_group_sees_each_row_in_its_own_condition(readable):
 def test_the_numbers_of_participants_in_the_analysis_stand_above_the_groups(readable):
     said = readable(matrix(square())).description
     assert "53\u00a0participants in the analysis (group 1: 8, group 2: 9," in said
-    assert "has 8 to 9 answers over all groups" in said
+    assert "has 8 to 9 responses over all groups" in said
 
 
 def test_who_was_in_two_groups_stands_above_both_and_is_one_participant(readable):
@@ -51,7 +51,7 @@ def test_who_was_in_two_groups_stands_above_both_and_is_one_participant(readable
     trials["participant"] = trials["participant"].replace({"1-0": "again", "2-0": "again"})
     said = readable(matrix(trials)).description
     assert "11\u00a0participants in the analysis (group 1: 2, group 2: 2," in said
-    assert "group 6: 2; anyone who was in several groups is counted in each)" in said
+    assert "group 6: 2; participants of several groups are counted in each)" in said
 
 
 def test_two_versions_share_a_cell(readable):

@@ -10,7 +10,7 @@ from tests.analysis.figures.layout import texts
 STEPS = [
     ("withdrawn", "session withdrawn", 1, 24), ("not_completed", "session not completed", 0, 0),
     ("median_rt", "median response time under 20,000 ms", 3, 72),
-    ("trial_rt", "trial's response time under 5,000 ms", 0, 89), ("unanswered", "test trial without an answer", 0, 0),
+    ("trial_rt", "trial's response time under 5,000 ms", 0, 89), ("unanswered", "test trial without a response", 0, 0),
 ]  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def test_many_steps_with_long_words_can_be_read(readable):
 
 def test_nothing_taken_leaves_two_boxes(readable):
     drawing = readable(exclusion_flow(flow([(step, said, 0, 0) for step, said, *_ in STEPS]), "human", "a"))
-    assert "No step took anything." in drawing.description
+    assert "No step excluded anyone." in drawing.description
 
 
 def test_the_flow_of_a_real_table_is_drawn_for_each_kind(view, session, readable):

@@ -28,12 +28,12 @@ def test_every_row_has_its_numbers_beside_it(readable):
     rows = pd.DataFrame({"label": ["A", "B"], "e": [0.12, -0.5], "low": [0.03, -0.75], "high": [0.21, -0.25]})
     drawing = readable(plot(rows, x_label="log-odds"))
     assert {"A", "0.12 [0.03, 0.21]", "B", "−0.50 [−0.75, −0.25]", "log-odds"} <= set(texts(drawing))
-    assert "of 2 intervals, 1 lie above it and 1 below" in drawing.description
+    assert "of 2 intervals, 1 are above it and 1 below" in drawing.description
 
 
 def test_the_description_counts_only_intervals_that_leave_the_reference_out(readable):
     rows = pd.DataFrame({"label": list("ABC"), "e": [1.5, 1.0, 1.1], "low": [1.2, 0.5, 1.0], "high": [2.0, 1.5, 1.3]})
-    assert "against 1: of 3 intervals, 1 lie above it and 0 below" in readable(plot(rows, reference=1)).description
+    assert "against 1: of 3 intervals, 1 are above it and 0 below" in readable(plot(rows, reference=1)).description
 
 
 def test_groups_stand_together_in_the_order_they_appear(readable):

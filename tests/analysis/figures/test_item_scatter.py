@@ -37,14 +37,14 @@ def test_the_data_hold_wilsons_intervals(readable):
 def test_the_description_counts_items_by_who_was_more_accurate(readable):
     table = items(4).assign(accuracy_people=[1, 0.5, 0.5, 0.2], accuracy_model=[0, 0.5, 1, 1])
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
-    assert "people were more accurate at 1, gpt-4o at 2; at 1 both were the same." in drawing.description
+    assert "people were more accurate at 1, gpt-4o at 2; at 1 both were equal." in drawing.description
 
 
 def test_items_at_one_place_are_one_disc_and_nothing_is_jittered(readable):
     table = items(6).assign(accuracy_people=0.5, accuracy_model=[0, 0, 0, 1, 1, 1])
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
-    assert "number of items at the same place" in " ".join(texts(drawing))
-    assert "no correlation, as one side is the same at all of them" in drawing.description
+    assert "number of items at the same position" in " ".join(texts(drawing))
+    assert "no correlation, because one side is the same at all of them" in drawing.description
 
 
 @pytest.mark.parametrize("n", [1, 3, 144, 2000])
@@ -62,7 +62,7 @@ def test_items_without_answers_of_both_are_counted_and_left_out(readable):
     table = items(10)
     table.loc[:2, "accuracy_model"] = np.nan
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
-    assert "3\u00a0items without answers of both are left out" in drawing.description
+    assert "3\u00a0items without responses of both are left out" in drawing.description
     assert len(drawing.data) == 7
     assert item_scatter(table.assign(accuracy_model=np.nan), "a", "people", "gpt-4o") is None
 

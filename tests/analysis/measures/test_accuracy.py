@@ -85,7 +85,9 @@ def test_levels_come_in_their_natural_order_and_with_their_type(view, row):
 
 def test_factors_that_cannot_be_used_are_named(three_kinds, view, session):
     trials = marked(three_kinds)
-    with pytest.raises(InputError, match="no factor `colour` in the data; the factors are condition"):
+    with pytest.raises(
+        InputError, match=r"no factor `colour` in the data. Fix: in the study's analysis, name one of condition"
+    ):
         accuracy(trials, ["colour"], PLAN)
     with pytest.raises(InputError, match="the items have no factors"):
         accuracy(marked(view(session())), ["colour"], PLAN)

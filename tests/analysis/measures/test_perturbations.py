@@ -129,7 +129,7 @@ def test_items_that_do_not_say_how_they_were_perturbed_are_no_part_of_it(view, r
 def test_batteries_without_perturbed_or_unperturbed_items_are_told_apart(view, run, row):
     with pytest.raises(InputError, match="no factor `spacing_noise_proportion`"):
         perturbation_effects(marked(view(row())), PLAN)
-    with pytest.raises(InputError, match="no item of the analysis is unperturbed"):
+    with pytest.raises(InputError, match="no item of the analysis is without noise"):
         perturbation_effects(marked(view(run((CAPITALS, [1, 0])))), PLAN)
     assert perturbation_effects(marked(view(run((CLEAN, [1, 0])))), PLAN).empty
 

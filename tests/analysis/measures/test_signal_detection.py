@@ -148,7 +148,7 @@ def test_slips_are_named(view, row):
     trials = marked(view(answers(row, 5, 2, kind="model", run="M")))
     for changes, message in (
         ({"signal": {"questions": "metacognition"}}, "no column `questions`"),
-        ({"signal": {"question": "meta"}}, "no level meta; its levels are comprehension, knowledge, metacognition"),
+        ({"signal": {"question": "meta"}}, "no level meta. Fix: name one of comprehension, knowledge, metacognition"),
         ({"response": "I do not know"}, "no item of the signal offers the response “I do not know”"),
         ({"noise": {"question": ("metacognition", "knowledge")}}, "both signal and noise"),
     ):

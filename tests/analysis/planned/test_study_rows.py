@@ -189,7 +189,7 @@ def test_a_level_of_another_column_that_is_called_people_is_left_alone(view, ses
 @pytest.mark.parametrize(("kind", "who"), [("human", "models"), ("simulated", "models"), ("model", "people")])
 def test_a_plan_about_those_who_are_not_there_is_refused_with_who_is_meant(view, session, kind, who):
     trials = marked(view(session(kind=kind, **({"run": "M"} if kind == "model" else {}))))
-    with pytest.raises(InputError, match=f"the plan asks about {who}"):
+    with pytest.raises(InputError, match=f"the plan names {who}"):
         study_rows(trials)(who)
     assert len(study_rows(trials)("everyone")) == 4
 

@@ -471,7 +471,7 @@ def test_rows_left_out_are_told_of_beside_every_form():
 def test_answers_of_the_same_units_are_no_independent_counts_and_the_test_says_so():
     data = units(n=20, per_cell=3).assign(answer=lambda rows: rows["value"] > 1)
     row = one(data, test="chi_square", of="answer", between="group", per="unit")
-    assert "The 120 answers come from 20 units" in row["warnings"]
+    assert "The 120 responses come from 20 units" in row["warnings"]
     single = one(data.drop_duplicates("unit"), test="chi_square", of="answer", between="group", per="unit")
     assert "answers come from" not in single["warnings"]
 
@@ -586,15 +586,15 @@ def test_each_test_gets_the_rows_of_those_it_is_about():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"of": "valeu"}, "there is no column `valeu` in the data; the columns are unit, condition, group, value"),
+        ({"of": "valeu"}, "there is no column `valeu` in the data. Fix: name one of unit, condition, group, value"),
         ({"per": "units"}, "there is no column `units`"),
         ({"between": "groups"}, "there is no column `groups`"),
         ({"where": {"item": 1}}, "there is no column `item`"),
-        ({"where": {"group": "none"}}, "`group` has no level none; its levels are even, odd."),
-        ({"levels": ["even", "none"]}, "`group` has no level none; its levels are even, odd."),
+        ({"where": {"group": "none"}}, "`group` has no level none. Fix: name one of even, odd."),
+        ({"levels": ["even", "none"]}, "`group` has no level none. Fix: name one of even, odd."),
         ({"where": {"group": "even"}}, "there is nothing to compare"),
         ({"of": "condition"}, "the column `condition` holds text, such as 'a'"),
-        ({"where": {"unit": ["u0", "u1", "u2"]}}, "where a test needs at least 2"),
+        ({"where": {"unit": ["u0", "u1", "u2"]}}, "and a test needs at least 2"),
     ],
 )
 def test_what_cannot_be_tested_is_said_in_a_sentence_that_names_the_test(changes, said):

@@ -302,22 +302,22 @@ def test_participants_without_one_side_of_the_comparison_are_left_out_and_told()
 
 def test_a_factor_between_participants_has_no_paired_test():
     design = pd.concat([one_group().iloc[:12], one_group().iloc[12:].assign(group=2)], ignore_index=True)
-    with pytest.raises(InputError, match=r"there is no paired t test\. Fix: state a test between participants"):
+    with pytest.raises(InputError, match=r"there is no paired t test\. Fix: plan a test between participants"):
         contrast_t(planned_trials(design, 4), [EFFECT])
 
 
 @pytest.mark.parametrize(
     ("baseline", "levels", "difference", "message"),
     [
-        (0.8, {"colour": "red"}, 0.1, "the test items have no factor `colour`; their factors are story, condition"),
+        (0.8, {"colour": "red"}, 0.1, "the test items have no factor `colour`. Fix: name one of story, condition"),
         (0.8, {"item_id": "s01-A0"}, 0.1, "no factor `item_id`"),
-        (0.8, {"condition": "C"}, 0.1, "`condition` has no level C; its levels are A, B"),
+        (0.8, {"condition": "C"}, 0.1, "`condition` has no level C. Fix: name one of A, B"),
         (0.8, {"condition": "B"}, 0.2, "would be 1 where condition = B"),
         (
             0.8,
             {"condition": "B"},
             -0.55,
-            "would be 0.25 where condition = B, and it must lie above chance, which is 0.25",
+            "would be 0.25 where condition = B, and it must be above chance .0.25.",
         ),
         (0.2, {"condition": "B"}, 0.3, "would be 0.2 where no effect is"),
     ],
@@ -343,7 +343,7 @@ def test_an_item_without_the_factor_has_no_effect():
 
 def test_an_unknown_column_of_items_is_refused():
     trials = planned_trials(one_group(), 2)
-    with pytest.raises(InputError, match="told apart by `tale`, and the trials have no such column"):
+    with pytest.raises(InputError, match="there is no column `tale` to identify the items"):
         next(simulated_answers(trials, np.full(48, 0.8), Population(1, 1, ("tale",)), simulations=1, seed=1))
 
 
@@ -390,7 +390,7 @@ def test_answers_that_are_all_the_same_count_as_no_finding():
 
 
 def test_more_participants_than_trials_are_there_for_are_refused():
-    with pytest.raises(InputError, match="trials of 4 participants where 9 are asked for"):
+    with pytest.raises(InputError, match="trials of 4 participants, and 9 are requested"):
         simulated(one_group(), 4, [EFFECT], NOBODY_VARIES, ns=[9])
 
 
@@ -540,11 +540,15 @@ def test_what_a_model_leaves_out_is_told():
 @pytest.mark.parametrize(
     ("name", "term", "message"),
     [
-        ("against", None, "is about models' runs, and only people's answers are simulated"),
-        ("logistic", None, "has the terms condition, level, condition:level. Fix: name the one"),
-        ("logistic", "age", "has no term `age`; its terms are condition, level, condition:level, and its coefficients"),
+        ("against", None, "uses models' runs, and only people's responses are simulated"),
+        ("logistic", None, "has the terms condition, level, condition:level. Fix: name the tested one"),
+        (
+            "logistic",
+            "age",
+            "has no term `age`. Fix: name one of its terms .condition, level, condition:level. or coefficients",
+        ),
         ("none", None, "the plan has no model `none`; its models are logistic, linear, against"),
-        ("times", None, "is about `rt_ms`, and only `correct` is simulated"),
+        ("times", None, "uses `rt_ms`, and only `correct` is simulated"),
         ("order", None, "needs `trial_index`, and only participants, items"),
         ("constant", None, "`task` has one level only"),
     ],
@@ -563,9 +567,9 @@ def test_a_model_that_cannot_be_simulated_is_refused_in_a_sentence(name, term, m
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        ({"of": "rt_ms"}, "the test `x` is about `rt_ms`, and only `correct` is simulated"),
-        ({"who": "models"}, "the test `x` is about models' runs"),
-        ({"within": "kind"}, "is about models' runs"),
+        ({"of": "rt_ms"}, "the test `x` uses `rt_ms`, and only `correct` is simulated"),
+        ({"who": "models"}, "the test `x` uses models' runs"),
+        ({"within": "kind"}, "uses models' runs"),
         ({"where": {"age": 20}}, "the test `x` needs `age`, and only participants, items, their factors"),
         ({"within": "young"}, "the test `x` needs `age`"),
         ({"within": "level"}, r"the test `x`: the levels of `level` here are .*. Fix: name two in `levels`"),
@@ -589,5 +593,5 @@ def test_a_plan_without_tests_says_so():
 def test_an_interaction_without_one_of_its_cells_is_refused(lacking):
     design = latin_square()
     design = design[(design["condition"] != lacking[0]) | (design["level"] != lacking[1])]
-    with pytest.raises(InputError, match="no participant sees items of all that is compared"):
+    with pytest.raises(InputError, match="no participant sees all compared items"):
         contrast_t(planned_trials(design, 6), [Effect({"condition": "B", "level": 3}, -0.1)])

@@ -118,7 +118,7 @@ def test_a_new_name_for_the_same_test_is_one_gone_and_one_new(locks):
 
 def test_another_battery_is_a_deviation(locks):
     assert deviations(locks[-1], plan(), {"battery": "c" * 64}) == [
-        "The battery is not the one that the plan was locked for."
+        "The battery differs from the one that the plan was locked for."
     ]
     assert len(deviations(locks[-1], plan(), {})) == 1
 
@@ -240,7 +240,7 @@ def test_the_report_says_whether_the_lock_came_before_the_first_session(locks, f
     found = registration_of(locks, plan(), OF, first_at)
     assert found.words.startswith(f"The plan was locked on 2026-01-02 10:00 UTC (digest {locks[-1].digest})")
     assert words in found.words
-    assert found.words.endswith("What was run is what was locked.")
+    assert found.words.endswith("The plan of this analysis is the locked one.")
 
 
 @pytest.mark.parametrize(("n_sessions", "words"), [(1, "1 session had begun"), (1200, "1,200 sessions had begun")])
@@ -254,7 +254,7 @@ def test_sessions_that_had_begun_are_counted(path, n_sessions, words):
 def test_deviations_are_in_the_registration_and_in_its_json(locks):
     found = registration_of(locks, plan(by=[]), OF, None)
     assert found.deviations == deviations(locks[-1], plan(by=[]), OF)
-    assert "What was run is what was locked" not in found.words
+    assert "The plan of this analysis is the locked one" not in found.words
     assert found.as_json() == {"words": found.words, "deviations": found.deviations}
 
 
@@ -264,7 +264,7 @@ def test_a_plan_that_was_locked_again_before_there_were_data_is_compared_with_th
     found = registration_of(read_locks(path), plan(), OF, "2026-01-09T10:00:00+00:00")
     assert found.deviations == []
     assert "it is lock 2 of 2, the first made on 2026-01-02 10:00 UTC" in found.words
-    assert "What was run is what was locked." in found.words
+    assert "The plan of this analysis is the locked one." in found.words
 
 
 def test_locking_again_after_data_were_seen_does_not_wash_a_change_clean(path):
@@ -273,6 +273,6 @@ def test_locking_again_after_data_were_seen_does_not_wash_a_change_clean(path):
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT)
     add_lock(path, other, of=OF, n_sessions=40, software="e", now=AT + timedelta(days=9))
     found = registration_of(read_locks(path), other, OF, "2026-01-05T10:00:00+00:00")
-    assert "What was run is what was locked." not in found.words
+    assert "The plan of this analysis is the locked one." not in found.words
     assert any("`main`" in sentence for sentence in found.deviations)
     assert exploratory(with_exploratory_marked(other, read_locks(path))) == {("tests", "main")}

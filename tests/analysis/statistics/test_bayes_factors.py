@@ -156,7 +156,7 @@ def test_an_outcome_that_nobody_had_is_no_obstacle_but_an_empty_group_is():
         bayes_factor_proportions(pd.DataFrame([[9, 1], [0, 0]], index=["text", "image"]))
     with pytest.raises(InputError, match="the table is 2 by 3"):
         bayes_factor_proportions(pd.DataFrame([[9, 1, 1], [2, 2, 2]]))
-    with pytest.raises(InputError, match="hold no count"):
+    with pytest.raises(InputError, match="are not counts"):
         bayes_factor_proportions(pd.DataFrame([[9, 1], [-2, 2]]))
 
 

@@ -55,7 +55,7 @@ def test_cells_that_hold_no_count_are_refused(bad):
     table = pd.DataFrame([[3, 2], [5, 4]], dtype=object)
     table.iloc[1, 0] = bad
     for test in (chi_square, mcnemar):
-        with pytest.raises(InputError, match="1 cells of the table hold no count"):
+        with pytest.raises(InputError, match="1 cells of the table are not counts"):
             test(table)
 
 
@@ -82,8 +82,8 @@ def test_the_test_of_fit_warns_of_small_expected_counts():
         ([4, 5], [0, 1], "probabilities are not all above zero"),
         ([4, 5], [0.4, 0.5], "with a sum of 1"),
         ([4, 5], [np.nan, 0.5], "probabilities are not all above zero"),
-        ([0, 0], [0.5, 0.5], "nothing was counted"),
-        ([4.5, 5], [0.5, 0.5], "hold no count"),
+        ([0, 0], [0.5, 0.5], "all counts are 0"),
+        ([4.5, 5], [0.5, 0.5], "are not counts"),
     ],
 )
 def test_what_is_no_test_of_fit_is_refused(counts, probabilities, message):
@@ -126,7 +126,7 @@ def test_a_paired_table_with_other_labels_down_than_across_is_refused():
         mcnemar(table)
     with pytest.raises(InputError, match="the table is 2 by 3"):
         mcnemar(pd.DataFrame([[5, 4, 1], [1, 2, 3]]))
-    with pytest.raises(InputError, match="no pair has two different answers"):
+    with pytest.raises(InputError, match="no pair has two different responses"):
         mcnemar(pd.DataFrame([[5, 0], [0, 2]]))
 
 
@@ -169,7 +169,7 @@ def test_when_all_units_answer_yes_in_the_same_one_of_two_conditions_the_effect_
 
 def test_cochrans_q_warns_when_few_units_change_their_answer():
     few = pd.DataFrame([[1, 0, 0]] * 7 + [[1, 1, 1]] * 30)
-    assert cochran_q(few).warnings[0].startswith("Only 7 of 37 units answer differently")
+    assert cochran_q(few).warnings[0].startswith("Only 7 of 37 units respond differently")
     assert cochran_q(pd.DataFrame([[1, 0, 0]] * 8 + [[0, 0, 0]])).warnings == ()
 
 
@@ -182,7 +182,7 @@ def test_cells_that_are_neither_0_nor_1_are_refused(bad):
 
 
 def test_tables_without_anything_to_test_are_refused():
-    with pytest.raises(InputError, match="every unit gives one answer throughout"):
+    with pytest.raises(InputError, match="every unit gives one response throughout"):
         cochran_q(pd.DataFrame([[1, 1], [0, 0], [1, 1]]))
     with pytest.raises(InputError, match="there are 1 and 2"):
         cochran_q(pd.DataFrame([[1, 0]]))

@@ -161,7 +161,7 @@ def test_a_negative_sd_is_impossible():
         (lambda: grim("nan", 3), "is not a number that data can have"),
         (lambda: grim("5.1", 0), "n is 0"),
         (lambda: grim("5.1", 3, items=0), "items is 0"),
-        (lambda: grim("5.1", 3, scale=(5, 1)), "name its lowest answer first"),
+        (lambda: grim("5.1", 3, scale=(5, 1)), "name its lowest response first"),
         (lambda: grimmer("5.1", "1.0", 1), "needs at least 2 participants"),
         (lambda: grimmer("5.1", "wide", 3), "`wide` is not a number"),
     ],

@@ -91,7 +91,9 @@ def test_a_group_that_does_not_vary_is_tested_with_a_warning():
     constant, other = np.array([0.5, 0.5, 0.5]), np.array([0.1, 0.4, 0.3, 0.9])
     result = independent_t(constant, other)
     assert result.df == pytest.approx(3)
-    assert result.warnings == ("All values of the first group are the same, so they tell nothing of its variance.",)
+    assert result.warnings == (
+        "All values of the first group are the same, so they have no information on its variance.",
+    )
     assert independent_t(other, constant).warnings[0].startswith("All values of the second group")
     assert independent_t(other, other + 1).warnings == ()
 

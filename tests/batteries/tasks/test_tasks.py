@@ -93,7 +93,7 @@ def test_a_key_that_contradicts_the_board_is_refused() -> None:
 
 
 def test_an_unknown_task_is_named_with_those_there_are() -> None:
-    with pytest.raises(InputError, match=r"no task `dance`.*blackbox_predict, jspsych, multiple_choice"):
+    with pytest.raises(InputError, match=r"unknown task `dance`.*blackbox_predict, jspsych, multiple_choice"):
         task_named("dance")
 
 

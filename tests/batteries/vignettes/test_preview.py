@@ -390,14 +390,14 @@ def test_every_property_of_a_sound_design_is_said_to_hold() -> None:
     said = sentences(read(render_preview(battery, groups)))
     assert all(said.values()), said
     assert list(said) == [
-        "Every one of the 72\u00a0test items is seen by exactly one group.",
+        "Every one of the 72\u00a0test items is in exactly one group.",
         "Every group sees 12 items.",
         "Every scenario × version × condition × level is seen by exactly one group, once: 72 of 72.",
         "Within every group each condition is seen equally often: 6 times.",
         "Within every group each level is seen equally often: 4 times.",
         "Within every group each condition at each level is seen equally often: 2 times.",
         "Every group sees each story once: 12 of 12.",
-        "Nobody sees the same condition of a scenario twice.",
+        "No participant sees the same condition of a scenario twice.",
     ]
     rows = rows_of(read(render_preview(battery, groups)), "What each group sees")
     assert [row[:8] for row in rows] == [[str(g), "12", "6", "6", "4", "4", "4", "2"] for g in range(1, 7)]
@@ -408,7 +408,7 @@ def test_the_published_design_shows_one_condition_of_a_scenario_twice() -> None:
     said = sentences(read(render_preview(battery, groups)))
     (broken,) = (sentence for sentence, holds in said.items() if not holds)
     assert broken.startswith(
-        "In 6 of 6\u00a0groups somebody sees the same condition of a scenario twice, such as group 1"
+        "In 6 of 6\u00a0groups a participant sees the same condition of a scenario twice, such as group 1"
     )
 
 
@@ -527,7 +527,7 @@ def test_a_battery_without_scenarios_is_a_plain_list() -> None:
     assert not list(root.all("table", "instances"))
     grouped = page([hand_written(number) for number in range(3)], {"q0": 1, "q1": 2})
     assert sentences(grouped) == {
-        "Every one of the 2\u00a0test items is seen by exactly one group.": True,
+        "Every one of the 2\u00a0test items is in exactly one group.": True,
         "Every group sees 1 item.": True,
     }
     assert not [svg for svg in grouped.all("svg") if svg.attributes.get("role")]
@@ -553,7 +553,9 @@ def test_a_long_plain_list_says_how_many_items_are_not_shown() -> None:
 
 def test_batteries_of_other_tasks_are_refused() -> None:
     ray = Item(item_id="ray", task="blackbox_predict", content={"atoms": [[1, 1]], "entry": "north-3"}, key="south-3")
-    with pytest.raises(InputError, match=r"the preview is for multiple-choice batteries; the item `ray` .*blackbox"):
+    with pytest.raises(
+        InputError, match=r"the item `ray` is of the task blackbox.*the preview shows multiple-choice items only"
+    ):
         render_preview(battery_of([vignette(), ray]), None)
 
 

@@ -63,7 +63,7 @@ def test_a_place_is_released_by_panel_id_or_by_session_and_the_answers_stay(kept
     for name, value in (("--panel-id", "anna"), ("--session", kept.sessions["bert"])):
         printed = done("assignment", "release", kept.folder, name, value, "--reason", reason, *kept.option)
         session = kept.sessions.get(value, value)
-        assert printed == f"The place of session {session} is released; somebody else will be recruited for it.\n"
+        assert printed == f"The slot of session {session} is released; another participant will be recruited for it.\n"
         again = refused("assignment", "release", kept.folder, name, value, "--reason", reason, *kept.option)
         assert "released before" in again
     with kept.opened() as store:

@@ -21,7 +21,7 @@ from tests.server.stores import rows
 def test_a_withdrawal_by_code_deletes_one_persons_answers(kept: Kept) -> None:
     answer(kept, "dora", n_answers=100, then="complete")
     printed = done("withdraw", kept.folder, "--code", f" {kept.codes['anna'].lower()} ", *kept.option)
-    assert printed == "The answers of this participant are deleted; what they began counts as withdrawn.\n"
+    assert printed == "The responses of this participant are deleted; their sessions count as withdrawn.\n"
     with kept.opened() as store:
         left = {session for (session,) in rows(store, "SELECT DISTINCT session FROM responses")}
         status = dict(rows(store, "SELECT session, status FROM sessions"))
@@ -108,7 +108,7 @@ def test_a_withdrawal_is_the_same_on_a_file_and_on_a_database(both: list[Kept]) 
         assert (BYTES_OF_DELETED_ROWS in withdrawn.stderr) == bool(kept.option)
         done("analyze", kept.folder, "-o", kept.folder / "after", *kept.option)
         left.append(table(kept.folder / "after" / "tables" / "exclusions.csv"))
-        assert "all there, and unchanged" in done("store", "verify", kept.folder, *kept.option)
+        assert "complete and unchanged" in done("store", "verify", kept.folder, *kept.option)
     assert left[0] == left[1]
     assert left[0] != table(both[0].folder / "results" / "tables" / "exclusions.csv")
 

@@ -34,7 +34,7 @@ from tests.server.stores import rows
 def test_panel_ids_are_exported_with_codes_for_the_owners_eyes_and_no_formula_runs(kept: Kept, tmp_path: Path) -> None:
     path = tmp_path / "panel-ids.csv"
     printed = done("identities", "export", kept.folder, "-o", path, *kept.option)
-    assert printed == f"Made {path} with 4 people. Keep it safe.\n"
+    assert printed == f"Made {path} with 4 participants. Keep it safe.\n"
     assert mode(path) == 0o600
     people = {row["external_id"]: row for row in table(path)}
     assert set(people) == {"anna", "bert", "carl", f"'{FORMULA}"}
@@ -64,7 +64,7 @@ def test_a_file_that_was_there_before_ends_up_for_the_owners_eyes_too(tmp_path: 
 def test_an_export_of_nobody_has_its_headings(empty: Kept, tmp_path: Path) -> None:
     done("assignment", "open", empty.folder, "--group", 1, *empty.option)  # makes the store
     path = tmp_path / "panel-ids.csv"
-    assert "with 0 people" in done("identities", "export", empty.folder, "-o", path, *empty.option)
+    assert "with 0 participants" in done("identities", "export", empty.folder, "-o", path, *empty.option)
     assert path.read_text(encoding="utf-8").startswith("source,external_id,participant,session,status,withdrawal_code")
 
 
@@ -151,7 +151,7 @@ def test_an_export_that_cannot_be_noted_is_made_and_says_so(
         path = tmp_path / command[1]
         result = run(*command, kept.folder, "-o", path, *kept.option)
         assert (result.exit_code, path.exists()) == (0, True)
-        assert "Not noted in the log of the store (attempt to write a readonly database)." in result.stderr
+        assert "Not written to the log of the store (attempt to write a readonly database)." in result.stderr
 
 
 @pytest.mark.parametrize("command", [["identities", "export"], ["store", "sessions"], ["store", "backup"]])

@@ -29,7 +29,7 @@ def test_verify_counts_what_is_there_and_prints_a_digest_that_stays(kept: Kept) 
     printed = done("store", "verify", kept.folder, *kept.option)
     with kept.opened() as store:
         n_answers = len(rows(store, "SELECT * FROM responses"))
-    assert f"{n_answers} answers in 4 sessions: all there, and unchanged." in printed
+    assert f"{n_answers} responses in 4 sessions: complete and unchanged." in printed
     assert digest_of(printed) == digest_of(done("store", "verify", kept.folder, *kept.option))
     answer(kept, "dora", n_answers=1)
     assert digest_of(printed) != digest_of(done("store", "verify", kept.folder, *kept.option))
@@ -77,7 +77,7 @@ def test_verify_finds_what_was_changed_by_hand_and_ends_with_1(kept: Kept, state
 def test_a_withdrawal_and_an_emptied_table_of_ids_leave_nothing_to_find(kept: Kept) -> None:
     done("identities", "delete", kept.folder, "--everybody", *kept.option)
     done("withdraw", kept.folder, "--code", kept.codes["anna"], *kept.option)
-    assert "all there, and unchanged" in done("store", "verify", kept.folder, *kept.option)
+    assert "complete and unchanged" in done("store", "verify", kept.folder, *kept.option)
 
 
 # store backup
@@ -89,7 +89,7 @@ def test_a_backup_is_a_store_by_itself_for_its_owners_eyes(kept: Kept, tmp_path:
     with kept.opened():  # while it is in use
         printed = done("store", "backup", kept.folder, "-o", path, *kept.option)
     assert printed.startswith(f"Made {path}: ")
-    assert printed.rstrip().endswith("answers in 4 sessions.")
+    assert printed.rstrip().endswith("responses in 4 sessions.")
     assert mode(path) == 0o600
     assert [one.name for one in path.parent.iterdir()] == ["monday.db"]
     original, copy = (done("store", "verify", kept.folder, *option) for option in (kept.option, ["--store", str(path)]))
@@ -108,7 +108,7 @@ def test_a_backup_takes_the_place_of_a_lost_store(kept: Kept, tmp_path: Path) ->
     restored = on_a_file(kept.folder)
     answer(restored, "bert", n_answers=0)
     assert restored.sessions["bert"] == kept.sessions["bert"]
-    assert "all there, and unchanged" in done("store", "verify", kept.folder)
+    assert "complete and unchanged" in done("store", "verify", kept.folder)
 
 
 def test_a_backup_never_writes_over_a_file(kept: Kept, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_store_can_be_moved_from_file_to_database_and_back(kept: Kept, tmp_pat
     places = [postgres.new_database(), str(tmp_path / "copy.db"), postgres.new_database()]
     for source, target in zip([kept.location, *places], places, strict=False):
         printed = done("store", "copy", source, target)
-        assert "answers in 4 sessions" in printed
+        assert "responses in 4 sessions" in printed
         assert digest_of(printed) == original
         assert digest_of(done("store", "verify", kept.folder, "--store", target)) == original
     with kept.opened() as store, opened_store(places[-1]) as last:

@@ -47,7 +47,7 @@ def test_the_heuristics_do_what_their_names_say() -> None:
 
 
 def test_an_unknown_baseline_is_named_with_those_there_are(sample_study: Study) -> None:
-    with pytest.raises(InputError, match=r"no model `gpt`.*baseline/tracer"):
+    with pytest.raises(InputError, match=r"unknown model `gpt`.*baseline/tracer"):
         run_baseline(sample_study, "gpt")
 
 
@@ -110,7 +110,7 @@ def test_another_condition_is_another_run(sample_study: Study, export: dict[str,
     [
         (lambda r: r["predictions"][2]["rayEntry"].update(pos=9), "prediction 3 .*no item with these atoms"),
         (lambda r: r.update(atomConfig=[[1, 1]]), "prediction 1 .configuration 0, north-1.: the battery has no item"),
-        (lambda r: r["predictions"].append(r["predictions"][0]), "prediction 24 .*predicted before"),
+        (lambda r: r["predictions"].append(r["predictions"][0]), "prediction 24 .*duplicate"),
         (lambda r: r.pop("modelName"), "`results.0.modelName` is missing"),
         (lambda r: r.update(mode="play"), "`results.0.mode`"),
         (lambda r: r["predictions"][0].update(correct="maybe"), "`results.0.predictions.0.correct`"),

@@ -57,12 +57,12 @@ def test_words_of_yaml_1_1_are_words(asking: Callable[[str], Study]) -> None:
     [
         ("", r"line 1: the file must hold `name: value` lines"),
         ("- age\n", r"line 1: the file must hold `name: value` lines"),
-        ("questions: []\n", r"line 1: `questions` needs at least 1 entr"),
+        ("questions: []\n", r"line 1: `questions` has too few entries"),
         ("questions: age\n", r"line 1: `questions` must be a list"),
         ("questions: [age\n", r"line \d: this is not valid YAML"),
         (questions(*[WORK.replace("work", f"q{n}") for n in range(31)]), r"`questions`.* at most 30"),
-        (questions(AGE, AGE), r"two questions have the name `age`. Fix: give each its own"),
-        (questions(AGE) + "title: About you\n", r"line 3: `title` is not a field Equipoise knows"),
+        (questions(AGE, AGE), r"duplicate question name `age`. Fix: give each its own"),
+        (questions(AGE) + "title: About you\n", r"line 3: `title` is an unknown field"),
         (questions(GENDER, "age"), r"line 3: `questions.1` must hold `name: value` fields"),
         (questions("{name: Age, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*`Age`"),
         (questions("{name: a b, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*`a b`"),
@@ -74,13 +74,13 @@ def test_words_of_yaml_1_1_are_words(asking: Callable[[str], Study]) -> None:
         (questions('{name: age, ask: "", answer: number}'), r"line 2: `questions.0.ask` is empty. Fix: write it"),
         (questions("{name: age, ask: How old?}"), r"line 2: `questions.0.answer` is missing. Fix: add it"),
         (questions("{name: age, ask: How old?, answer: integer}"), r"'number', 'choice' or 'text' \(it is 'integer'\)"),
-        (questions("{name: age, ask: How old?, answer: number, min: 18}"), r"`questions.0.min` is not a field"),
+        (questions("{name: age, ask: How old?, answer: number, min: 18}"), r"`questions.0.min` is an unknown field"),
         (questions("{name: age, ask: How old?, answer: number, low: 18.5}"), r"`questions.0.low` must be a whole"),
         (questions("{name: age, ask: How old?, answer: number, low: 9, high: 8}"), r"`low` is greater than `high`"),
-        (questions("{name: age, ask: How old?, answer: number, options: [a, b]}"), r"a choice has two or more"),
-        (questions("{name: g, ask: Gender?, answer: text, options: [a, b]}"), r"a choice has two or more"),
-        (questions("{name: g, ask: Gender?, answer: choice}"), r"a choice has two or more `options`"),
-        (questions("{name: g, ask: Gender?, answer: choice, options: [a]}"), r"a choice has two or more `options`"),
+        (questions("{name: age, ask: How old?, answer: number, options: [a, b]}"), r"give a choice two or more"),
+        (questions("{name: g, ask: Gender?, answer: text, options: [a, b]}"), r"give a choice two or more"),
+        (questions("{name: g, ask: Gender?, answer: choice}"), r"give a choice two or more `options`"),
+        (questions("{name: g, ask: Gender?, answer: choice, options: [a]}"), r"give a choice two or more `options`"),
         (questions("{name: g, ask: Gender?, answer: choice, options: [a, a]}"), r"two options are the same"),
         (
             questions("{name: g, ask: Gender?, answer: choice, options: [a, 1]}"),
@@ -109,13 +109,13 @@ def test_a_wrong_name_is_explained_in_words_and_not_as_a_pattern(asking: Callabl
 
 
 def test_two_questions_of_one_name_are_told_apart_by_it(asking: Callable[[str], Study]) -> None:
-    with pytest.raises(InputError, match=r"about-you.yaml, line \d+: two questions have the name `age`"):
+    with pytest.raises(InputError, match=r"about-you.yaml, line \d+: duplicate question name `age`"):
         asking(questions(GENDER, AGE, AGE))
 
 
 def test_a_file_that_is_not_there_is_named(study_folder: Path, edit: Callable[[Path, str, str], None]) -> None:
     edit(study_folder / "study.yaml", "timeline:\n", "timeline:\n  demographics: about-you.yaml\n")
-    with pytest.raises(InputError, match=r"about-you.yaml: there is no such file"):
+    with pytest.raises(InputError, match=r"about-you.yaml: this file does not exist"):
         load_study(study_folder)
 
 

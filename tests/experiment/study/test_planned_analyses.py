@@ -73,16 +73,16 @@ def test_a_name_that_no_file_can_have_is_refused(part, name):
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"between": None}, "needs a factor, either `between` or `within`"),
-        ({"within": "item"}, "needs a factor, either `between` or `within`"),
-        ({"between": None, "within": "item", "per": None}, "needs `per`"),
-        ({"per": None}, "needs `per`"),
-        ({"per": None, "test": "anova"}, "needs `per`"),
+        ({"between": None}, "the test has no factor"),
+        ({"within": "item"}, "the test has no factor"),
+        ({"between": None, "within": "item", "per": None}, "lacks `per`"),
+        ({"per": None}, "lacks `per`"),
+        ({"per": None, "test": "anova"}, "lacks `per`"),
         ({"levels": ["a"]}, "two levels"),
         ({"levels": ["a", "b", "c"]}, "two levels"),
         ({"test": "welch_t", "levels": ["a", "b", "c"]}, "two levels"),
-        ({"test": "anova", "equivalence_margin": 0.1}, "go with a t test"),
-        ({"test": "chi_square", "bayes_factor": True}, "go with a t test"),
+        ({"test": "anova", "equivalence_margin": 0.1}, "are for t tests only"),
+        ({"test": "chi_square", "bayes_factor": True}, "are for t tests only"),
         ({"equivalence_margin": 0}, "greater than 0"),
         ({"equivalence_margin": -1}, "greater than 0"),
         ({"test": "z"}, "'welch_t'"),
@@ -141,9 +141,9 @@ def test_a_margin_of_accuracy_is_a_share(margin):
 @pytest.mark.parametrize(
     ("rule", "what"),
     [
-        ("{rule: trial_rt}", "needs min_ms, max_ms or both"),
-        ("{rule: median_rt, min_ms: 5, max_ms: 5}", "must be under"),
-        ("{rule: median_rt, min_ms: 5, max_ms: 4}", "must be under"),
+        ("{rule: trial_rt}", "set min_ms, max_ms or both"),
+        ("{rule: median_rt, min_ms: 5, max_ms: 5}", "is not under"),
+        ("{rule: median_rt, min_ms: 5, max_ms: 4}", "is not under"),
         ("{rule: trial_rt, min_ms: -1}", "min_ms"),
         ("{rule: missing, max_share: 5}", "max_share"),
         ("{rule: missing, max_share: 1}", "max_share"),
@@ -151,9 +151,9 @@ def test_a_margin_of_accuracy_is_a_share(margin):
         ("{rule: same_response_run, max_length: 0}", "max_length"),
         ("{rule: focus_lost, max_times: -1}", "max_times"),
         ("{rule: focus_lost, max_time: 1}", "max_time"),
-        ("{rule: fast}", "it must be one of `attention_check`"),
+        ("{rule: fast}", "write one of `attention_check`"),
         ("{min_ms: 5}", "lacks the field"),
-        ("{rule: missing}, {rule: missing, max_share: 0.5}", "appears 2 times. Fix: state it once"),
+        ("{rule: missing}, {rule: missing, max_share: 0.5}", "2 times). Fix: state it once"),
     ],
 )
 def test_a_rule_that_cannot_be_meant_is_refused_with_its_line(rule, what):
@@ -176,7 +176,7 @@ def test_without_settings_a_rule_is_at_its_strictest():
 def test_what_only_a_study_has_is_no_part_of_the_plan_of_a_table():
     for part in ("exclusions: [{rule: missing}]", "by: [a]", "comparisons: {a: {}}"):
         assert plan_of(part)
-        assert "is not a field" in said(part, PlannedAnalyses)
+        assert "is an unknown field" in said(part, PlannedAnalyses)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 1, 95, 0.05])

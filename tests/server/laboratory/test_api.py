@@ -503,7 +503,7 @@ def test_the_next_session_of_somebody_from_elsewhere_is_theirs(lab: Experimenter
     assert lab.session["participant"] == elsewhere.session["participant"]
     elsewhere.start(occasion=3)
     assert lab.start(occasion=3, uploaded=elsewhere.brought()).status_code == 201
-    assert "There is another session" in refused(lab.start(occasion=4, uploaded=elsewhere.brought()), 409)
+    assert "Another session" in refused(lab.start(occasion=4, uploaded=elsewhere.brought()), 409)
     assert lab.find(participant="P01", occasion="3").get_json()["session"] == elsewhere.session["session"]
 
 
@@ -639,7 +639,7 @@ def test_the_group_of_what_was_taken_elsewhere_is_not_changed(lab: Experimenter,
     elsewhere.start()
     assert "differ" in refused(lab.start(uploaded=elsewhere.brought(), group=3), 422)
     assert lab.start(uploaded=elsewhere.brought(), group=1).status_code == 201
-    assert "There is another session" in refused(lab.start(uploaded=elsewhere.brought(seed=9)), 409)
+    assert "Another session" in refused(lab.start(uploaded=elsewhere.brought(seed=9)), 409)
 
 
 def test_nobody_on_the_web_says_when_they_were_done(lab: Experimenter, any_store: Store) -> None:
@@ -647,7 +647,7 @@ def test_nobody_on_the_web_says_when_they_were_done(lab: Experimenter, any_store
     visitor.start()
     visitor.answer_all()
     reply = visitor.http.post("/api/complete", json={"completed_at": "2020-01-01T00:00:00Z"})
-    assert "Only a session in the laboratory" in refused(reply, 409)
+    assert "Only a laboratory session" in refused(reply, 409)
     assert visitor.complete().status_code == 200
 
 

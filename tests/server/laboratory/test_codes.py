@@ -84,7 +84,7 @@ def test_who_withdrew_in_one_laboratory_does_not_keep_out_the_others_participant
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     before = verified(lab.store)
     for occasion in (1, 2):
-        with pytest.raises(Conflict, match=r"^A participant P01 has withdrawn here, .* somebody else, .*--prefix B-"):
+        with pytest.raises(Conflict, match=r"^A participant P01 has withdrawn here.* another person, .*--prefix B-"):
             lab.add_uploaded(participant="p-bbbbbbbbbbbb", session="00000000000000bb", occasion=occasion)
     assert verified(lab.store) == before
     other = lab.add_uploaded("A-P01", participant="p-bbbbbbbbbbbb", session="00000000000000bb")
@@ -134,7 +134,7 @@ def test_a_withdrawal_of_what_is_not_here_deletes_nothing_of_whoever_has_the_cod
     here = lab.start(occasion=1)
     lab.complete(here)
     before = verified(lab.store)
-    told = r"there is a participant P01 here; .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
+    told = r"there is a participant P01 here. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
     for occasion in (1, 2):
         with pytest.raises(Conflict, match=told):
             lab.add_uploaded(participant="p-bbbbbbbbbbbb", occasion=occasion, is_withdrawn=True)
@@ -188,9 +188,9 @@ def test_a_further_session_under_another_code_than_before_is_refused_and_the_pre
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     before = verified(lab.store)
     further = {"participant": "p-bbbbbbbbbbbb", "occasion": 2, "session": "00000000000000bb"}
-    with pytest.raises(Conflict, match=r"another code, B-P01 and not P01; .* `equipoise lab upload --prefix B-`"):
+    with pytest.raises(Conflict, match=r"another code, B-P01 and not P01. .* `equipoise lab upload --prefix B-`"):
         lab.add_uploaded("P01", **further)
-    with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01. Fix: hand it on under the code B-P01"):
+    with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01. Fix: upload it under the code B-P01"):
         lab.add_uploaded("C-P01", **further)
     assert verified(lab.store) == before
     assert lab.add_uploaded("B-P01", **further).session.participant.participant == "p-bbbbbbbbbbbb"
@@ -200,7 +200,7 @@ def test_a_further_session_of_somebody_whose_code_was_deleted_is_not_put_to_who_
     lab.add_uploaded()
     lab.store.delete_identities(lab.study)
     lab.start()
-    with pytest.raises(Conflict, match=r"P01 is somebody else here; .*--prefix B-"):
+    with pytest.raises(Conflict, match=r"P01 is another person here. .*--prefix B-"):
         lab.add_uploaded(occasion=2, session="00000000000000bb")
     assert n_sessions(lab.store) == 2
 

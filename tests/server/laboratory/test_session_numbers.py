@@ -80,7 +80,7 @@ def test_a_later_occasion_may_be_begun_while_an_earlier_one_is_under_way(lab: La
 def test_a_completed_occasion_is_refused_and_the_next_one_is_named(lab: Laboratory) -> None:
     lab.complete(lab.start(occasion=2))
     before = verified(lab.store)
-    told = r"^Participant P01 has completed session 2 .* somebody else, give another code; .* `--occasion 3`\.$"
+    told = r"^Participant P01 has completed session 2 .* another person, use another code; .* `--occasion 3`\.$"
     with pytest.raises(Conflict, match=told):
         lab.start(occasion=2)
     assert verified(lab.store) == before
@@ -203,6 +203,6 @@ def test_a_session_of_another_version_is_not_gone_on_with(lab: Laboratory) -> No
     begun = lab.start()
     newer = version_of(lab.study, "9")
     lab.store.register_study(newer)
-    with pytest.raises(Conflict, match=r"begun session 1 with version 1.* somebody else, .* folder of that version"):
+    with pytest.raises(Conflict, match=r"begun session 1 with version 1.* another person, .* folder of that version"):
         Laboratory(lab.store, newer).start()
     assert lab.start().plan.session == begun.plan.session

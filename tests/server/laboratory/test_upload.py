@@ -69,7 +69,7 @@ def test_one_session_that_is_adopted_many_times_at_once_is_one_session(lab: Labo
 def test_another_session_of_the_same_name_is_refused(lab: Laboratory, other: dict[str, Any]) -> None:
     lab.add_uploaded(withdrawal_code="0123456789")
     before = verified(lab.store)
-    with pytest.raises(Conflict, match=r"^There is another session of the name 00000000000000aa here;"):
+    with pytest.raises(Conflict, match=r"^Another session here has the name 00000000000000aa:"):
         lab.add_uploaded(**({"withdrawal_code": "0123456789", "participant": "p-bbbbbbbbbbbb"} | other))
     assert verified(lab.store) == before
 
@@ -80,9 +80,9 @@ def test_a_session_of_another_version_or_of_the_web_is_not_the_one_of_that_name(
     lab.store.register_study(later)
     person = Person(lab.store, lab.study)
     web = person.stored.session
-    with pytest.raises(Conflict, match="another session of the name"):
+    with pytest.raises(Conflict, match="nother session here has the name"):
         Laboratory(lab.store, later).add_uploaded()
-    with pytest.raises(Conflict, match="another session of the name"):
+    with pytest.raises(Conflict, match="nother session here has the name"):
         lab.add_uploaded(
             "P02", session=web.session, group=web.group, seed=web.seed, participant=web.participant.participant
         )

@@ -130,7 +130,7 @@ def test_a_session_in_the_laboratory_and_no_other_may_say_when_it_was_completed(
         lab.complete(stored, completed_at=at + timedelta(minutes=5))  # the first counts
     assert {row["completed_at"] for row in lab.store.sessions(lab.study)} == {"2026-11-20T09:55:00.000+00:00"}
     person = Person(lab.store, lab.study).answer_all()
-    with pytest.raises(Conflict, match="Only a session in the laboratory"):
+    with pytest.raises(Conflict, match="Only a laboratory session"):
         lab.store.complete_session(lab.study, person.session, True, at)
     assert person.now.session.status is Status.ACTIVE
     assert problems(lab.store) == []

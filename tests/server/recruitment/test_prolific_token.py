@@ -264,7 +264,7 @@ def test_a_broken_file_of_keys_is_logged_and_the_keys_of_before_hold(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "there is no such file"),
+        (None, "this file does not exist"),
         ("", "not a JSON Web Key Set"),
         ("<html>", "not a JSON Web Key Set"),
         ("[]", "not a JSON Web Key Set"),

@@ -216,7 +216,7 @@ def test_a_backup_takes_the_place_of_nothing(store: SqliteStore, tmp_path: Path,
     else:
         path.mkdir()
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(InputError, match="there is a file of this name already"):
+    with pytest.raises(InputError, match="this file exists already"):
         back_up(store, path)
     assert sorted(tmp_path.iterdir()) == before
     assert kind != "file" or path.read_text() == "what I wrote down"
@@ -267,7 +267,7 @@ def test_a_backup_of_a_store_that_cannot_be_read_does_not_blame_the_place_where_
         file.write(b"x" * 4096)
     with (
         closing(SqliteStore(store.path)) as damaged,
-        pytest.raises(InputError, match=r"the store to copy from cannot be read .* Fix: keep your earlier backups"),
+        pytest.raises(InputError, match=r"the source store cannot be read .* Fix: keep your earlier backups"),
     ):
         back_up(damaged, tmp_path / "backup.db")
     assert not list(tmp_path.glob("backup.db*"))

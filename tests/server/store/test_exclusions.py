@@ -144,6 +144,6 @@ def test_an_excluded_session_can_still_be_withdrawn(any_store: Store, study: Stu
     person.withdraw()
     assert responses_of(any_store, person.session) == []
     assert person.now.session.status is Status.WITHDRAWN
-    with pytest.raises(Conflict, match="was withdrawn, so its answers are deleted"):
+    with pytest.raises(Conflict, match="was withdrawn, so its responses are deleted"):
         any_store.include_sessions(study, [person.session], "undone")
     assert problems(any_store) == []

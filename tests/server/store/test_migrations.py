@@ -396,7 +396,7 @@ def test_a_migration_that_has_no_room_leaves_the_store_as_it_was(
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite_file, "connect", on_a_full_disk)
-        with pytest.raises(InputError, match=r"cannot be opened now.*full.*not touched"):
+        with pytest.raises(InputError, match=r"cannot be opened now.*full.*not changed"):
             SqliteStore(old.path)
     assert by_name(old.db, "trials") == before
     SqliteStore(old.path).close()

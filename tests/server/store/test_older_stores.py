@@ -277,5 +277,5 @@ def test_a_store_without_totals_gets_them_and_checksums_of_its_panel_ids(
             db.execute("DELETE FROM responses WHERE session = ?", (under_way.session,))
             db.execute("UPDATE identities SET external_id = 'bert'")
         found = "".join(problems(store))
-        assert "9 answers are there of 12 that were stored" in found
-        assert "the panel id, or what came with it, is not as it was stored" in found
+        assert "9 responses are present of 12 that were stored" in found
+        assert "the panel id, or its parameters, differ from what was stored" in found

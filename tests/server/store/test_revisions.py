@@ -104,13 +104,13 @@ SUBSTANCE: dict[str, tuple[Change, str]] = {
         lambda study: with_item(
             study, lambda item: item.model_copy(update={"content": item.content | {"options": ["2", "1", "none"]}})
         ),
-        "item `q1` (what is shown",
+        "item `q1` (the content",
     ),
     "options in another order, written otherwise": (
         lambda study: with_item(
             study, lambda item: item.model_copy(update={"content": item.content | {"options": [" 2.", "1.", "None"]}})
         ),
-        "item `q1` (what is shown",
+        "item `q1` (the content",
     ),
     "the label of an answer": (lambda study: saying(study, texts={"absorbed": "Reflected"}), "`texts.absorbed`"),
     "the name of a side": (lambda study: saying(study, texts={"side_north": "SOUTH"}), "`texts.side_north`"),
@@ -121,7 +121,7 @@ SUBSTANCE: dict[str, tuple[Change, str]] = {
         lambda study: with_item(
             study, lambda item: item.model_copy(update={"content": item.content | {"options": ["1", "2"]}})
         ),
-        "item `q1` (what is shown",
+        "item `q1` (the content",
     ),
     "an item less": (
         lambda study: dataclasses.replace(
@@ -276,7 +276,7 @@ def test_options_cannot_change_their_places_in_several_revisions(any_store: Stor
     any_store.register_study(first)
     Person(any_store, first)
     any_store.revise_study(with_options("aaaa xxx", "bbbb yyy"), "clearer")
-    with pytest.raises(InputError, match=r"item `q1` \(what is shown"):
+    with pytest.raises(InputError, match=r"item `q1` \(the content"):
         any_store.revise_study(with_options("bb xxxxx", "aa yyyyy"), "clearer")
 
 
@@ -311,7 +311,7 @@ def test_a_revision_is_accepted_once_however_often_it_is_asked_for(any_store: St
 def test_a_study_that_nobody_has_begun_needs_no_revision(any_store: Store, study: Study) -> None:
     any_store.register_study(study)
     Person(any_store, study, Kind.SIMULATED)
-    with pytest.raises(InputError, match=r"nobody has begun version 1\.0, so nothing needs to be accepted"):
+    with pytest.raises(InputError, match=r"version 1\.0 has no sessions, so nothing needs to be accepted"):
         any_store.revise_study(REWORDINGS["title"][0](study), "typo")
 
 
@@ -335,7 +335,7 @@ def test_model_runs_are_of_the_revision_that_they_were_asked(any_store: Store, s
     battery = Battery(**(small_study.battery.model_dump() | {"version": "1.0.1"}))
     revised = dataclasses.replace(small_study, battery=battery)
     any_store.add_runs(small_study, [run_baseline(small_study, "baseline/tracer")])
-    with pytest.raises(InputError, match="only the wording of the name, version or unperturbed texts of the battery"):
+    with pytest.raises(InputError, match="only the wording of the name, version or noise-free texts of the battery"):
         any_store.add_runs(revised, [run_baseline(revised, "baseline/tracer")])
     any_store.revise_study(revised, "a number for what was reworded")
     any_store.add_runs(revised, [run_baseline(revised, "baseline/tracer")])

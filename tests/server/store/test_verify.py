@@ -61,15 +61,15 @@ DELETE_SESSION = tuple(
 
 DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "an exclusion taken back unseen": (
-        "session {excluded}: whether and why it is excluded",
+        "session {excluded}: its exclusion, or the reason, differs",
         ("UPDATE sessions SET excluded_at = NULL, excluded_reason = NULL WHERE session = '{excluded}'",),
     ),
     "a session excluded unseen": (
-        "session {completed}: whether and why it is excluded",
+        "session {completed}: its exclusion, or the reason, differs",
         ("UPDATE sessions SET excluded_at = '2026', excluded_reason = 'x' WHERE session = '{completed}'",),
     ),
     "another reason for an exclusion": (
-        "session {excluded}: whether and why it is excluded",
+        "session {excluded}: its exclusion, or the reason, differs",
         ("UPDATE sessions SET excluded_reason = 'x' WHERE session = '{excluded}'",),
     ),
     "the texts of a revision changed": (
@@ -77,27 +77,27 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE revisions SET texts = '{{}}'",),
     ),
     "a revision that nobody accepted": (
-        "revision 3 is there, but the log does not know of it",
+        "revision 3 is present, but not in the log",
         ("UPDATE revisions SET revision = 3",),
     ),
     "a session put to another revision": (
-        "session {revised}: its plan, or the end of its answers",
+        "session {revised}: its plan, or the end of its responses",
         ("UPDATE sessions SET revision = 1 WHERE session = '{revised}'",),
     ),
     "an answer changed": (
-        "session {completed}: the answer to trial 1",
+        "session {completed}: the response to trial 1",
         ("UPDATE responses SET response = '\"reflected\"' WHERE session = '{completed}' AND trial_index = 1",),
     ),
     "a response time changed": (
-        "session {completed}: the answer to trial 0",
+        "session {completed}: the response to trial 0",
         ("UPDATE responses SET rt_ms = rt_ms + 1 WHERE session = '{completed}' AND trial_index = 0",),
     ),
     "the last answer changed": (
-        "session {completed}: the answer to trial 2",
+        "session {completed}: the response to trial 2",
         ("UPDATE responses SET focus_lost = 0 WHERE session = '{completed}' AND trial_index = 2",),
     ),
     "two answers swapped": (
-        "session {completed}: the answer to trial",
+        "session {completed}: the response to trial",
         (
             "UPDATE responses SET trial_index = 9 WHERE session = '{completed}' AND trial_index = 0",
             "UPDATE responses SET trial_index = 0 WHERE session = '{completed}' AND trial_index = 1",
@@ -105,15 +105,15 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "an answer in the middle deleted": (
-        "session {completed}: 2 answers are there of 3",
+        "session {completed}: 2 responses are present of 3",
         ("DELETE FROM responses WHERE session = '{completed}' AND trial_index = 1",),
     ),
     "the last answer deleted": (
-        "session {under way}: 1 answers are there of 2",
+        "session {under way}: 1 responses are present of 2",
         ("DELETE FROM responses WHERE session = '{under way}' AND trial_index = 1",),
     ),
     "the last answer deleted, and the count put right": (
-        "session {under way}: its plan, or the end of its answers",
+        "session {under way}: its plan, or the end of its responses",
         (
             "DELETE FROM responses WHERE session = '{under way}' AND trial_index = 1",
             "UPDATE sessions SET n_answered = 1 WHERE session = '{under way}'",
@@ -132,19 +132,19 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("DELETE FROM response_totals WHERE study_digest = '{study}'",),
     ),
     "a panel id changed": (
-        "the panel id, or what came with it, is not as it was stored",
+        "the panel id, or its parameters, differ from what was stored",
         ("UPDATE identities SET external_id = 'bert' WHERE external_id = 'anna'",),
     ),
     "a panel id given to another participant": (
-        "the panel id, or what came with it, is not as it was stored",
+        "the panel id, or its parameters, differ from what was stored",
         ("UPDATE identities SET participant = (SELECT participant FROM sessions WHERE session = '{lapsed}')",),
     ),
     "what came with a panel id changed": (
-        "the panel id, or what came with it, is not as it was stored",
+        "the panel id, or its parameters, differ from what was stored",
         ("UPDATE identities SET parameters = '{{}}'",),
     ),
     "a completion code changed": (
-        "session {completed}: the answer to trial 0, or what comes before it",
+        "session {completed}: the response to trial 0, or data before it",
         ("UPDATE sessions SET withdrawal_code = 'MINE' WHERE session = '{completed}'",),
     ),
     "the reason of a release changed": (
@@ -152,7 +152,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE sessions SET release_reason = 'return' WHERE session = '{excluded}'",),
     ),
     "all answers deleted": (
-        "session {completed}: 0 answers are there of 3",
+        "session {completed}: 0 responses are present of 3",
         ("DELETE FROM responses WHERE session = '{completed}'",),
     ),
     "all answers deleted as if by a withdrawal": (
@@ -163,26 +163,26 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "an answer added": (
-        "session {under way}: 3 answers are there of 2",
+        "session {under way}: 3 responses are present of 2",
         (
             "INSERT INTO responses (session, trial_index, attempt, response_id, response, received_at, valid, checksum)"
             " VALUES ('{under way}', 2, 1, 'x', '1', '', 1, '')",
         ),
     ),
     "an answer added after a withdrawal": (
-        "session {withdrawn}: 1 answers are there of 0",
+        "session {withdrawn}: 1 responses are present of 0",
         (
             "INSERT INTO responses (session, trial_index, attempt, response_id, response, received_at, valid, checksum)"
             " VALUES ('{withdrawn}', 0, 1, 'x', '1', '', 1, '')",
         ),
     ),
     "an answer moved to another session": (
-        "session {completed}: 2 answers are there of 3",
+        "session {completed}: 2 responses are present of 3",
         ("UPDATE responses SET session = '{withdrawn}' WHERE session = '{completed}' AND trial_index = 2",),
     ),
-    "a session deleted": ("session {completed}: the log says it was begun, but it is missing", DELETE_SESSION),
+    "a session deleted": ("session {completed}: it is missing, but in the log", DELETE_SESSION),
     "a session's row deleted": (
-        "session {completed}: it is missing, but its responses are there",
+        "session {completed}: it is missing, but its responses are present",
         ("DELETE FROM sessions WHERE session = '{completed}'",),
     ),
     "a participant deleted": (
@@ -193,7 +193,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "a session added": (
-        "session added: it is there, but the log does not know of it",
+        "session added: it is present, but not in the log",
         (
             "INSERT INTO participants (participant, kind) VALUES ('p-added', 'human')",
             'INSERT INTO sessions (session, participant, study_digest, battery_digest, "group", seed, source, status, '
@@ -216,7 +216,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "a session completed that was not": (
-        "session {under way}: it is completed, but only 2 of 3 answers",
+        "session {under way}: it is completed, but only 2 of 3 responses",
         ("UPDATE sessions SET status = 'completed' WHERE session = '{under way}'",),
     ),
     "a plan changed": (
@@ -228,7 +228,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "a plan's phase changed": (
-        "session {completed}: the answer to trial 0, or what comes before it",
+        "session {completed}: the response to trial 0, or data before it",
         ("UPDATE planned_trials SET phase = 'test' WHERE session = '{completed}' AND trial_index = 0",),
     ),
     "a plan changed in a session that was withdrawn": (
@@ -236,11 +236,11 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE planned_trials SET phase = 'test' WHERE session = '{withdrawn}' AND trial_index = 0",),
     ),
     "a planned trial deleted": (
-        "session {completed}: 2 planned trials are there of 3",
+        "session {completed}: 2 planned trials are present of 3",
         ("DELETE FROM planned_trials WHERE session = '{completed}' AND trial_index = 2",),
     ),
     "a plan deleted": (
-        "session {lapsed}: 0 planned trials are there of 3",
+        "session {lapsed}: 0 planned trials are present of 3",
         ("DELETE FROM planned_trials WHERE session = '{lapsed}'",),
     ),
     "an item's key changed": (
@@ -331,11 +331,11 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE sessions SET slot = 'confirmed' WHERE session = '{excluded}'",),
     ),
     "a model's answer changed": (
-        "session {run}: the answer to trial 4",
+        "session {run}: the response to trial 4",
         ("UPDATE responses SET response = '\"reflected\"' WHERE session = '{run}' AND trial_index = 4",),
     ),
     "a model's text changed": (
-        "session {run}: the answer to trial 1",
+        "session {run}: the response to trial 1",
         ("UPDATE responses SET text = 'I saw nothing' WHERE session = '{run}' AND trial_index = 1",),
     ),
     "a model's run given to another model": (
@@ -510,7 +510,7 @@ def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, smal
         f"UPDATE sessions SET checksum = '{checksum}' WHERE session = '{person.session}'",
     )
     (problem,) = problems(store)
-    assert "its answers are not those that were stored" in problem
+    assert "its responses are not those that were stored" in problem
     by_hand(
         store,
         "DELETE FROM response_totals",

@@ -1,6 +1,5 @@
-/**
- * Whether this device is fit for the study, before anything is stored or sent. What it lacks is said, with a way to try
- * again wherever the same device may come to fit.
+/** Checks that this device meets the study's requirements, before anything is stored or sent. It shows what is missing,
+ * with a way to try again if the same device can meet them.
  */
 import type { DeviceFound, DeviceNeeds, Exit } from "../saving/server-api";
 import { html } from "./dom";
@@ -9,10 +8,10 @@ import { measureFrameInterval_ms } from "../timing/fixation";
 import { replaceAndFocus } from "./notices";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
-/** Touch screens whose short side is below this, in CSS pixels, are those of phones. */
+/** Touch screens whose short side is below this, in CSS pixels, are phones. */
 const SMALLEST_TABLET_PX = 600;
 
-/** Displays are rarely exactly as fast as they say: 59.94 Hz is sold as 60. */
+/** Displays rarely have exactly their nominal rate: 59.94 Hz is sold as 60. */
 const REFRESH_TOLERANCE = 0.02;
 
 /** The display's frame interval, as last measured. */
@@ -39,7 +38,9 @@ export function isPhone(): boolean {
   return matchMedia("(pointer: coarse)").matches && Math.min(screen.width, screen.height) < SMALLEST_TABLET_PX;
 }
 
-/** Resolves once the device has all that a study needs; until then, pages in `container` ask for it, or say what is lacking. */
+/** Resolves once the device meets the study's requirements; until then, pages in `container` ask for it, or show what
+ * is missing.
+ */
 export async function untilDeviceFits(container: HTMLElement, needs: DeviceNeeds, exit: Exit): Promise<void> {
   for (let lacks; (lacks = await lacking(container, needs)).length > 0; ) {
     await untilTriedAgain(container, needs, lacks, exit);
@@ -69,7 +70,9 @@ async function lackingRefresh({ refresh_hz }: DeviceNeeds): Promise<string[]> {
   return isFast ? [] : [say("device_refresh", { hz: refresh_hz, here_hz: Math.round(here_hz) })];
 }
 
-/** Shows what is lacking; resolves when the participant wants to try again, or has made a window that was too small larger. */
+/** Shows what is missing; resolves when the participant wants to try again, or has enlarged a window that was too
+ * small.
+ */
 function untilTriedAgain(container: HTMLElement, needs: DeviceNeeds, lacks: string[], exit: Exit): Promise<void> {
   const tryAgain = html("button", { id: "device-try-again", type: "button", class: "primary" }, say("device_try_again"));
   showIncompatible(container, lacks, exit, ...(isPhone() ? [] : [tryAgain]));
@@ -87,7 +90,7 @@ function untilTriedAgain(container: HTMLElement, needs: DeviceNeeds, lacks: stri
   });
 }
 
-/** Asks for the space bar, as no browser tells whether there is a keyboard. */
+/** Asks for the space bar, because no browser reports whether there is a keyboard. */
 function hasKeyboard(container: HTMLElement): Promise<boolean> {
   const none = html("button", { id: "keyboard-none", type: "button", class: "secondary" }, say("keyboard_none"));
   const page = html(

@@ -1,4 +1,4 @@
-/** Small helpers to build elements. Text always goes in as text, never as HTML. */
+/** Helpers for building elements. Text is always inserted as text, never as HTML. */
 
 type Attributes = Record<string, string | number | boolean>;
 
@@ -31,9 +31,8 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-/**
- * A block of the server's sanitised Markdown. The only place of the client where text is read as HTML. Its links open
- * beside the study, which nobody leaves by reading on.
+/** A block of the server's sanitised Markdown, the only HTML that the client parses. Its links open beside the study,
+ * so that reading them does not leave it.
  */
 export function serverHtml(markup: string): HTMLElement {
   const block = html("div", { class: "server-html" });

@@ -1,4 +1,4 @@
-/** The pages on which a participant's way ends, each with where to go and what to take along. */
+/** The end pages of a session, each with the link to follow and the code to keep. */
 import type { Completion, Ended, Exit } from "../saving/server-api";
 import { embeddedHtml, html } from "./dom";
 import { replaceAndFocus } from "./notices";
@@ -12,13 +12,13 @@ export function showWithdrawn(container: HTMLElement): void {
   showEnd(container, "withdrawn", [title("withdrawn_title"), paragraph("withdrawn")]);
 }
 
-/** What this device lacks, in sentences, for somebody of whom nothing was stored. */
+/** Shows what this device lacks, in sentences; nothing was stored. */
 export function showIncompatible(container: HTMLElement, lacks: string[], exit: Exit, ...buttons: HTMLElement[]): void {
   const words = [...lacks, say("device_nothing_stored")].map((sentence) => html("p", {}, sentence));
   showEnd(container, "incompatible", [title("device_title"), ...words, ...buttonRow(...buttons)], exit);
 }
 
-/** For somebody who has begun on another device, and goes on there. */
+/** For a participant who has begun on another device, and continues there. */
 export function showWrongDevice(container: HTMLElement): void {
   showEnd(container, "incompatible", [title("device_title"), paragraph("device_phone")]);
 }
@@ -73,7 +73,7 @@ function contact(contact_html: string | null): HTMLElement[] {
   return contact_html === null ? [] : [embeddedHtml(contact_html)];
 }
 
-/** How the answers can be deleted when all is over. */
+/** How the responses can be deleted after the end. */
 function changeOfMind(withdrawal_code: string | null): HTMLElement[] {
   if (withdrawal_code === null) return [];
   const code = html("code", { id: "withdrawal-code", dir: "ltr" }, withdrawal_code);
@@ -87,14 +87,14 @@ function changeOfMind(withdrawal_code: string | null): HTMLElement[] {
   return [section];
 }
 
-/** The way back to whoever sent the participant; last on the page, so that nothing above it is missed. */
+/** The link back to the panel; last on the page, so that nothing above it is missed. */
 function wayOut(exit?: Exit): HTMLElement[] {
   if (!exit?.url) return [];
   const link = html("a", { id: "exit-link", class: "button primary", href: exit.url, lang: TEXTS_LANGUAGE }, say("exit_link"));
   return buttonRow(link);
 }
 
-/** A code with a button that copies it. It is filled in once it is on the page, so that it is announced. */
+/** A code with a button that copies it. It is filled in after it is on the page, so that screen readers announce it. */
 function codeToTake(id: string, label: TextName, code: string): { elements: HTMLElement[]; announce: () => void } {
   const output = html("output", { id, class: "code", dir: "ltr", tabindex: -1 });
   const copied = html("span", { role: "status" });

@@ -1,4 +1,4 @@
-/** Pages of our own, outside the jsPsych timeline: waiting, and what stands in the way. The ends are in `pages/end-pages.ts`. */
+/** Pages of our own, outside the jsPsych timeline: waiting, and obstacles. The ends are in `pages/end-pages.ts`. */
 import { embeddedHtml, html } from "./dom";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
@@ -6,7 +6,7 @@ export function showWaiting(container: HTMLElement, message: string): void {
   container.replaceChildren(html("p", { class: "waiting", role: "status", lang: TEXTS_LANGUAGE }, message));
 }
 
-/** Why somebody cannot take part, or not go on, in the server's words, and whom to ask. */
+/** Why a participant cannot take part, or not continue, in the server's words, and the contact. */
 export function showNotice(container: HTMLElement, title: string, notice: string, contact_html: string | null): void {
   const page = html(
     "article",
@@ -18,17 +18,17 @@ export function showNotice(container: HTMLElement, title: string, notice: string
   replaceAndFocus(container, page);
 }
 
-/** Tells that the session goes on in another window or browser. */
+/** Reports that the session continues in another window or browser. */
 export function showElsewhere(container: HTMLElement, reason: string, unsent: number): void {
   showProblem(container, say("elsewhere_title"), reason, ...(unsent > 0 ? [say("elsewhere_kept")] : []));
 }
 
-/** An error that the client cannot mend, in the server's own words, with a way to try again. */
+/** An error that the client cannot resolve, in the server's own words, with a way to try again. */
 export function showError(container: HTMLElement, message: string): void {
   showProblem(container, say("error_title"), message);
 }
 
-/** Tells that the server refused a response, and that the ones before it are safe. */
+/** Reports that the server refused a response, and that the ones before it are stored. */
 export function showNotSaved(container: HTMLElement, reason: string): void {
   showProblem(container, say("not_saved_title"), reason, say("not_saved"));
 }

@@ -1,12 +1,12 @@
-/** A question about the person as a field of a form, which says itself what is wrong with an answer. */
+/** A question about the participant as a field of a form, which shows what is wrong with an invalid answer. */
 import type { Question } from "../saving/server-api";
 import { html } from "./dom";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
-/** The longest text that the server takes. */
+/** The longest text that the server accepts. */
 const LONGEST_TEXT = 500;
 
-/** So many options are shown all at once; more go into a list that opens. */
+/** Most options shown at once; more go into a list that opens. */
 const MOST_IN_SIGHT = 7;
 
 type PersonAnswer = number | string | null;
@@ -15,7 +15,7 @@ export interface QuestionField {
   element: HTMLElement;
   /** The answer, null if none is given. */
   read(): PersonAnswer;
-  /** Whether what is there can be an answer; if not, the field says why. */
+  /** True if the content is a valid answer; if not, the field says why. */
   check(): boolean;
   /** Fills in an answer, for simulations. */
   fill(answer: PersonAnswer): void;
@@ -52,7 +52,7 @@ function numberField({ name, ask, low, high }: Question): QuestionField {
   };
 }
 
-/** A whole number as people write it, also in Arabic and Persian digits; NaN for anything else. */
+/** A whole number in any usual form, also in Arabic and Persian digits; NaN for anything else. */
 function wholeNumber(text: string): number {
   const digits = text.replace(/[٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
   return /^[+-]?\d+$/.test(digits) ? Number(digits) : NaN;

@@ -1,11 +1,11 @@
-/** What stands around the trials: progress, whom to ask, the way out of the study, and whether the answers are saved. */
+/** The bar around the trials: progress, contact, the way out of the study, and the state of saving. */
 import { isTemporary } from "../saving/server-api";
 import type { TrialPosition } from "../session-progress";
 import { embeddedHtml, html } from "./dom";
 import type { SaveStatus } from "../saving/outbox";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
-/** A save that is quicker than this is not worth a word. */
+/** A faster save is not reported. */
 const QUIET_SAVE_MS = 1_500;
 const SAVED_SHOWN_MS = 4_000;
 const STILL_BEING_READ_MS = 1_000;
@@ -50,9 +50,8 @@ export class StudyBar {
     this.header.hidden = true;
   }
 
-  /**
-   * Says whom to ask and which rights one has: from now on in a dialog of its own, and later in the one that asks whether
-   * to leave.
+  /** Shows the contact and the participant's rights: from now on in a dialog of its own, and later in the one that asks
+   * whether to leave.
    */
   offerContact(contact_html: string): void {
     const dialog = createContactDialog();
@@ -64,7 +63,7 @@ export class StudyBar {
     this.progress.hidden = true;
   }
 
-  /** Shows and announces which trial comes; called during its fixation, so that nothing of it falls into the timing. */
+  /** Shows and announces the next trial; called during its fixation, so that it does not affect the timing. */
   showTrial({ words, answered, total }: TrialPosition): void {
     this.show(words);
     this.progress.max = total;
@@ -73,14 +72,14 @@ export class StudyBar {
     this.announcer.textContent = justSaid + words;
   }
 
-  /** Says something to those who listen to the page. The next trial may come at once, and must not talk over it. */
+  /** Announces a text to screen readers. The next trial may come at once, and must not interrupt it. */
   announce(words: string): void {
     this.announcer.textContent = words;
     this.announced_ms = performance.now();
   }
 
   showSaveStatus(status: SaveStatus): void {
-    // A further attempt is no news: nothing has got through yet.
+    // A further attempt is not reported: nothing has been sent yet.
     if (status === this.status || (status === "saving" && this.status !== "saved")) return;
     clearTimeout(this.statusTimer);
     const worried = this.status !== "saved" && this.saveStatus.textContent !== "";
@@ -92,14 +91,14 @@ export class StudyBar {
     else this.statusTimer = window.setTimeout(() => this.say(say(status)), QUIET_SAVE_MS);
   }
 
-  /** Says nothing about saving any more: what is to be said is on the page. */
+  /** Stops reporting the state of saving: the page itself says what is to be said. */
   hideSaveStatus(): void {
     clearTimeout(this.statusTimer);
     this.status = "saved";
     this.say("");
   }
 
-  /** A button that opens a dialog; the contact goes into whichever is open. */
+  /** A button that opens a dialog; the contact is moved into the open one. */
   private opener(id: string, label: string, dialog: HTMLDialogElement): HTMLButtonElement {
     const button = html("button", { id, type: "button", class: "quiet" }, label);
     button.addEventListener("click", () => {
@@ -115,7 +114,7 @@ export class StudyBar {
   }
 }
 
-/** The browser gives the focus back to the button that opened the dialog; the trial's keys need it on the trial. */
+/** The browser returns the focus to the button that opened the dialog; the trial's keys need it on the trial. */
 function giveFocusToTrial(): void {
   document.getElementById("stimulus")?.focus({ preventScroll: true });
 }
@@ -133,7 +132,7 @@ function createContactDialog(): HTMLDialogElement {
   return dialog;
 }
 
-/** Asks whether to leave and delete the answers; `withdraw` does it and may fail. */
+/** Asks whether to leave and delete the responses; `withdraw` does it and may fail. */
 export function createLeaveDialog(withdraw: () => Promise<void>): HTMLDialogElement {
   const problem = html("p", { role: "alert", class: "problem" });
   const stay = html("button", { type: "button", class: "primary" }, say("leave_stay"));

@@ -1,6 +1,5 @@
-/**
- * The Black Box board as SVG: atoms, grid, and the ports around it, which are radio buttons to assistive technology.
- * Marks tell themselves apart by word and shape, never by colour alone; colours are in style/colours.css.
+/** The Black Box board as SVG: atoms, grid, and the ports around it, which are radio buttons for assistive technology.
+ * Marks differ by word and shape, never by colour alone; colours are in style/colours.css.
  */
 import type { BlackboxContent, BlackboxSolution } from "../saving/server-api";
 import { atomsInWords, portSpoken, rayEnters } from "./blackbox-words";
@@ -22,7 +21,7 @@ export class Board {
   private chosen: Port | null = null;
   private locked = false;
 
-  /** `labelId` names the element that asks the question; `onChoose` hears every port chosen by pointer or keyboard. */
+  /** `labelId` names the element with the question; `onChoose` receives every port chosen by pointer or keyboard. */
   constructor(
     private content: BlackboxContent,
     labelId: string,
@@ -47,7 +46,7 @@ export class Board {
     this.choose(null);
   }
 
-  /** Marks `port` as the answer; null takes the mark away. */
+  /** Marks `port` as the response; null removes the mark. */
   choose(port: Port | null): void {
     this.chosen = port;
     this.element.querySelector(".arrow-out")?.remove();
@@ -62,14 +61,14 @@ export class Board {
     }
   }
 
-  /** Moves the choice by the press of an arrow key, from the entry when nothing is chosen yet. */
+  /** Moves the choice by an arrow key, from the entry if nothing is chosen yet. */
   chooseTowards(press: KeyboardEvent): void {
     const port = portTowards(this.chosen ?? this.content.entry, press.key as ArrowKey, this.content.size);
     this.onChoose(port, press);
     this.ports.get(port)!.focus({ preventScroll: true });
   }
 
-  /** Draws what the ray really did. The board takes no answer after that. */
+  /** Draws the ray's actual path. The board accepts no response after that. */
   showSolution({ outcome, path }: BlackboxSolution): void {
     this.locked = true;
     const { entry } = this.content;
@@ -159,7 +158,7 @@ export class Board {
     return group;
   }
 
-  /** Writes a port's short name, and below it the mark it bears. */
+  /** Writes a port's short name, and its mark below it. */
   private label(port: Port, mark: string): void {
     const { side, position } = parsePort(port);
     const { x, y } = centre(portCell(port, this.content.size));

@@ -1,4 +1,6 @@
-/** The 4 x size ports around a Black Box board: their names and where they lie. Rows and columns count from 1, at the top left. */
+/** The 4 x size ports around a Black Box board: their names and positions. Rows and columns count from 1, at the top
+ * left.
+ */
 
 export type Side = "north" | "east" | "south" | "west";
 export type Port = `${Side}-${number}`;
@@ -47,7 +49,7 @@ export function portCell(name: Port, size: number): Cell {
   }
 }
 
-/** Where an arrow key leads from a port: along its edge, round the corner, or straight across the board. */
+/** The port that an arrow key leads to: along its edge, round the corner, or straight across the board. */
 export function portTowards(from: Port, key: ArrowKey, size: number): Port {
   const { side, position } = parsePort(from);
   const forward = key === "ArrowRight" || key === "ArrowDown";

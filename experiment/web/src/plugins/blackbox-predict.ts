@@ -16,14 +16,14 @@ const info = {
   parameters: {
     /** Rows and columns of the box. */
     size: { type: ParameterType.INT, default: 8 },
-    /** Where the atoms are: [row, column], counted from 1 at the top left. */
+    /** Positions of the atoms: [row, column], counted from 1 at the top left. */
     atoms: { type: ParameterType.COMPLEX, array: true, default: undefined },
-    /** The port where the ray enters, such as "north-1". */
+    /** The entry port of the ray, such as "north-1". */
     entry: { type: ParameterType.STRING, default: undefined },
     ...trialParameters,
   },
   data: {
-    /** "absorbed", "reflected", or the port where the ray is expected to leave, such as "west-5". */
+    /** "absorbed", "reflected", or the port where the ray leaves, such as "west-5". */
     response: { type: ParameterType.STRING },
     ...trialData,
   },
@@ -34,7 +34,7 @@ type Info = typeof info;
 type Trial = TrialType<Info> & BlackboxContent & TrialParameters;
 type Prediction = "absorbed" | "reflected" | Port;
 
-/** A Black Box with its atoms shown: where does the ray leave? The answer is chosen first, then submitted. */
+/** A Black Box with its atoms shown: where does the ray leave? The response is chosen first, then submitted. */
 export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
   static info = info;
 
@@ -80,7 +80,7 @@ export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
 
 const SIDE_OF_KEY: Record<string, Side> = { n: "north", e: "east", s: "south", w: "west" };
 
-/** Whatever a prediction is made with; no other key is ever an answer that came too early. */
+/** All keys of a prediction; no other key counts as a response that came too early. */
 const ANSWERING_KEY = /^([aresnw1-9]|enter|arrow(up|right|down|left))$/i;
 
 /** The keys that type a prediction: "w" and "5" for "west-5", "a" for "absorbed". */
@@ -97,7 +97,7 @@ class BlackboxStimulus implements Stimulus<string> {
   private answerText = html("p", { id: "answer-text", role: "status" }, say("blackbox_no_answer"));
   private submitButton = html("button", { id: "submit-answer", class: "primary", type: "button", disabled: true }, say("blackbox_submit"));
   private choice: Prediction | null = null;
-  /** A side letter that was typed and waits for its digit. */
+  /** A typed side letter whose digit is still missing. */
   private typedSide: Side | null = null;
   private answers!: ResponseWindow;
 
@@ -190,7 +190,7 @@ class BlackboxStimulus implements Stimulus<string> {
   private onEnter(event: KeyboardEvent, submit: (event: Event) => void): void {
     const target = event.target as HTMLElement | SVGElement;
     const answer = target.dataset.answer ?? target.dataset.port;
-    // Enter on an answer that is not chosen yet chooses it; on anything else with a use of its own, it keeps that use.
+    // Enter on a response that is not chosen yet chooses it; on any other element Enter keeps its usual effect.
     if (answer && (this.choice === null || (target.dataset.answer && answer !== this.choice))) {
       event.preventDefault();
       this.choose(answer as Prediction);

@@ -1,4 +1,4 @@
-/** A Black Box board in words, for those who do not see it and for those who want to be sure. */
+/** A Black Box board in words, for participants who cannot see it or want to be sure. */
 import { type Cell, parsePort, type Port } from "./blackbox-ports";
 import { say } from "../pages/texts";
 

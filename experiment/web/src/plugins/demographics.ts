@@ -8,37 +8,37 @@ const info = {
   name: "demographics",
   version: "1.0.0",
   parameters: {
-    /** The questions, in order. Each may be left unanswered. */
+    /** The questions, in order. Each may be skipped. */
     questions: {
       type: ParameterType.COMPLEX,
       array: true,
       default: undefined,
       nested: {
-        /** Under this name the answer is recorded. */
+        /** Name of the recorded answer. */
         name: { type: ParameterType.STRING, default: undefined },
-        /** The question as the participant reads it. */
+        /** The question in the participant's words. */
         ask: { type: ParameterType.STRING, default: undefined },
-        /** What is asked for: a whole number, one of `options`, or a line of text. */
+        /** Kind of answer: a whole number, one of `options`, or a line of text. */
         answer: { type: ParameterType.SELECT, options: ["number", "choice", "text"], default: undefined },
         /** The options of a choice. */
         options: { type: ParameterType.STRING, array: true, default: [] },
-        /** Least number. */
+        /** Lowest number. */
         low: { type: ParameterType.INT, default: 0 },
-        /** Greatest number. */
+        /** Highest number. */
         high: { type: ParameterType.INT, default: 1_000_000 },
       },
     },
-    /** What stands above the questions. */
+    /** Title above the questions. */
     title: { type: ParameterType.STRING, default: say("questions_title") },
-    /** A remark below the title. */
+    /** Remark below the title. */
     remark: { type: ParameterType.STRING, default: say("questions_optional") },
     /** The label of the button that ends the questions. */
     button_label: { type: ParameterType.STRING, default: say("continue") },
   },
   data: {
-    /** The answers by the questions' names: a whole number, an option or a text; null where none was given. */
+    /** The answers by the questions' names: a whole number, an option or a text; null for a skipped one. */
     answers: { type: ParameterType.OBJECT },
-    /** How long the participant stayed on the page, in ms. */
+    /** Time that the participant spent on the page, in ms. */
     duration_ms: { type: ParameterType.FLOAT },
   },
 } as const;
@@ -52,7 +52,7 @@ export interface DemographicsData {
   duration_ms: number;
 }
 
-/** Questions about the person on one page, each of which may be left unanswered. */
+/** Questions about the participant on one page; each may be skipped. */
 export default class DemographicsPlugin implements JsPsychPlugin<Info> {
   static info = info;
 
@@ -116,7 +116,7 @@ export default class DemographicsPlugin implements JsPsychPlugin<Info> {
     });
   }
 
-  /** An answer at random; as it is with people, a few questions remain without one. */
+  /** A random answer; as with people, a few questions are skipped. */
   private plausible({ answer, options, low, high }: Question): number | string | null {
     const { randomInt, randomWords, sampleBernoulli, sampleWithoutReplacement } = this.jsPsych.randomization;
     if (sampleBernoulli(0.1) === 1) return null;

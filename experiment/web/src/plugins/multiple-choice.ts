@@ -15,7 +15,7 @@ const info = {
     text: { type: ParameterType.STRING, default: "" },
     /** The question. */
     prompt: { type: ParameterType.STRING, default: undefined },
-    /** The answers to choose from, 2 to 9. */
+    /** The options, 2 to 9. */
     options: { type: ParameterType.STRING, array: true, default: undefined },
     ...trialParameters,
   },

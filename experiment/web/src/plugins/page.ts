@@ -24,7 +24,7 @@ const info = {
   data: {
     /** The id of the button that ended the pages. */
     button: { type: ParameterType.STRING },
-    /** How long the participant stayed on the pages, in ms. */
+    /** Time that the participant spent on the pages, in ms. */
     duration_ms: { type: ParameterType.FLOAT },
   },
 } as const;
@@ -41,9 +41,8 @@ export interface PageData {
   duration_ms: number;
 }
 
-/**
- * One or more pages to read, with Back and Next between them: consent, instructions. Where the last page leaves no choice,
- * Enter goes on.
+/** One or more pages to read, with Back and Next between them: consent, instructions. If the last page has one button
+ * only, Enter presses it.
  */
 export default class PagePlugin implements JsPsychPlugin<Info> {
   static info = info;

@@ -1,6 +1,5 @@
-/**
- * Published jsPsych plugins that a study brings along, in their builds for browsers, and how their trials become ours: our
- * fixation comes before them, and their data are the answer.
+/** Published jsPsych plugins of a study, in their builds for browsers, and their trials as ours: our fixation comes
+ * before them, and their data are the response.
  */
 import * as jsPsychModule from "jspsych";
 import { type JsPsychPlugin, ParameterType } from "jspsych";
@@ -17,7 +16,7 @@ export type ForeignPlugin = PluginClass & { info: jsPsychModule.PluginInfo };
 /** What jsPsych adds to the data of every trial. */
 const ADDED_BY_JSPSYCH = ["trial_type", "trial_index", "plugin_version", "time_elapsed", "internal_node_id"];
 
-/** Loads the study's plugins, which expect jsPsych in a variable; throws if one does not hold what it should. */
+/** Loads the study's plugins, which define a variable each; throws if one does not hold a plugin. */
 export async function loadPlugins(plugins: Study["plugins"]): Promise<Map<string, ForeignPlugin>> {
   const variables = window as unknown as Record<string, unknown>;
   variables["jsPsychModule"] = jsPsychModule;
@@ -44,7 +43,7 @@ function loadScript(address: string): Promise<void> {
   });
 }
 
-/** What we know of a foreign trial beside its own data. */
+/** Our data of another plugin's trial, beside its own. */
 export class ForeignTrial {
   private signals = new TrialSignals();
   private lastInput: Event | null = null;
@@ -65,7 +64,7 @@ export class ForeignTrial {
   async begin<T>(display: HTMLElement, show: () => T): Promise<T> {
     const { fixation_ms, frame_ms } = this.trial;
     this.fixation = await showAfterFixation(display, () => html("div"), fixation_ms, frame_ms);
-    // Still within the frame in which the cross goes.
+    // Still within the frame in which the cross disappears.
     this.called_ms = performance.now();
     const shown = show();
     firstText(display).setAttribute("elementtiming", "stimulus");
@@ -74,7 +73,7 @@ export class ForeignTrial {
     return shown;
   }
 
-  /** The trial's record; `data` is what the plugin gave. Its `rt` begins when the plugin was called, ours at the onset. */
+  /** The trial's record; `data` is the plugin's. Its `rt` begins with the plugin's call, ours at the onset. */
   async record(data: Record<string, unknown>): Promise<TrialData> {
     this.listening.abort();
     const { end_ms: _, ...fixation } = this.fixation ?? simulatedFixation(this.trial);
@@ -105,7 +104,7 @@ function simulatedFixation({ fixation_ms, frame_ms }: { fixation_ms: number; fra
   };
 }
 
-/** A plugin whose trials begin with our fixation; all else, its parameters and its simulation too, is as its makers made it. */
+/** A plugin whose trials begin with our fixation; its parameters and its simulation are unchanged. */
 export function withFixation(Plugin: ForeignPlugin): ForeignPlugin {
   return class extends Plugin {
     static override info = {
@@ -119,7 +118,7 @@ export function withFixation(Plugin: ForeignPlugin): ForeignPlugin {
 
     constructor(jsPsych: jsPsychModule.JsPsych) {
       super(jsPsych);
-      // Simulations expect their stimulus on the page as soon as `trial` returns, so they go without the fixation.
+      // Simulations expect their stimulus on the page as soon as `trial` returns, so they skip the fixation.
       const plain = new Plugin(jsPsych);
       if (plain.simulate) this.simulate = plain.simulate.bind(plain);
     }

@@ -6,13 +6,13 @@
 import type { TrialResponse } from "./server-api";
 
 export type KeptResponse = TrialResponse & {
-  /** Name of the session it belongs to, so that it cannot get into another one. */
+  /** Name of its session, so that it cannot get into another one. */
   session: string;
 };
 
 const KEY_PREFIX = "equipoise-response-";
 
-/** One entry of local storage a response, so that two tabs never overwrite each other's. */
+/** One entry of local storage per response, so that two tabs never overwrite each other's. */
 function keyOf(response: KeptResponse): string {
   return KEY_PREFIX + response.response_id;
 }
@@ -29,7 +29,7 @@ export function forget(response: KeptResponse): void {
   } catch {}
 }
 
-/** All that is kept, in the order of the trials. */
+/** All stored responses, in the order of the trials. */
 export function keptResponses(): KeptResponse[] {
   try {
     return Object.keys(localStorage)

@@ -1,13 +1,12 @@
-/**
- * The outbox: every response is kept in the browser's local storage first and sent to the server in order, together with
- * all others that wait, until the server has acknowledged it.
+/** The outbox: every response is stored in the browser's local storage first and sent to the server in order, together
+ * with all other waiting ones, until the server has acknowledged it.
  */
 import { api, ApiError, type Feedback, isElsewhere, type StoredResponse } from "./server-api";
 import { MAX_RESPONSES, nextBatch } from "./batch";
 import { forget, keep, type KeptResponse, keptResponses } from "./kept-responses";
 import { retrying } from "./retry";
 
-/** `delayed`: the server is there, but cannot store anything now. `offline`: it cannot be reached. */
+/** `delayed`: the server replies, but cannot store anything now. `offline`: it cannot be reached. */
 export type SaveStatus = "saved" | "saving" | "delayed" | "offline";
 
 export class Outbox {
@@ -18,7 +17,7 @@ export class Outbox {
   private receivers = new Map<string, (feedback: Feedback | null) => void>();
   private onDrained: { resolve: () => void; reject: (error: unknown) => void }[] = [];
 
-  /** The server's final no to a response, if there was one; nothing is sent after it. */
+  /** The server's final refusal of a response, if there was one; nothing is sent after it. */
   rejection: unknown = null;
 
   constructor(
@@ -30,7 +29,7 @@ export class Outbox {
     return this.waiting.length;
   }
 
-  /** Keeps the response and begins to send it. Resolves with the server's feedback once the server has it. */
+  /** Stores the response and begins to send it. Resolves with the server's feedback once the server has it. */
   add(response: KeptResponse): Promise<Feedback | null> {
     return new Promise((resolve) => {
       if (this.closed) return;
@@ -41,7 +40,7 @@ export class Outbox {
     });
   }
 
-  /** Sends what waits; resolves when the server has it all, rejects if it refuses a response for good. */
+  /** Sends the waiting responses; resolves when the server has them all, rejects if it refuses one for good. */
   drain(): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.rejection !== null) return reject(this.rejection);
@@ -50,13 +49,13 @@ export class Outbox {
     });
   }
 
-  /** Drops responses that the server has already, or that belong to a session that is over. */
+  /** Drops responses that the server has already, or that belong to a finished session. */
   drop(isObsolete: (response: KeptResponse) => boolean): void {
     this.waiting.filter(isObsolete).forEach(forget);
     this.waiting = this.waiting.filter((response) => !isObsolete(response));
   }
 
-  /** Drops everything and sends nothing any more. */
+  /** Drops everything and stops sending. */
   close(): void {
     this.closed = true;
     this.drop(() => true);
@@ -104,8 +103,8 @@ export class Outbox {
   }
 
   private reject(error: unknown): void {
-    // A session that went on elsewhere can come back, and takes what is kept then. Any other refusal is final, also for
-    // the responses behind the refused one, as the server takes them in order.
+    // A session that continues elsewhere can come back, and then accepts the stored responses. Any other refusal is
+    // final, also for the responses after the refused one, because the server accepts them in order.
     if (isElsewhere(error)) this.closed = true;
     else this.close();
     this.rejection = error;

@@ -1,4 +1,6 @@
-/** The server's participant API, typed. Answer keys are not part of it: a solution comes only as feedback, after the answer. */
+/** The server's participant API, typed. It contains no answer keys: a solution comes only as feedback, after the
+ * response.
+ */
 import type { Cell, Port } from "../plugins/blackbox-ports";
 
 export interface Study {
@@ -6,29 +8,29 @@ export interface Study {
   language: string;
   /** Pages to read before the consent. */
   information_html: string[];
-  /** Null where consent is given by other means, such as on paper. */
+  /** Null if consent is given by other means, such as on paper. */
   consent_html: string | null;
   consent_digest: string | null;
   instructions_html: string[];
-  /** Whom to ask and which rights one has. */
+  /** The contact and the participant's rights. */
   contact_html: string | null;
   device: DeviceNeeds;
   fullscreen: boolean;
   exits: { no_consent: Exit; incompatible_device: Exit };
-  /** Published jsPsych plugins by their names: where they are, and the variable that holds each once it is loaded. */
+  /** Published jsPsych plugins by their names: their addresses, and the variable that holds each after loading. */
   plugins: Record<string, { address: string; variable: string }>;
   fixation_ms: number;
-  /** Why nobody can begin now, in a sentence; who has a session goes on with it all the same. */
+  /** Why no session can begin now, in a sentence; a participant with a session can still resume. */
   notice: string | null;
 }
 
-/** What participants take back to whoever sent them. */
+/** Completion code and redirect URL. */
 export interface Exit {
   code: string | null;
   url: string | null;
 }
 
-/** What a participant's device must have. */
+/** Requirements for a participant's device. */
 export interface DeviceNeeds {
   phones: boolean;
   keyboard: boolean;
@@ -38,7 +40,7 @@ export interface DeviceNeeds {
   refresh_hz: number | null;
 }
 
-/** What this device has; nothing that names the browser. */
+/** Properties of this device; nothing in it names the browser. */
 export interface DeviceFound {
   width_px: number;
   height_px: number;
@@ -46,13 +48,13 @@ export interface DeviceFound {
   screen_height_px: number;
   /** Pixels of the screen in one CSS pixel, zoom included. */
   pixel_ratio: number;
-  /** The display's frame interval; null if it is not known. */
+  /** The display's frame interval; null if it is unknown. */
   frame_ms: number | null;
   touch: boolean;
   phone: boolean;
-  /** Whether a key of it was pressed; null if none was asked for. */
+  /** True if a key was pressed; null if none was asked for. */
   keyboard: boolean | null;
-  /** Whether the browser says that a program drives it. */
+  /** True if the browser reports that a program controls it. */
   automation: boolean;
 }
 
@@ -75,7 +77,7 @@ export interface JsPsychContent {
   parameters: Record<string, unknown>;
 }
 
-/** An attention check is a question of the test to the browser. */
+/** For the browser, an attention check is a question of the test. */
 export type Phase = "practice" | "test";
 
 export type SessionTrial = { trial_index: number; phase: Phase } & (
@@ -84,14 +86,14 @@ export type SessionTrial = { trial_index: number; phase: Phase } & (
   | { task: "jspsych"; content: JsPsychContent }
 );
 
-/** A question about the person, which may be left unanswered. */
+/** A question about the participant, which may be skipped. */
 export interface Question {
   name: string;
   ask: string;
   answer: "number" | "choice" | "text";
   /** The options of a choice. */
   options: string[];
-  /** Least and greatest number. */
+  /** Lowest and highest number. */
   low: number;
   high: number;
 }
@@ -100,7 +102,7 @@ export type PersonAnswers = Record<string, number | string | null>;
 
 export interface Completion {
   completion_code: string;
-  /** With this code, the answers can be deleted later; old sessions have none. */
+  /** The participant's code for deleting the responses later; old sessions have none. */
   withdrawal_code: string | null;
   exit: Exit;
   /** Empty if there is none. */
@@ -108,32 +110,32 @@ export interface Completion {
   contact_html: string | null;
 }
 
-/** Why somebody cannot go on with a session, in a sentence, and where to go. */
+/** Why a session cannot be resumed, in a sentence, and the link to follow. */
 export interface Ended {
   message: string;
   exit: Exit;
-  /** As of a completed session. */
+  /** As for a completed session. */
   withdrawal_code: string | null;
   contact_html: string | null;
 }
 
 export type Session = {
-  /** Name of the session; every answer carries it, so that none can get into another session. */
+  /** Name of the session; every response carries it, so that none can get into another session. */
   session: string;
   kind: SessionKind;
-  /** How often the session has been opened, this time included. */
+  /** Number of the visit, from 1. */
   visit: number;
   fixation_ms: number;
-  /** Time from onset before which no answer is taken. */
+  /** Time from onset before which no response is accepted. */
   reading_ms: number;
   /** Time from onset after which a question of the test passes unanswered. */
   deadline_ms: number | null;
-  /** Whether a trial that was on the screen when the page was closed is shown again or passed over. */
+  /** The interrupted trial is shown again, or skipped. */
   interrupted_trial: "repeat" | "skip";
-  /** The questions about the person that are still to be asked. */
+  /** The unanswered questions about the participant. */
   demographics: Question[];
   breaks: { every: number; page_html: string | null } | null;
-  /** The practice trials come that many times over in `trials`. */
+  /** Number of rounds of the practice trials in `trials`. */
   practice_rounds: number;
   next_trial_index: number;
   trials: SessionTrial[];
@@ -148,15 +150,15 @@ export type SessionKind = "human" | "simulated";
 /** `presented`: the browser's stamp of the frame on the screen. `painted`: the moment after it was painted. */
 export type OnsetSource = "presented" | "painted";
 
-/** What is recorded of a trial's timing; all times in milliseconds of one clock. */
+/** Timing of a trial; all times in milliseconds of one clock. */
 export interface TrialTiming {
-  /** From stimulus onset to the input event; null if there was none in time. */
+  /** From stimulus onset to the input event; null without a response in time. */
   rt_ms: number | null;
-  /** For how long the fixation was really shown. */
+  /** Actual duration of the fixation. */
   fixation_ms: number;
-  /** For how many frames of the display the fixation was shown. */
+  /** Actual duration of the fixation, in frames. */
   fixation_frames: number;
-  /** How many frames it should have been. */
+  /** Intended duration of the fixation, in frames. */
   fixation_frames_intended: number;
   /** The display's frame interval, as measured. */
   frame_ms: number;
@@ -165,17 +167,17 @@ export interface TrialTiming {
   /** Stimulus onset, ISO 8601, UTC. */
   shown_at: string;
   onset_source: OnsetSource;
-  /** How often the page lost focus or was hidden during the trial. */
+  /** Number of times the page lost focus or was hidden during the trial. */
   focus_lost: number;
 }
 
-/** Of a published plugin's trial, its data. */
+/** The data of a published plugin's trial. */
 export type Answer = number | string | Record<string, unknown>;
 
-/** What an answer was made with. */
+/** Input device. */
 export type Input = "key" | "mouse" | "touch" | "pen";
 
-/** What happened beside the answer between a trial's begin and its answer; only what did happen. */
+/** Events beside the response between a trial's begin and its response; only those that occurred. */
 export type Signals = Partial<Record<SignalName, number>>;
 
 export type SignalName =
@@ -188,33 +190,33 @@ export type SignalName =
   | "too_early"
   | "untrusted";
 
-/** What a trial of ours records. */
+/** Record of a trial of our plugins. */
 export interface TrialData<A extends Answer = Answer> extends TrialTiming {
   /** Null if there is none. */
   response: A | null;
-  /** Why there is no answer: the deadline passed. */
+  /** Why there is no response: the deadline passed. */
   missing: "deadline" | null;
   input: Input | null;
   signals: Signals | null;
 }
 
 interface TrialResponseHead {
-  /** Made here once for each answer, so that a retry never makes a second row. */
+  /** Made here once for each response, so that a retry never makes a second row. */
   response_id: string;
   trial_index: number;
-  /** How often the trial has been begun, this time included. */
+  /** Number of the attempt at the trial, from 1. */
   attempt: number;
   visit: number;
 }
 
-/** A trial that was on the screen when the page was closed, and that the study passes over. */
+/** A trial that was interrupted, and that the study skips. */
 export interface InterruptedTrial extends TrialResponseHead {
   response: null;
   missing: "interrupted";
 }
 
 export interface AnsweredTrial extends TrialResponseHead, TrialData {
-  /** What jsPsych itself notes of a trial. */
+  /** jsPsych's own data of a trial. */
   jspsych: { trial_type: string; plugin_version: string | null; time_elapsed_ms: number };
 }
 
@@ -229,13 +231,13 @@ export interface Feedback<Solution = unknown> {
   correct: boolean;
   message: string;
   solution: Solution;
-  /** After the last trial of a round of practice, if enough must be right before the questions begin. */
+  /** After the last trial of a round of practice, if the study has a practice criterion. */
   practice?: Practice;
 }
 
 export interface Practice {
   passed: boolean;
-  /** Right answers in this round, and how many are needed. */
+  /** Right responses in this round, and the number needed. */
   correct: number;
   needed: number;
   /** The first trial of the next round, or of the test. */
@@ -246,11 +248,11 @@ export interface Practice {
 
 export interface StoredResponse {
   response_id: string;
-  /** After a practice trial, what was right; otherwise null. */
+  /** After a practice trial, the right answer; otherwise null. */
   feedback: Feedback | null;
 }
 
-/** The server said no, in a sentence of its own. */
+/** The server refused, in a sentence of its own. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -262,16 +264,16 @@ export class ApiError extends Error {
   }
 }
 
-/** The study does not take this person, or no longer; the message tells them why. */
+/** The study does not accept this participant, or no longer; the message says why. */
 export class NoEntry extends Error {}
 
-/** Whether the same request may succeed later: no connection, a time-out, or a server that is busy or down. */
+/** True if the same request may succeed later: no connection, a time-out, or a server that is busy or down. */
 export function isTemporary(error: unknown): boolean {
   if (error instanceof NoEntry) return false;
   return !(error instanceof ApiError) || error.status === 408 || error.status === 429 || error.status >= 500;
 }
 
-/** Whether the session is not, or no longer, this browser's: it was opened again elsewhere. */
+/** True if the session is not, or no longer, this browser's: it was opened again elsewhere. */
 export function isElsewhere(error: unknown): boolean {
   return error instanceof ApiError && error.status === 401;
 }
@@ -296,11 +298,11 @@ async function problemOf(reply: Response): Promise<ApiError> {
   const problem = (await reply.json().catch(() => null)) as { error?: string } | null;
   const retryAfter_s = Number(reply.headers.get("Retry-After")) || 0; // a date, which proxies may send, counts as none
   if (problem?.error) return new ApiError(reply.status, problem.error, retryAfter_s);
-  // Not our server's words, but those of something in between. It is no reason to give an answer up.
+  // Not our server's reply, but that of something in between. It is no reason to discard a response.
   return new ApiError(502, `The server answered ${reply.status}.`, retryAfter_s);
 }
 
-/** A request for a session. That there is none to be had is no error of the page: it is what it has to say. */
+/** A request for a session. Having none is not an error of the page: it is the reply. */
 async function entering(path: string, body: object, headers: HeaderFields = {}): Promise<Session> {
   try {
     return await request<Session>("POST", path, body, headers);
@@ -310,7 +312,7 @@ async function entering(path: string, body: object, headers: HeaderFields = {}):
   }
 }
 
-/** What begins a session. */
+/** Content of a start request. */
 export interface Start {
   /** The same id again, after a lost reply, begins no second session. */
   start_id: string;
@@ -324,7 +326,7 @@ export const api = {
 
   session: () => request<Session>("GET", "/api/session"),
 
-  /** The session of this browser, or null when it has none. */
+  /** The session of this browser, or null if it has none. */
   findSession: async (): Promise<Session | null> => {
     try {
       return await api.session();
@@ -334,23 +336,21 @@ export const api = {
     }
   },
 
-  /**
-   * Begins a session. A person whom the study knows gets the one that they began, perhaps in another browser. A simulated
+  /** Begins a session. A known participant gets the one that they began, perhaps in another browser. A simulated
    * session needs the researcher's token.
    */
   startSession: (start: Start, researcherToken: string | null) =>
     entering("/api/session", start, researcherToken === null ? {} : { Authorization: `Bearer ${researcherToken}` }),
 
-  /**
-   * Says that the session was opened again, and gets what becomes of it: perhaps another session, from the beginning. The
-   * same `visit_id` again, after a lost reply, is no second opening.
+  /** Reports that the session was opened again, and returns its state: perhaps another session, from the beginning. The
+   * same `visit_id` again, after a lost reply, is no second visit.
    */
   visit: (visit_id: string, device: DeviceFound | null) => entering("/api/visit", { visit_id, device }),
 
-  /** Stores the answers to the questions about the person; a second time, nothing happens. */
+  /** Stores the answers to the questions about the participant; idempotent. */
   demographics: (session: string, answers: PersonAnswers) => request<object>("POST", "/api/demographics", { session, answers }),
 
-  /** Stores answers to the next trials of a session, all of them or none. */
+  /** Stores responses to the next trials of a session, all of them or none. */
   respond: (session: string, responses: TrialResponse[]) =>
     request<{ responses: StoredResponse[] }>("POST", "/api/responses", { session, responses }),
 

@@ -1,11 +1,10 @@
-/**
- * Which trial a participant has begun, and how often, in the browser's local storage: so that a trial that was on the
- * screen when the page was closed is known as such when it is opened again. Without storage, every trial is a first one.
+/** The attempts at trials, in the browser's local storage: so an interrupted trial is recognized when the page is
+ * opened again. Without storage, every attempt is a first one.
  */
 
 interface BegunTrial {
   trial_index: number;
-  /** How often it was begun. */
+  /** Number of attempts. */
   attempt: number;
 }
 
@@ -26,7 +25,7 @@ export function rememberBegun(session: string, trial: BegunTrial): void {
   } catch {}
 }
 
-/** Forgets what was begun in all sessions, or in all but one. */
+/** Removes the attempts of all sessions, or of all but one. */
 export function forgetBegun(but?: string): void {
   try {
     for (const key of Object.keys(localStorage)) {

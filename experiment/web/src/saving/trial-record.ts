@@ -1,4 +1,4 @@
-/** What becomes of a trial: which attempt it is, its answer on the way to the server, and where the session goes from there. */
+/** The record of a trial: its attempt, its response on the way to the server, and the next trial. */
 import type { JsPsych } from "jspsych";
 import type { Ended, Session, SessionTrial, TrialData } from "./server-api";
 import { begunTrial, rememberBegun } from "./trial-attempts";
@@ -26,19 +26,19 @@ export class TrialRecord {
     private surroundings: Surroundings,
   ) {}
 
-  /** The trial begins; nothing of it has been seen yet. */
+  /** The trial begins; nothing of it was visible yet. */
   begin(): void {
     const begun = begunTrial(this.session.session);
     this.attempt = begun?.trial_index === this.trial.trial_index ? begun.attempt + 1 : 1;
     this.surroundings.bar.showTrial(this.progress.position(this.trial));
   }
 
-  /** The stimulus has been seen: should the page be closed now, the trial was interrupted. */
+  /** The stimulus was visible: if the page is closed now, the trial is interrupted. */
   remember(): void {
     rememberBegun(this.session.session, { trial_index: this.trial.trial_index, attempt: this.attempt });
   }
 
-  /** Gives the answer to the outbox; resolves with the feedback in practice, else at once with null. */
+  /** Passes the response to the outbox; resolves with the feedback in practice, else at once with null. */
   async answer(data: TrialData, trial_type: string, plugin_version: string | null): Promise<TrialFeedback | null> {
     const { jsPsych, bar, outbox, onEnded } = this.surroundings;
     const { trial, progress } = this;

@@ -1,26 +1,26 @@
-/**
- * The fixation cross, counted in frames of the display, and the stimulus that takes its place.
+/** The fixation cross, counted in frames of the display, and the stimulus that replaces it.
  *
- * Times are the stamps that `requestAnimationFrame` gives: the clock of the frames themselves, and the same clock as
- * `event.timeStamp`. A timer would be late by up to a frame or more, at random.
+ * Times are the stamps of `requestAnimationFrame`: the clock of the frames themselves, and the same clock as
+ * `event.timeStamp`. A timer would be late by a frame or more, at random.
  */
 import { html } from "../pages/dom";
 
 /** One animation frame later; resolves with its time stamp, before the frame is painted. */
 const nextFrame = () => new Promise<number>(requestAnimationFrame);
 
-/** Stamp of the frame that is being made in this very moment, for whoever follows a trial that ended in it. */
+/** Stamp of the frame that is being made now, for a trial that follows one that ended in it. */
 let frameBeingMade_ms: number | null = null;
 
-/** Keeps frames coming while an element is on the page, as the first one after a rest carries an old stamp; resolves then. */
+/** Keeps frames coming while an element is on the page, because the first one after a rest has an old stamp; resolves
+ * then.
+ */
 export async function keepFramesComing(element: HTMLElement): Promise<void> {
   while (element.isConnected) await nextFrame();
 }
 
-/**
- * Waits for the next frame, in which one screen can take the place of another; resolves before it is painted. Whatever
- * jsPsych does between two trials happens within that frame, so that no blank one comes between them. Frames must have
- * been kept coming until then.
+/** Waits for the next frame, in which one screen can replace another; resolves before it is painted. jsPsych's work
+ * between two trials happens within that frame, so no blank frame comes between them. Frames must have been kept coming
+ * until then.
  */
 export async function untilFrameBetweenTrials(): Promise<void> {
   if (document.hidden) await nextFrame(); // none come while nobody looks
@@ -29,7 +29,7 @@ export async function untilFrameBetweenTrials(): Promise<void> {
       frameBeingMade_ms = stamp_ms;
       resolve();
     });
-    // The next callback of the same frame: all that follows from the first one has happened by then.
+    // The next callback of the same frame: all consequences of the first one have happened by then.
     requestAnimationFrame(() => (frameBeingMade_ms = null));
   });
 }
@@ -51,7 +51,7 @@ export function painted(): Promise<number> {
   });
 }
 
-/** What we assume where the browser's clock is too coarse to tell frames apart. */
+/** Assumed interval if the browser's clock is too coarse to distinguish frames. */
 const COMMON_FRAME_MS = 1000 / 60;
 
 /**
@@ -82,9 +82,8 @@ export interface Fixation {
   frames_dropped: number;
 }
 
-/**
- * Shows the fixation for the frames nearest to `fixation_ms`, then the stimulus in the very frame in which the cross goes.
- * The stimulus is built whole while the cross is on the screen, so that neither waits for it.
+/** Shows the fixation for the frames nearest to `fixation_ms`, then the stimulus in the same frame in which the cross
+ * disappears. The stimulus is built completely during the cross, so that neither waits for it.
  */
 export async function showAfterFixation(
   display: HTMLElement,

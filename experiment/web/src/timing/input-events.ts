@@ -1,17 +1,19 @@
-/** Which input events can be answers, and what they were made with. */
+/** The input events that can be responses, and their devices. */
 import type { Input } from "../saving/server-api";
 
-/** Whether a participant can have meant this event: no held key, none with a modifier, and nothing below an open dialog. */
+/** True if a participant can have meant this event: no held key, none with a modifier, and nothing below an open
+ * dialog.
+ */
 export function isMeant(event: Event): boolean {
   if (event instanceof KeyboardEvent && (event.repeat || event.ctrlKey || event.altKey || event.metaKey)) return false;
   return !document.querySelector("dialog[open]");
 }
 
-/** Some browsers' clicks do not say which pointer made them; the press before them does. */
+/** Some browsers' clicks do not name their pointer; the press before them does. */
 let lastPointer = "";
 document.addEventListener("pointerdown", ({ pointerType }) => (lastPointer = pointerType), { capture: true });
 
-/** What made an event; null if the browser does not tell. A click without a count of clicks comes from a key. */
+/** Device of an event; null if the browser does not report it. A click without a count of clicks comes from a key. */
 export function inputOf(event: Event): Input | null {
   if (event instanceof KeyboardEvent || (event as MouseEvent).detail === 0) return "key";
   const pointer = (event as PointerEvent).pointerType || lastPointer;

@@ -1,13 +1,12 @@
-/**
- * When a stimulus was really on the screen.
+/** The actual onset of a stimulus.
  *
- * The stamp of the frame in which it was put on the page is up to 20 ms too early. Chromium tells afterwards when the frame
- * was presented (Element Timing); other browsers do not, and there the moment after the painting is the nearest we get.
+ * The stamp of the frame in which it was put on the page is up to 20 ms too early. Chromium reports afterwards when the
+ * frame was presented (Element Timing); for other browsers the moment after the painting is the best estimate.
  */
 import type { OnsetSource } from "../saving/server-api";
 import { painted } from "./fixation";
 
-/** How long to wait, once the answer is there, for a presentation stamp that is still on its way. */
+/** Longest wait, after the response, for a presentation stamp that is still on its way. */
 const PATIENCE_MS = 100;
 
 export interface Onset {
@@ -28,9 +27,8 @@ if (tellsPresentation) {
   }).observe({ type: "element" });
 }
 
-/**
- * Watches a stimulus that was put on the page in this very frame; the function returned tells when it was seen, as well
- * as it is known.
+/** Watches a stimulus that was put on the page in this frame; the returned function gives its onset, as well as it is
+ * known.
  */
 export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promise<Onset> {
   let presented_ms: number | null = null;
@@ -51,7 +49,7 @@ export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promi
   };
 }
 
-/** The element that holds the first words: it is at the top, and so on the screen, and the whole stimulus comes with it. */
+/** The element with the first words: it is at the top, and so on the screen, and the whole stimulus comes with it. */
 export function firstText(stimulus: HTMLElement): Element {
   const walker = document.createTreeWalker(stimulus, NodeFilter.SHOW_TEXT, (text) =>
     text.nodeValue!.trim() === "" ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,

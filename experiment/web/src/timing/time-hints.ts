@@ -1,15 +1,15 @@
-/** What a participant is told of the time they have, or must take, for a question. */
+/** The participant's hints about the time for a question. */
 import { html } from "../pages/dom";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 
 export interface TimeBounds {
-  /** Time from onset before which no answer is taken. */
+  /** Time from onset before which no response is accepted. */
   reading_ms: number;
-  /** Time from onset after which the question passes unanswered; null if it does not. */
+  /** Time from onset after which the question passes unanswered; null for no limit. */
   deadline_ms: number | null;
 }
 
-/** The hints for one trial, or nothing. The one on reading comes last: it leaves its room behind when it goes. */
+/** The hints for one trial, or nothing. The one on reading comes last: its room stays empty when it disappears. */
 export function timeHints({ reading_ms, deadline_ms }: TimeBounds): HTMLElement[] {
   const hints = [];
   if (deadline_ms !== null) hints.push(html("span", {}, timeLimit(deadline_ms)));

@@ -114,10 +114,10 @@ def test_a_name_alone_stands_for_a_list_of_one():
 @pytest.mark.parametrize(
     ("of", "by", "complaint"),
     [
-        ([], [], "need a factor to be of; those of the model are `condition`, `prompt`"),
+        ([], [], "need a factor. Fix: name one of `condition`, `prompt`"),
         (["load"], [], "`load` is a covariate"),
         (["item"], [], "`item` is not a factor of"),
-        (["condition"], ["condition"], "`condition` is given twice"),
+        (["condition"], ["condition"], "duplicate factor `condition`"),
     ],
 )
 def test_what_is_no_factor_of_the_model_is_refused(of, by, complaint):

@@ -84,7 +84,7 @@ def test_two_coefficients_of_one_name_are_told(rows):
     )
     model = fit_mixed_model(twins, "rt ~ ab + a")
     assert model.coefficients["term"].tolist() == ["(Intercept)", "ab1", "ab2", "ab1"]
-    assert "More than one coefficient is named `ab1`" in " ".join(model.warnings)
+    assert "Duplicate names of coefficients: `ab1`" in " ".join(model.warnings)
 
 
 @settings(max_examples=30, deadline=None)
@@ -119,7 +119,7 @@ def test_levels_without_rows_are_told(rows):
     said = warned(gone, "rt ~ model + touch")
     assert "No row to fit has these levels of `model`, so they were left out: `m2`." in said
     assert "No row to fit has these levels of `touch`, so they were left out: `eyes`." in said
-    assert "`m2` is to be the reference level of `model`, but its levels are `m1`, `m10`" in refused(
+    assert "`m2` is not a level of `model`. Fix: choose the reference level from `m1`, `m10`" in refused(
         gone, "rt ~ model", reference={"model": "m2"}
     )
 
@@ -137,12 +137,12 @@ def test_redundant_columns_are_left_out_and_told(rows):
 
 def test_a_covariate_too_far_from_zero_is_told(rows):
     said = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
-    assert "Too far from 0 for how little it varies: `clock`. Fix: subtract its mean first." in said
+    assert "Too far from 0 relative to its variation: `clock`. Fix: subtract its mean first." in said
 
 
 def test_copies_of_rows_are_told(rows):
     said = warned(pd.concat([rows, rows.iloc[:2]]), "rt ~ load + (1 | person)")
-    assert said == "2 of 92 rows are equal to an earlier one in every column; if they are copies, remove them."
+    assert said == "2 of 92 rows are equal to an earlier one in every column. Fix: remove them if they are copies."
 
 
 def test_equal_rows_are_no_copies_if_another_column_tells_them_apart_or_the_outcome_takes_few_values(rows):
@@ -219,23 +219,23 @@ def test_a_covariate_far_from_zero_is_no_separation(rows):
 @pytest.mark.parametrize(
     ("formula", "options", "complaint"),
     [
-        ("rt ~ nope", {}, "`rt ~ nope` names the column `nope`, which is not in the data; they have `person`"),
+        ("rt ~ nope", {}, "`rt ~ nope` names the column `nope`, which is not in the data. Fix: name one of `person`"),
         ("rt ~ load + (1 | nope)", {}, "names the column `nope`"),
         ("rt ~ load", {"reference": {"nope": 1}}, "the list of reference levels names the column `nope`"),
-        ("rt ~ model", {"reference": {"model": "m3"}}, "its levels are `m1`, `m2`, `m10`"),
+        ("rt ~ model", {"reference": {"model": "m3"}}, "Fix: choose the reference level from `m1`, `m2`, `m10`"),
         ("rt ~ load", {"reference": {"load": 1}}, "`load` holds numbers, so it is a covariate"),
         ("rt ~ load", {"family": "poisson"}, "the family is `poisson`. Fix: give one of `gaussian`, `binomial`"),
         ("rt ~ load", {"confidence": 95}, "the confidence is 95"),
-        ("rt ~ load", {"family": "binomial"}, "it must be 0 or 1"),
-        ("model ~ load", {}, "the outcome `model` of a linear model holds string values; give numbers"),
-        ("model ~ load", {"family": "binomial"}, "must be 0 and 1, or no and yes, not string"),
+        ("rt ~ load", {"family": "binomial"}, "use 0 and 1 only"),
+        ("model ~ load", {}, "the outcome `model` of a linear model holds string values. Fix: give numbers"),
+        ("model ~ load", {"family": "binomial"}, "has string values. Fix: use 0 and 1, or no and yes"),
         ("touch ~ load", {}, "fit yes and no with the family `binomial`"),
         ("rt ~ touch + (1 + touch | person)", {}, "`touch` does not vary within any level of `person`"),
         ("rt ~ model + (1 + load | person)", {}, "random slopes of `load` that are not among its fixed effects"),
         ("rt ~ load + (0 + load | person)", {}, "random slopes without an intercept for `person`"),
-        ("rt ~ load + (1 | rt)", {}, "the random effects of `rt`, 90 for 90 levels, are as many as the 90 rows"),
-        ("rt ~ load + (1 | person) + (1 | person:touch)", {}, "`person` and `person:touch` part the rows alike"),
-        ("rt ~ load * model + (1 + load * model | person:day)", {}, "are as many as the 90 rows or more"),
+        ("rt ~ load + (1 | rt)", {}, "the random effects of `rt`, 90 for 90 levels, are at least as many"),
+        ("rt ~ load + (1 | person) + (1 | person:touch)", {}, "`person` and `person:touch` group the rows alike"),
+        ("rt ~ load * model + (1 + load * model | person:day)", {}, "are at least as many as the 90 rows"),
     ],
 )  # fmt: skip
 def test_what_the_data_cannot_bear_is_refused_in_a_sentence(rows, formula, options, complaint):
@@ -244,16 +244,16 @@ def test_what_the_data_cannot_bear_is_refused_in_a_sentence(rows, formula, optio
 
 def test_columns_that_cannot_be_used_are_refused(rows):
     assert "there are no rows to fit" in refused(rows.head(0), "rt ~ load")
-    assert "every row misses a value that `rt ~ load` needs: 90 in `load`" in refused(
+    assert "every row lacks a value that `rt ~ load` needs: 90 in `load`" in refused(
         rows.assign(load=None), "rt ~ load"
     )
     assert "the outcome `rt` is 3 in every row" in refused(rows.assign(rt=3), "rt ~ load")
     assert "the outcome `right` is 1 in every row" in refused(rows.assign(right=1), "right ~ load", family="binomial")
     assert "`load` has infinite values" in refused(rows.assign(load=np.inf), "rt ~ load")
-    assert "go to 1e+200, which cannot be computed with" in refused(rows.assign(load=1e200), "rt ~ load")
+    assert "go to 1e+200, which is too large to compute with" in refused(rows.assign(load=1e200), "rt ~ load")
     assert "`model` has one level only, `m1`" in refused(rows[rows["model"] == "m1"], "rt ~ model")
     assert "`person` has one level only" in refused(rows[rows["person"] == "p1"], "rt ~ load + (1 | person)")
-    assert "asks for 12 coefficients of 11 rows" in refused(rows.head(11), "rt ~ model * touch * load")
+    assert "has 12 coefficients for 11 rows" in refused(rows.head(11), "rt ~ model * touch * load")
     dates = rows.assign(load=pd.Timestamp("2026-01-01"))
     assert "`load` holds values of type datetime64" in refused(dates, "rt ~ load")
     assert "not levels, such as lists" in refused(rows.assign(model=[[1]] * 90), "rt ~ model")

@@ -72,9 +72,9 @@ def test_the_keyboards_advice_is_for_the_system_at_hand(monkeypatch, platform, b
 
 
 def test_a_key_that_was_heard_is_named_and_one_that_was_not_is_asked_for_again(monkeypatch):
-    assert "heard the key `num_3`" in keyboard_finding("ptb", None, 0.7, "num_3").found
+    assert "received the key `num_3`" in keyboard_finding("ptb", None, 0.7, "num_3").found
     unheard = keyboard_finding("ptb", None, 0.7, None)
-    assert "no key was heard" in unheard.found and "press a key when it asks for one" in unheard.advice
+    assert "no key was received" in unheard.found and "press a key when it asks for one" in unheard.advice
     monkeypatch.setattr(machine_check.sys, "platform", "darwin")
     assert "Input Monitoring" in keyboard_finding("ptb", None, 0.7, None).advice
 
@@ -104,9 +104,9 @@ BAD = MachineFinding("Refresh", "bad", "not at all", "do that.")
 @pytest.mark.parametrize(
     ("findings", "verdict", "first_line"),
     [
-        ([GOOD], "good", "This machine is fit for measuring."),
-        ([GOOD, WARNING], "warning", "This machine can be used; 1 thing could be better."),
-        ([GOOD, WARNING, BAD, BAD], "bad", "This machine is not fit for measuring yet: 2 things must be corrected."),
+        ([GOOD], "good", "This machine is ready for measuring."),
+        ([GOOD, WARNING], "warning", "This machine can be used, with 1 warning."),
+        ([GOOD, WARNING, BAD, BAD], "bad", "This machine is not ready for measuring: 2 problems must be corrected."),
     ],
 )
 def test_the_worst_finding_is_the_verdict_and_stands_on_top(findings, verdict, first_line):

@@ -131,7 +131,7 @@ def test_a_device_that_is_gone_is_told_of_at_the_next_code():
     trigger.send(21)
     port.broken = True
     time.sleep(0.02)
-    with pytest.raises(InputError, match="serial:COM3 takes no codes any more"):
+    with pytest.raises(InputError, match="serial:COM3 no longer accepts codes"):
         trigger.send(22)
 
 

@@ -41,7 +41,7 @@ def test_a_window_can_be_smaller_than_the_screen(screen):
     [
         ({"monitor": "lab1"}, "PsychoPy knows no monitor 'lab1', only testMonitor. Fix: name one of these, or add"),
         ({"size_px": [1024, 769]}, "A window of 1024 x 769 px does not fit on screen 0, which has 1024 x 768; ask"),
-        ({"screen": 1}, "There is no screen 1: this machine has 1, counted from 0. Fix: name another"),
+        ({"screen": 1}, "Screen 1 does not exist: this machine has 1, counted from 0. Fix: name another"),
     ],
 )
 def test_what_is_not_there_is_refused_with_a_sentence(screen, options, sentence):
@@ -58,7 +58,7 @@ def test_without_a_display_there_is_a_sentence(monkeypatch, display):
     monkeypatch.delenv("DISPLAY", raising=False)
     if display:
         monkeypatch.setenv("DISPLAY", display)
-    with pytest.raises(InputError, match=r"There is no display here; log in at the machine itself"):
+    with pytest.raises(InputError, match=r"There is no display here. Fix: log in at the machine itself"):
         require_psychopy()
 
 
@@ -123,6 +123,6 @@ def test_the_machine_check_looks_at_everything(screen):
         findings = {finding["what"]: finding for finding in program.told()}
     assert set(findings) == {"Screen", "Refresh", "Frames", "Keyboard", "Clock", "Precedence", "Fonts", "Sound"}
     assert findings["Screen"]["verdict"] == "good"
-    assert "heard the key `5`" in findings["Keyboard"]["found"]
+    assert "received the key `5`" in findings["Keyboard"]["found"]
     assert findings["Refresh"]["verdict"] == findings["Fonts"]["verdict"] == "bad"
     assert all(finding["advice"] for finding in findings.values() if finding["verdict"] == "bad")

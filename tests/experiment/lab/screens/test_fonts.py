@@ -35,7 +35,7 @@ def test_invisible_characters_are_not_missed():
 
 
 def test_a_character_that_no_font_has_is_refused_by_name():
-    with pytest.raises(InputError, match=r"no font of this machine has .* \(U\+3FFFD\).* Install one font"):
+    with pytest.raises(InputError, match=r"no font of this machine has .* \(U\+3FFFD\).* Fix: install one font"):
         font_for(["a", NOBODY_HAS])
 
 

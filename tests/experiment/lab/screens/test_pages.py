@@ -190,7 +190,7 @@ def test_an_address_that_is_its_own_text_is_said_once():
 
 
 def test_a_picture_in_a_page_is_refused_with_the_name_of_the_file():
-    with pytest.raises(InputError, match=r"consent\.md: there is the picture `brain\.png` in it; .* text only"):
+    with pytest.raises(InputError, match=r"consent\.md: it contains the picture `brain\.png`, .* text only"):
         pages(sheet_of(), {"consent.md": "See ![brain](brain.png)"}, CONSENT, BACK, NEXT)
 
 

@@ -81,9 +81,9 @@ def test_a_file_that_cannot_be_deleted_is_told_of_and_keeps_nobody_in_the_study(
     assert leaves.outcome is VisitOutcome.WITHDRAWN
     assert "cannot be deleted (it is open in another program)" in leaves.problem
     with local_client(study, None) as (_, store):
-        assert "close what has it open, and delete it" in delete_withdrawn(study, store)
+        assert "close the program that has it open, and delete it" in delete_withdrawn(study, store)
         told = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
-        assert told.exit_code == 2 and "the answers are deleted, but not all files" in told.stderr
+        assert told.exit_code == 2 and "the responses are deleted, but not all files" in told.stderr
         is_open.clear()
         assert delete_withdrawn(study, store) is None
     assert list((small / "data" / "lab").rglob("*_*")) == []
@@ -153,12 +153,12 @@ def test_a_laboratorys_code_names_nobody_elsewhere(lab, small):
     lab(load_study(small), leaving_at(3, ["2"]))
     for arguments in (["withdraw"], ["assignment", "release", "--reason", "return"], ["identities", "delete"]):
         refused = CliRunner().invoke(main, [*arguments, str(small), "--panel-id", "P01"])
-        assert refused.exit_code == 2 and "nobody with this id has begun this study" in refused.stderr
+        assert refused.exit_code == 2 and "no participant with this id has begun this study" in refused.stderr
     released = ["assignment", "release", str(small), "--participant", "P01", "--reason", "return"]
     assert CliRunner().invoke(main, released).exit_code == 0
     deleted = CliRunner().invoke(main, ["identities", "delete", str(small), "--participant", "P01"])
     assert deleted.stdout == "Deleted ids and codes: 1.\n"
-    assert "nobody with this code" in CliRunner().invoke(main, released).stderr
+    assert "no participant with this code" in CliRunner().invoke(main, released).stderr
 
 
 def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, small, tmp_path, edit):

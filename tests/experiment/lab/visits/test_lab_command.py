@@ -80,7 +80,7 @@ def test_a_session_is_run_to_its_end_and_said_to_be(command, small):
 @pytest.mark.parametrize(
     ("options", "participant", "sentence"),
     [
-        (["--group", "59"], "P01", "there is no such group"),
+        (["--group", "59"], "P01", "this group does not exist"),
         ([], "", "participant"),
         ([], "P 01 ", "no space at its start or end"),
     ],
@@ -103,18 +103,18 @@ def test_a_code_that_has_had_the_session_is_refused_before_the_window_opens(comm
     assert command().exit_code == 0
     refused = command()
     assert refused.exit_code == 2 and not refused.was_opened
-    assert "If this is somebody else, give another code" in refused.stderr
+    assert "If this is another person, use another code" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("earlier", "participant", "options", "notice"),
     [
-        ("P05", "p05", [], "Look at the code: p05 is new here, but there is P05."),
-        ("P05", "P5", [], "Look at the code: P5 is new here, but there is P05."),
-        ("P05", "P-05", [], "Look at the code: P-05 is new here, but there is P05."),
+        ("P05", "p05", [], "Check the code: p05 is new here, but there is P05."),
+        ("P05", "P5", [], "Check the code: P5 is new here, but there is P05."),
+        ("P05", "P-05", [], "Check the code: P-05 is new here, but there is P05."),
         ("P05", "P50", [], None),
         ("P05", "P05", ["--session", "2"], None),
-        ("P05", "P77", ["--session", "2"], "Look at the code: P77 has no session 1 here, and this will be session 2."),
+        ("P05", "P77", ["--session", "2"], "Check the code: P77 has no session 1 here, and this will be session 2."),
     ],
 )
 def test_what_looks_like_a_slip_in_a_code_is_told_of_and_stops_nobody(command, earlier, participant, options, notice):

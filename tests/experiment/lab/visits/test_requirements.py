@@ -50,7 +50,10 @@ def test_items_of_a_study_are_not_written_in_letters_of_several_sizes(small):
             "a rehearsal stays on this machine",
         ),
         (["--participant", "P01", "--group", "0"], "Invalid value for '--group'"),
-        (["--participant", "P01", "--group", "59"], "--group 59: there is no such group; the groups are 1 to 58."),
+        (
+            ["--participant", "P01", "--group", "59"],
+            "--group 59: this group does not exist. Fix: name one from 1 to 58.",
+        ),
         ([], "Missing option '--participant'"),
     ],
 )

@@ -162,7 +162,7 @@ def test_no_answer_is_taken_to_another_plan_than_the_one_that_is_stored(lab, sma
     ):
         with monkeypatch.context() as patched:
             patched.setattr(progress, "plan_session", lambda *of, other=other: other(plan_session(*of)))
-            with pytest.raises(InputError, match="another plan for this session than the one that is stored"):
+            with pytest.raises(InputError, match="another plan for this session than the stored one"):
                 lab(study)
     assert rows(study, first.session) == before
     assert lab(study).outcome is VisitOutcome.COMPLETED

@@ -148,7 +148,7 @@ def test_what_was_not_handed_on_at_the_end_is_by_the_same_command(lab, small, tm
 def test_a_login_page_in_place_of_the_server_is_told_of(small):
     page = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>Please log in</html>"))
     lab_client = LabClient(httpx.Client(transport=page, base_url="https://study.example.org"), "token")
-    with pytest.raises(InputError, match=r"study\.example\.org is not a server of Equipoise"):
+    with pytest.raises(InputError, match=r"study\.example\.org is not an Equipoise server"):
         lab_client.find("P01", 1)
 
 
@@ -276,12 +276,12 @@ def test_a_server_that_is_not_there_or_whose_token_is_not_known_is_told_of(lab, 
 @pytest.mark.parametrize(
     ("server", "sentence"),
     [
-        ("http://study.example.org", "anybody on the way could read the researcher's token"),
-        ("http://192.168.1.5:8000", "anybody on the way could read the researcher's token"),
-        ("study.example.org", "no address of a server. Fix: write https://"),
-        ("ftp://localhost", "no address of a server. Fix: write https://"),
-        ("http://", "no address of a server. Fix: write https://"),
-        ("http://localhost:port", "no address of a server. Fix: write https://"),
+        ("http://study.example.org", "others on the network could read the researcher's token"),
+        ("http://192.168.1.5:8000", "others on the network could read the researcher's token"),
+        ("study.example.org", "not a server's address. Fix: write https://"),
+        ("ftp://localhost", "not a server's address. Fix: write https://"),
+        ("http://", "not a server's address. Fix: write https://"),
+        ("http://localhost:port", "not a server's address. Fix: write https://"),
     ],
 )
 def test_the_researchers_token_goes_nowhere_unencrypted(monkeypatch, server, sentence):

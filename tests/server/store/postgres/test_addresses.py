@@ -83,7 +83,7 @@ def test_a_store_is_opened_by_its_address(postgres: PostgresCluster) -> None:
     for location in (url, url.replace("postgresql://", "postgres://")):
         with closing(open_store(location)) as store:
             assert isinstance(store, PostgresStore)
-    with pytest.raises(InputError, match="no such kind of store"):
+    with pytest.raises(InputError, match="unknown kind of store"):
         open_store("mysql://somewhere/else")
 
 

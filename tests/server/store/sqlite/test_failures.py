@@ -67,7 +67,7 @@ def test_a_locked_file_is_not_opened_and_the_message_says_why(
     store.close()
     with closing(sqlite3.connect(store.path, isolation_level=None)) as blocker:
         blocker.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(InputError, match=r"cannot be opened now.*locked.*not touched"):
+        with pytest.raises(InputError, match=r"cannot be opened now.*locked.*not changed"):
             SqliteStore(store.path)
     SqliteStore(store.path).close()
 

@@ -126,7 +126,7 @@ def test_a_withdrawn_answer_leaves_no_trace_once_those_who_read_it_have_finished
         db.execute("SELECT COUNT(*) FROM responses").fetchone()
         person.withdraw()
         assert traces_of(words, store) > 0
-        assert "still holds what was deleted" in "".join(store.kept_traces())
+        assert "still holds deleted data" in "".join(store.kept_traces())
     until_none_is_left(words, store)
     assert store.kept_traces() == []
 
@@ -218,7 +218,7 @@ def test_a_file_that_was_left_aside_is_named_when_something_is_deleted(
     aside.write_bytes(b"what was there")
     person.withdraw()
     (told,) = store.kept_traces()
-    assert str(aside) in told and "may hold what was deleted. Fix: " in told
+    assert str(aside) in told and "may hold deleted data. Fix: " in told
 
 
 def test_a_withdrawal_during_a_backup_holds_up_nobody(store: SqliteStore, person: Person, small_study: Study) -> None:

@@ -113,7 +113,7 @@ def test_nothing_is_acknowledged_when_a_backup_is_put_in_place_during_a_commit(
         db.execute("UPDATE sessions SET withdrawal_code = withdrawal_code").fetchall()
         os.replace(backup, store.path)  # noqa: PTH105 - as `mv` does
 
-    with pytest.raises(StoreUnavailable, match="another file took the store's place"):
+    with pytest.raises(StoreUnavailable, match="another file replaced the store"):
         store._write(replaced)
     assert store.find_session(later.token) is None
     assert person.answer() == [True]
@@ -302,7 +302,7 @@ def test_a_store_that_cannot_be_written_to_is_not_opened(public_folder: Path, sm
     with closing(SqliteStore(public_folder / "equipoise.db")) as store:
         store.register_study(small_study)
         person = Person(store, small_study).complete()
-    with read_only(public_folder), pytest.raises(InputError, match="folder can be written to"):
+    with read_only(public_folder), pytest.raises(InputError, match="folder is writable"):
         SqliteStore(store.path)
     with closing(SqliteStore(store.path)) as again:
         assert len(responses_of(again, person.session)) == 3
@@ -310,7 +310,7 @@ def test_a_store_that_cannot_be_written_to_is_not_opened(public_folder: Path, sm
 
 def test_a_folder_that_cannot_be_written_to_gets_no_store(public_folder: Path) -> None:
     with read_only(public_folder):
-        with pytest.raises(InputError, match="folder can be written to"):
+        with pytest.raises(InputError, match="folder is writable"):
             SqliteStore(public_folder / "equipoise.db")
         with pytest.raises(InputError, match="this folder cannot be made"):
             SqliteStore(public_folder / "data" / "equipoise.db")

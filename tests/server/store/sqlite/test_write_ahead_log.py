@@ -181,7 +181,9 @@ def test_a_log_whose_file_is_missing_is_refused_and_untouched(
     if what == "empty":
         path.touch()
     before = {one.name: one.read_bytes() for one in folder.iterdir()}
-    with pytest.raises(InputError, match=r"its log equipoise\.db-wal holds answers\. Fix: put the database file back"):
+    with pytest.raises(
+        InputError, match=r"its log equipoise\.db-wal holds responses\. Fix: put the database file back"
+    ):
         open_store(str(path), must_exist)
     assert {one.name: one.read_bytes() for one in folder.iterdir()} == before
     aside.replace(path)
@@ -195,7 +197,7 @@ def test_a_store_that_must_exist_is_not_made(tmp_path: Path, what: str) -> None:
     if what == "empty":
         path.parent.mkdir()
         path.touch()
-    with pytest.raises(InputError, match=r"there is no such store|this file is empty"):
+    with pytest.raises(InputError, match=r"this file does not exist|this file is empty"):
         open_store(str(path), must_exist=True)
     assert path.exists() == (what == "empty")
     assert size(path) == 0
@@ -382,9 +384,9 @@ def test_nothing_is_acknowledged_while_the_log_is_gone_and_a_backup_reads(
         person.answer()
         delete_log(store)
         sent = response(2)
-        with pytest.raises(StoreUnavailable, match="taken away"):
+        with pytest.raises(StoreUnavailable, match="was removed"):
             person.send(sent)
-        with pytest.raises(StoreUnavailable, match="taken away"):
+        with pytest.raises(StoreUnavailable, match="was removed"):
             store.check()
     assert person.send(sent) in ([True], [False])
     store.close()
