@@ -40,13 +40,13 @@ PLAIN_TYPES: dict[Any, str] = {
 
 ARGUMENTS = {
     "files": "The files with the runs, as JSON.",
-    "folder": "The folder to make; it must not be there, or be empty.",
+    "folder": "The new folder; it must not exist, or be empty.",
     "study": "The study's folder.",
     "source": "A study's folder, or a battery's file; of `import`, the CSV file; of `audit`, the table as CSV; of "
     "`store copy`, the store to copy.",
     "target": "The store to copy to: a new file, or an empty database.",
     "templates": "The templates' folder, or `intuition` for the templates that come with Equipoise.",
-    "what": "What to describe.",
+    "what": "Kind of file to describe.",
 }
 
 API_INTRO = """# Python API
@@ -75,20 +75,20 @@ print(trials.groupby("kind")["correct"].mean())
 
 STUDY_INTRO = """# study.yaml
 
-A study is a folder with a file `study.yaml` (YAML 1.2, UTF-8). These are all its fields. A field that is not listed
-here is refused with its file and line. File names are relative to the folder.
+A study is a folder with a file `study.yaml` (YAML 1.2, UTF-8). These are all its fields. An unknown field is
+refused with its file and line. File names are relative to the folder.
 
-An editor that knows the YAML language server checks the file as you type: `equipoise new` puts the JSON Schema beside
+An editor with the YAML language server checks the file while you type: `equipoise new` writes the JSON Schema beside
 it as `study.schema.json`, and `equipoise schema study` prints it.
 
-In YAML 1.2 a bare `no` is a text, and `1.0` is a number; put versions in quotes.
+In YAML 1.2 an unquoted `no` is a text, and `1.0` is a number; put versions in quotes.
 
-[Design the participants' way](../how-to/design-the-participants-way.md) shows most of them at work. The file that
-`timeline.demographics` names has [fields of its own](#the-demographics-file).
+[Design the participants' way](../how-to/design-the-participants-way.md) shows most fields in an example. The file of
+`timeline.demographics` has [its own fields](#the-demographics-file).
 """
 
-DEMOGRAPHICS_INTRO = """A YAML file of questions about the person, named by `timeline.demographics`. They are asked
-once, on one page, after consent; each may be left unanswered. The answers are in the
+DEMOGRAPHICS_INTRO = """A YAML file of questions about the participant, named by `timeline.demographics`. They are
+asked once, on one page, after consent; each may be skipped. The answers are in the
 [list of sessions](data.md#the-list-of-sessions).
 
 ```yaml
@@ -101,10 +101,10 @@ questions:
 
 TEXTS_INTRO = f"""# Participants' texts
 
-What participants read beside a study's own pages and items: buttons, announcements, feedback, errors. There are
-catalogues for the languages {", ".join(f"`{language}`" for language in languages())}; `language` in
-[study.yaml](study-yaml.md) chooses one (`de-AT` takes `de`), and a language without one takes the English texts, marked
-as English for screen readers. A study puts its own words in place of any:
+The texts that participants read beside a study's own pages and items: buttons, announcements, feedback, errors. There
+are catalogues for the languages {", ".join(f"`{language}`" for language in languages())}; `language` in
+[study.yaml](study-yaml.md) chooses one (`de-AT` uses `de`), and a language without one uses the English texts, marked
+as English for screen readers. A study can replace any text by its own:
 
 ```yaml
 language: de
@@ -113,7 +113,7 @@ texts:
   question_of: "Geschichte {{number}} von {{total}}"
 ```
 
-A word in braces stands for a value; it may be left out. Texts are plain text, not Markdown.
+A word in braces is a placeholder; it may be omitted. Texts are plain text, not Markdown.
 """
 
 BATTERY_INTRO = """# The battery file
@@ -123,28 +123,28 @@ header and every further line one item; in YAML the header's fields are at the t
 `items`. [Write a battery](../how-to/write-a-battery.md) has an example of each. `equipoise schema item` prints the
 JSON Schema of an item.
 
-A battery is named by its digest: the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. The order
+A battery is identified by its digest: the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. The order
 of the items, the order of the fields and the form of the file do not change it; a changed letter of a text does. The
-description and the canary are no part of it.
+description and the canary are not part of it.
 """
 
 SPEC_INTRO = """# SPEC.yaml
 
-`equipoise battery build TEMPLATES --spec SPEC.yaml` builds what this file asks for, and `equipoise battery check` with
-it checks the templates for just that. Every field may be left out; without any, the battery holds every template at all
-four inference levels, in the first person, in five variants.
-[Build a vignette battery](../how-to/build-a-vignette-battery.md) shows it at work; `equipoise schema spec` prints its
+`equipoise battery build TEMPLATES --spec SPEC.yaml` builds the battery of this specification, and `equipoise battery
+check` with it checks only the selected templates. Every field may be omitted; without any, the battery holds every
+template at all four inference levels, in the first person, in five variants.
+[Build a vignette battery](../how-to/build-a-vignette-battery.md) has an example; `equipoise schema spec` prints its
 JSON Schema for editors.
 """
 
 SETTINGS_INTRO = """# Settings of a server
 
-How a server runs, as against [what a study is](study-yaml.md). Each setting can be given as an environment variable;
-those with an option, to `equipoise serve` too, and the option wins. A variable that is called almost like one of these
-is refused, so that a slip of the pen does not send answers to another place.
+The settings of a server; the properties of a study are in [study.yaml](study-yaml.md). Each setting can be given as an
+environment variable. Some are also options of `equipoise serve`; the option takes precedence. A variable with almost
+the name of a setting is refused, so that a typing error does not send responses to another store.
 
-No setting is a secret with a default: the two secrets are made at the first start, in files that only their owner may
-read (see `EQUIPOISE_SECRETS`). The address of a database may hold a password; it is neither logged nor shown.
+No secret has a default: the two secrets are made at the first start, in files that only their owner may read (see
+`EQUIPOISE_SECRETS`). The address of a database may hold a password; it is neither logged nor shown.
 """
 
 COMMANDS_INTRO = """# The command line
@@ -155,7 +155,7 @@ COMMANDS_INTRO = """# The command line
 |---|---|
 | 0 | done |
 | 1 | stopped by an error that is not in the input |
-| 2 | something in the input is wrong: one sentence on standard error says what, where and how to correct it |
+| 2 | invalid input: one sentence on standard error says what is wrong, where, and how to correct it |
 
 Progress is shown on standard error, and only on a terminal. No command asks questions.
 """

@@ -65,7 +65,7 @@ def _summary(study: Study, run: Run) -> str:
         .correct
         for response in run.responses
     ]
-    sentence = f"{n} answers, {sum(correct)} correct ({sum(correct) / n:.1%})"
+    sentence = f"{n} responses, {sum(correct)} correct ({sum(correct) / n:.1%})"
     n_invalid = sum(not response.valid for response in run.responses)
     if n_invalid:
         sentence += f", {n_invalid} of them invalid"

@@ -146,7 +146,7 @@ def test_importing_the_stored_runs_gives_the_published_accuracies_and_names_what
 ) -> None:
     imported = equipoise("models", "import", study_folder, stored_runs)
     assert imported.returncode == 0, imported.stderr
-    assert "Haiku 4.5, augmented+viz: 235 answers, 179 correct" in imported.stdout
+    assert "Haiku 4.5, augmented+viz: 235 responses, 179 correct" in imported.stdout
     assert "the stored scoring has 176 correct and differs on 3" in imported.stdout
     again = equipoise("models", "import", study_folder, stored_runs)
     assert again.stdout.count("already in the store") == 3
