@@ -100,29 +100,27 @@ def simulated_words(sources: Collection[str], *, has_people: bool) -> str:
 
 def interval(low: float, high: float, confidence: float) -> str:
     """Return a confidence interval of a share."""
-    return f"{percent(confidence, 0)} interval {100 * low:.1f} to {percent(high)}"
+    return f"{percent(confidence, 0)} CI [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def accuracy_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
     """Return one row of the overall accuracy table as a sentence."""
     who = str(row["subject"])
-    trials = count(row["n_trials"], "trial")
-    if row["kind"] != "model":
-        trials = f"{count(row['n_participants'], 'participant')}, {trials}"
+    n = "" if row["kind"] == "model" else f"n = {count(row['n_participants'], 'participant')}, "
     ci = interval(row["ci_low"], row["ci_high"], plan.confidence)
-    return f"{_capital(who)} answered {percent(row['accuracy'])} of the test trials correctly ({ci}; {trials})."
+    return f"{_capital(who)}: {percent(row['accuracy'])} correct, {ci}, {n}{count(row['n_trials'], 'trial')}."
 
 
 def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
     """Return one row of the overall difference table as a sentence that claims no more than the interval."""
     who, model = _capital(str(row["people"])), row["model"]
     size = f"{100 * abs(row['difference']):.1f}\u00a0percentage points"
-    bounds = f"{points(row['ci_low'])} to {points(row['ci_high'])}"
-    ci = f"{percent(plan.confidence, 0)} interval {bounds}; {count(row['n_items'], 'item')}"
+    bounds = f"[{points(row['ci_low'])}, {points(row['ci_high'])}]"
+    ci = f"{percent(plan.confidence, 0)} CI {bounds}, {count(row['n_items'], 'item')}"
     if row["ci_low"] <= 0 <= row["ci_high"]:
         seen = "scored the same as" if size.startswith("0.0") else f"were {size} {_side(row)}"
-        return f"{who} {seen} {model}, but the interval includes zero, so these data leave the direction open ({ci})."
-    return f"{who} were {size} {_side(row)} {model} ({ci})."
+        return f"{who} {seen} {model}, {ci}. The CI includes zero, so these data leave the direction open."
+    return f"{who} were {size} {_side(row)} {model}, {ci}."
 
 
 def comparison_sentence(row: dict[str, Any], planned: PlannedComparison, plan: AnalysisPlan) -> str:
@@ -132,14 +130,14 @@ def comparison_sentence(row: dict[str, Any], planned: PlannedComparison, plan: A
         sentence += f" The model's accuracy is {percent(row['accuracy_ratio'], 0)} of theirs."
     if planned.equivalence_margin is None:
         return sentence
-    narrow = f"{percent(2 * plan.confidence - 1, 0)} interval"
-    bounds = f"{points(row['equivalence_ci_low'])} to {points(row['equivalence_ci_high'])}"
+    narrow = f"{percent(2 * plan.confidence - 1, 0)} CI"
+    bounds = f"[{points(row['equivalence_ci_low'])}, {points(row['equivalence_ci_high'])}]"
     verdict = (
-        f"lies within the margin of {100 * planned.equivalence_margin:g} points: no difference that matters"
+        f"is within the margin of {100 * planned.equivalence_margin:g} points: no relevant difference"
         if row["is_equivalent"]
         else f"is not within the margin of {100 * planned.equivalence_margin:g} points: equivalence is not shown"
     )
-    return f"{sentence} The {narrow} ({bounds}) {verdict}."
+    return f"{sentence} The {narrow} {bounds} {verdict}."
 
 
 def _side(row: dict[str, Any]) -> str:

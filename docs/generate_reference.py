@@ -123,9 +123,9 @@ header and every further line one item; in YAML the header's fields are at the t
 `items`. [Write a battery](../how-to/write-a-battery.md) has an example of each. `equipoise schema item` prints the
 JSON Schema of an item.
 
-A battery is identified by its digest: the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. The order
-of the items, the order of the fields and the form of the file do not change it; a changed letter of a text does. The
-description and the canary are not part of it.
+A battery is identified by its digest: the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. The
+order of the items, the order of the fields and the form of the file do not change it; a changed letter of a text does.
+The description and the canary are not part of it.
 """
 
 SPEC_INTRO = """# SPEC.yaml

@@ -27,8 +27,8 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
         return begin + _equivalence_words(row, planned, plan.confidence)
     parts = [f"{_statistic(row)}, {_p(row, plan)}"]
     if pd.notna(row["estimate"]):
-        bounds = f"{number(row['ci_low'])} to {number(row['ci_high'])}"
-        parts.append(f"difference {number(row['estimate'])} ({percent(plan.confidence, 0)} interval {bounds})")
+        bounds = f"[{number(row['ci_low'])}, {number(row['ci_high'])}]"
+        parts.append(f"difference {number(row['estimate'])}, {percent(plan.confidence, 0)} CI {bounds}")
     if row["effect_name"]:
         parts.append(f"{row['effect_name']} {number(row['effect'])}")
     if pd.notna(row["bayes_factor_10"]):
@@ -59,7 +59,7 @@ def _equals(words: str) -> str:
 def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, confidence: float) -> str:
     margin = planned.equivalence_margin or 0.0
     low, high = row["ci_low"], row["ci_high"]
-    bounds = f"{percent(2 * confidence - 1, 0)} interval {number(low)} to {number(high)}"
+    bounds = f"{percent(2 * confidence - 1, 0)} CI [{number(low)}, {number(high)}]"
     verdict = (
         "the difference is smaller than the margin"
         if row["p_value"] < 1 - confidence

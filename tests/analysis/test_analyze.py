@@ -123,7 +123,7 @@ def test_the_report_says_the_numbers_of_the_tables(rows, tmp_path):
     result = run(rows, tmp_path / "out")
     page = html.unescape((tmp_path / "out/report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
     people = result.tables["accuracy_overall"].iloc[0]
-    assert f"People answered {100 * people['accuracy']:.1f} % of the test trials correctly" in page
+    assert f"People: {100 * people['accuracy']:.1f} % correct" in page
     assert "=Model: 1 invalid responses and 0 unanswered trials of 5 count as not correct." in page
     assert "Simulated participants are in this report" not in page
     assert "1 answer is scored differently" in page

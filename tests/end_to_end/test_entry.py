@@ -373,7 +373,7 @@ def test_whose_place_was_given_away_is_told_and_what_they_answered_is_kept(
         away.page.unroute("**/api/responses")
         away.page.once("dialog", lambda dialog: dialog.accept())
         away.page.reload()
-        expect_notice(away, "your place in this study was given to somebody else")
+        expect_notice(away, "your place in this study was given to another participant")
         away.shoot_everywhere("place-given-away")
         away.wait_until(NOTHING_WAITS)
     assert [row["response"] for row in rows(study_folder) if row["response"] is not None] == ['"absorbed"']

@@ -195,7 +195,7 @@ def test_practice_is_repeated_until_it_is_passed(visit: Any, folder: Path, rows:
         walker.step()
         walker.step()
         walker.look()
-        expect(visitor.page.locator("h1")).to_have_text("Practise once more")
+        expect(visitor.page.locator("h1")).to_have_text("Practise again")
         visitor.shoot_everywhere("practise-once-more")
         walker.to_the_end()
         assert walker.prompts[:4] == [*PRACTICE, *PRACTICE]

@@ -217,7 +217,7 @@ def test_what_the_data_do_not_allow_yet_is_told_and_the_rest_is_reported(study_f
     assert result.exit_code == 0
     done(study_folder, "-o", study_folder / "results")
     report = (study_folder / "results/report.html").read_text(encoding="utf-8")
-    assert "What could not be computed" in report
+    assert "Results that could not be computed" in report
     assert "<code>subject</code> has one level only" in report
     assert not (study_folder / "results/models").exists()
     assert list(csv(study_folder / "results/tests.csv")["name"]) == ["outcomes"]

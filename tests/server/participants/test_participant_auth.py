@@ -548,8 +548,8 @@ def test_somebody_whose_place_was_given_away_is_told_so_when_they_come_back(app_
         first.start()
         clock.advance(minutes=11)
         assert second.start().status_code == 201
-        assert "given to somebody else" in refused(first.post("/api/visit", {"visit_id": str(uuid.uuid4())}), 409)
-        assert "given to somebody else" in refused(
+        assert "given to another participant" in refused(first.post("/api/visit", {"visit_id": str(uuid.uuid4())}), 409)
+        assert "given to another participant" in refused(
             Visitor(app, from_panel(pid("first"), SESSION_ID="first")).start(), 409
         )
 

@@ -210,7 +210,7 @@ def test_practice_that_is_not_passed_ends_the_study_where_it_says_so(lab, small,
     visit = lab(ending(small, edit))
     assert visit.outcome is VisitOutcome.ENDED
     assert visit.display.trials == ["practice", "practice"]
-    assert any("Practise once more" in seen for seen in visit.display.seen)
+    assert any("Practise again" in seen for seen in visit.display.seen)
     assert not any("The practice ends here" in seen for seen in visit.display.seen), "as if questions came now"
     assert "too few right answers" in visit.display.seen[-1]
 

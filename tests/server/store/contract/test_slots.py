@@ -202,7 +202,7 @@ def test_who_comes_back_too_late_is_told_so_and_keeps_their_answers(
     clock.advance(minutes=TIME_OUT_MIN + 1)
     successor = Person(store, study)
     for come_back in (lambda: store.resume_session(study, away.session), away.begin):
-        with pytest.raises(StudyFull, match=r"given to somebody else\. Your answers so far are safe"):
+        with pytest.raises(StudyFull, match=r"given to another participant\. Your answers so far are safe"):
             come_back()
     assert len(responses_of(store, away.session)) == 1
     successor.withdraw()
