@@ -54,7 +54,8 @@ def check_python(text: str) -> Iterator[tuple[int, str]]:
             yield from ((token.start[0], problem) for problem in problems_in(token.string))
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            if first := _FIRST_WORD.match(node.value.value):
+            first = _FIRST_WORD.match(node.value.value)
+            if first:
                 yield node.lineno, f"the docstring starts with “{first[0]}”. Fix: start with a verb or a noun."
         if isinstance(node, ast.Raise) and _is_error_without_fix(node.exc):
             yield node.lineno, "the error says no fix. Fix: end it with `Fix:` and one action."

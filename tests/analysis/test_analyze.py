@@ -126,7 +126,7 @@ def test_the_report_says_the_numbers_of_the_tables(rows, tmp_path):
     assert f"People: {100 * people['accuracy']:.1f} % correct" in page
     assert "=Model: 1 invalid responses and 0 unanswered trials of 5 count as not correct." in page
     assert "Simulated participants are in this report" not in page
-    assert "1 answer is scored differently" in page
+    assert "1 response is scored differently" in page
 
 
 def test_simulated_participants_are_announced(view, session, tmp_path):

@@ -82,7 +82,7 @@ def test_a_keyboard_is_asked_for_by_a_key(visit: Any, served: Served, folder: Pa
 
 def test_a_screen_that_is_too_slow_is_refused(visit: Any, served: Served, folder: Path, query: Any) -> None:
     with served("{refresh_hz: 500}") as url:
-        expect_refused(visit(url), "at least 500 pictures a second", query, folder)
+        expect_refused(visit(url), "at least 500 images per second", query, folder)
     with served_again(folder, "refresh_hz: 500", "refresh_hz: 20") as url:
         expect(visit(url).page.locator("#page-next")).to_be_visible()
 

@@ -105,7 +105,9 @@ def test_a_study_whose_places_are_all_taken_says_when_to_come_again(visit: Any, 
         first = visit(url)
         begin_with_practice(first)
         second = visit(url)
-        expect_notice(second, "All places in this study are taken just now. If somebody leaves, one becomes free")
+        expect_notice(
+            second, "All places in this study are taken at the moment. If another participant leaves, one becomes free"
+        )
         second.shoot_everywhere("taken")
         first.page.reload()  # who has a place goes on, whatever others are told
         expect(first.page.locator("h1")).to_have_text("Welcome back")
@@ -119,7 +121,7 @@ def test_who_agrees_too_late_is_told_so_once_and_for_all(visit: Any, study_folde
         starts: list[str] = []
         late.page.on("request", lambda request: starts.append(request.url) if request.method == "POST" else None)
         late.page.locator("#consent-agree").click()
-        expect_notice(late, "All places in this study are taken just now.")
+        expect_notice(late, "All places in this study are taken at the moment.")
         late.shoot_everywhere("too-late")
         late.page.wait_for_timeout(3_000)
         assert len(starts) == 1

@@ -142,7 +142,7 @@ def test_an_interrupted_question_is_passed_over_where_the_study_says_so(visit: A
         prompt = visitor.page.locator("#prompt").inner_text()
         visitor.page.reload()
         walker.look()
-        expect(visitor.page.get_by_text("passed over")).to_be_visible()
+        expect(visitor.page.get_by_text("is skipped")).to_be_visible()
         visitor.shoot_everywhere("trial-skipped")
         walker.to_the_end()
         (skipped,) = [row for row in answered(rows(folder)) if row["missing"] == "interrupted"]

@@ -518,8 +518,8 @@ def test_a_full_study_says_so_before_and_after_consent(app_of: AppOf, store: Sql
     for visitor in people[:2]:
         assert visitor.start().status_code == 201
     before = held_by(store)["sessions"]
-    assert "taken just now" in people[2].study()["notice"]
-    assert "taken just now" in refused(people[2].start(), 409)
+    assert "taken at the moment" in people[2].study()["notice"]
+    assert "taken at the moment" in refused(people[2].start(), 409)
     assert held_by(store)["sessions"] == before
     assert len(rows(store, "SELECT * FROM identities")) == 2
     again = Visitor(app, from_panel(pid("person-0"), SESSION_ID="s-0"))

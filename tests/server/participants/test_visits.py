@@ -254,7 +254,7 @@ def test_a_session_that_has_ended_tells_why_and_how_to_ask(browser_of: BrowserOf
     browser.answer(0)
     for ended in (opened(browser), browser.http.get("/api/session").get_json(), browser.start().get_json()):
         assert ended["status"] == "ended"
-        assert ended["message"].startswith("This study was opened again too often")
+        assert ended["message"].startswith("This study was opened too often")
         assert ended["exit"] == {"code": None, "url": None}
         assert ended["contact_html"]
 

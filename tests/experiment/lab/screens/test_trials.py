@@ -138,7 +138,7 @@ def test_nothing_moves_when_the_time_for_reading_ends(study):
     reading, response_state = draw(sheet, item, replace(bounds, is_reading=True)), draw(sheet, item, bounds)
     assert_is_in_order(reading, sheet)
     assert reading.regions == response_state.regions
-    hint = "Read first; answers are taken after 2.5 seconds."
+    hint = "Read first; you can answer after 2.5 seconds."
     assert hint in " ".join(words(reading)) and hint not in " ".join(words(response_state))
     assert "You have 60 seconds for each question." in " ".join(words(response_state))
 

@@ -45,7 +45,7 @@ def test_who_to_turn_to_is_there_at_the_end_too(lab, small):
         return careful(display)
 
     visit = lab(load_study(small), person)
-    assert "Write this code down" in asked[0]
+    assert "write down this code" in asked[0]
     assert "Write to Ada" in visit.display.seen[-2]
     assert visit.display.seen[-1] == asked[0]
 
@@ -99,14 +99,14 @@ def test_whatever_cannot_be_stored_at_the_moment_is_handed_in_again(lab, asking,
     visit = lab(study, person, wrap=disk)
     assert visit.outcome is VisitOutcome.COMPLETED and len(disk.asked) == 3
     assert sum("Please tell the experimenter" in seen and "Try again" in seen for seen in visit.display.seen) == 2
-    assert "Write this code down" in visit.display.seen[-1]
+    assert "write down this code" in visit.display.seen[-1]
 
 
 @pytest.mark.parametrize(
     ("address", "words"),
     [
         ("/api/responses", "Your answer could not be saved yet"),
-        ("/api/complete", "The study cannot go on at the moment"),
+        ("/api/complete", "The study cannot continue at the moment"),
         ("/api/demographics", "Your answer could not be saved yet"),
     ],
 )
@@ -229,7 +229,7 @@ def test_whose_session_the_rules_end_gets_a_code_and_somebody_to_turn_to_as_on_t
     visit = lab(study, person) if comes_again else lab(study, person, participant="P02")
     assert visit.outcome is VisitOutcome.ENDED and len(read) == 1
     assert "too few right answers" in visit.display.seen[-1]
-    code = re.search(r"Write this code down for it: ([0-9A-F]{10})", visit.display.seen[-1])[1]
+    code = re.search(r"write down this code: ([0-9A-F]{10})", visit.display.seen[-1])[1]
     session = first.session.session if comes_again else visit.session.session
     with local_client(study, None) as (_, store):
         assert store.sessions_with_code(study, code) == [session]

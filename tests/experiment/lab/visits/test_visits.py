@@ -139,7 +139,7 @@ def test_an_interrupted_trial_is_passed_over_where_the_study_says_so(lab, skippi
         ("interrupted", 2, 1),
         (None, 2, 1),
     ]
-    assert "passed over" in visit.display.seen[0]
+    assert "is skipped" in visit.display.seen[0]
     assert f"3 of {len(trials)}" in visit.display.seen[0], "as on the web, it counts as answered"
 
 
@@ -151,7 +151,7 @@ def test_the_first_trial_of_a_study_without_practice_is_passed_over_too(lab, ski
     with pytest.raises(Killed):
         lab(study, killed_where(is_on_trial(1)))
     visit = lab(study)
-    assert "Welcome back" in visit.display.seen[0] and "passed over" in visit.display.seen[0]
+    assert "Welcome back" in visit.display.seen[0] and "is skipped" in visit.display.seen[0]
     assert [t["missing"] for t in rows(study, visit.session)][:2] == ["interrupted", None]
 
 
@@ -190,7 +190,7 @@ def test_a_trial_that_nobody_has_seen_is_not_passed_over_and_not_counted(lab, sk
         with pytest.raises(Killed):
             lab(study)
     visit = lab(study)
-    assert not any("passed over" in seen for seen in visit.display.seen)
+    assert not any("is skipped" in seen for seen in visit.display.seen)
     assert [(t["missing"], t["visit"], t["attempt"]) for t in rows(study, visit.session)][:2] == [
         (None, 1, 1),
         (None, 3, 1),

@@ -156,10 +156,10 @@ def test_a_refusal_says_what_is_wrong(store: Store, small_study: Study) -> None:
     with pytest.raises(Conflict, match="id belongs to another response"):
         person.send(response(0, response_id=person.sent[0].response_id, response="reflected"))
     person.complete()
-    with pytest.raises(Conflict, match="is over; it takes no more"):
+    with pytest.raises(Conflict, match="is over; it accepts no more"):
         person.send(response(3))
     person.withdraw()
-    with pytest.raises(Conflict, match="is over; it takes no more answers"):
+    with pytest.raises(Conflict, match="is over; it accepts no more answers"):
         person.send(response(0))
 
 

@@ -64,7 +64,7 @@ def test_a_full_study_takes_nobody_and_says_so_beforehand(store: Store, small_st
     assert not store.why_full(study)
     first, second = Person(store, study), Person(store, study)
     assert store.why_full(study)
-    with pytest.raises(StudyFull, match=r"taken just now.*try again in about 60 minutes"):
+    with pytest.raises(StudyFull, match=r"taken at the moment.*try again in about 60 minutes"):
         Person(store, study)
     first.withdraw()
     assert not store.why_full(study)
