@@ -1,13 +1,13 @@
-"""How fast a million answers become tables: reading, exclusions, accuracies, differences, and writing them.
+"""Time and memory from a million stored responses to tables: reading, exclusions, accuracies, differences, writing.
 
     .venv/bin/python -m benchmarks.accuracy_pipeline
 
-Stores of a sample study with 100,000, 300,000 and 1,000,000 answers of people and three model runs are made first
-(`answered_store.py`; this takes longer than what is measured). Each is then analysed in a process of its own: its
-seconds by step, and its peak memory. The largest are then analysed whole, as `equipoise analyze` does it.
-Beside it, in the same run and on the same rows as CSV, stands what people use today, and which is the floor: read the
-file, compare answer and key, average by kind and factor, in plain pandas and in R where it is installed. That has no
-exclusions, intervals, differences, or checks. The last line is JSON.
+First, `answered_store.py` makes stores of a sample study with 100,000, 300,000 and 1,000,000 responses of people and
+three model runs. Making them takes longer than the measurement. A separate process analyses each store and reports its
+seconds by step and its peak memory. The largest stores are also analysed as `equipoise analyze` does it. In the same
+run, plain pandas and, where it is installed, R process the same rows as CSV: they read the file, compare response and
+key, and average by kind and factor. This is what many labs use today. It has no exclusions, intervals, differences or
+checks. The last line is JSON.
 """
 
 import json
@@ -40,7 +40,7 @@ SIZES = (("intuition-single", 100_000), ("intuition-single", 300_000), ("intuiti
 LARGEST = 1_000_000
 WITH_PEERS = ("intuition-single", 100_000)
 PIPELINE = ("read", "exclusions", "accuracy", "differences", "tables")
-"""The steps from the store to the tables; what is measured after them is beside the question."""
+"""Steps from the store to the tables; later steps are not part of the comparison."""
 
 Result = TypeVar("Result")
 
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the numbers that stand for all."""
+    """Return the numbers that represent all turns."""
     largest = [run for run in runs if run["answers"] > 900_000 and run["what"] == "ours"]
     wholes = [run for run in runs if run["what"] == "analyze"]
     from_csv = {run["what"]: run["total_s"] for run in runs if run["from"] == "csv"}
@@ -95,7 +95,7 @@ def told(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def measured(what: str, study: str, path: Path) -> dict[str, Any]:
-    """Analyse the rows in a process of its own and return what it took, the start of Python included."""
+    """Analyse the rows in a separate process and return its time and memory, including the start of Python."""
     output, spent = _run([sys.executable, "-m", "benchmarks.accuracy_pipeline", what, study, str(path)])
     return {"what": what, **json.loads(output), **spent}
 
@@ -108,7 +108,7 @@ def whole(study: str, store: Path) -> dict[str, Any]:
 
 
 def _run(command: list[str]) -> tuple[bytes, dict[str, float]]:
-    """Run a command; return what it printed, and how long and with how much memory at most it ran."""
+    """Run a command; return its output, its seconds and its peak memory."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -121,7 +121,7 @@ def _run(command: list[str]) -> tuple[bytes, dict[str, float]]:
 
 
 def ours(study: str, path: Path) -> dict[str, Any]:
-    """Do what `equipoise analyze` does up to its tables, step by step; then what it writes and checks besides."""
+    """Do the steps of `equipoise analyze` up to its tables; then its further checks and files."""
     plan = load_study(STUDIES / study).definition.analysis
     seconds: dict[str, float] = {}
 

@@ -1,4 +1,4 @@
-"""A store full of answers to a sample study, made fast: rows are put into its tables as the server would put them."""
+"""A store with many responses to a sample study, made fast: rows are inserted into its tables directly."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ from server.store.open import opened_store
 from server.store.timestamps import as_text
 
 N_PLANS = 60
-"""Different plans; people take them in turns."""
+"""Number of different plans; participants use them in turns."""
 RUNS = {"Model A": 0.9, "Model B": 0.7, "Model C": 0.45}
 """Accuracies of the models."""
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -39,7 +39,7 @@ Row = tuple[Any, ...]
 def make_store(path: Path, study: Study, n_responses: int) -> int:
     """Make a store in which people have answered about `n_responses` test trials, and three runs each item once.
 
-    Returns how many test trials people have answered. One person in fifty withdrew half way. The chains of checksums
+    Returns the number of test trials with a response of a person. One participant in fifty withdrew half way. Checksums
     are left empty; the analysis does not read them.
     """
     with opened_store(str(path)) as store:

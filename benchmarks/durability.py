@@ -1,4 +1,4 @@
-"""Servers killed with SIGKILL in mid-load: what they acknowledged must be in the store, and nothing twice."""
+"""Servers killed with SIGKILL under load: each acknowledged response must be stored exactly once."""
 
 import asyncio
 import random
@@ -13,15 +13,15 @@ from benchmarks.processes import ServerProcess
 from tests.postgres import PostgresCluster, find_binaries
 
 LOAD_S = (0.2, 1.2)
-"""How long participants go on between two kills, once they have taken up again; drawn anew each time."""
+"""Seconds of load between two kills, after participants have reconnected; drawn anew each time."""
 
 POSTGRES_KILLS = 5
 
 
 async def durability(settings: Settings) -> Findings:
-    """Kill the server on SQLite, the server on PostgreSQL, and PostgreSQL, and keep the books."""
+    """Kill the server on SQLite and on PostgreSQL, and PostgreSQL itself; count lost responses."""
     found = Findings(
-        "kill -9 in mid-load; participants send again what was not acknowledged",
+        "kill -9 under load; participants repeat requests that were not acknowledged",
         ("killed", "kills", "acknowledged", "lost", "duplicates", "sent again"),
     )
     lost = duplicates = 0
@@ -63,7 +63,7 @@ def _restart(victim: ServerProcess | PostgresCluster) -> Callable[[], None]:
 
 
 async def _kill(server: ServerProcess, kill_and_start: Callable[[], None], kills: int, noted: Acknowledged) -> Load:
-    """Drive a server, kill again and again, and return when all requests under way are answered."""
+    """Load a server, kill it repeatedly, and return when all open requests are answered."""
     rng = random.Random(kills)
     async with Load([server.port], partial(ours.participant, noted)) as load:
         load.start(N_PARTICIPANTS)
@@ -72,6 +72,6 @@ async def _kill(server: ServerProcess, kill_and_start: Callable[[], None], kills
             await load.run_until(lambda n_enough=n_before + N_PARTICIPANTS: len(noted) >= n_enough)
             await load.run(rng.uniform(*LOAD_S))
             progress(f"kill {number} of {kills}, after {len(noted) - n_before:,} more acknowledged responses")
-            # Elsewhere, so that participants hear of what was acknowledged up to the end.
+            # In another thread, so that participants receive every acknowledgement up to the end.
             await asyncio.to_thread(kill_and_start)
     return load

@@ -1,4 +1,4 @@
-"""What becomes of speed and memory as a study grows: open sessions, stored responses, server processes."""
+"""Speed and memory as a study grows: open sessions, stored responses, server processes."""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -26,7 +26,7 @@ from tests.postgres import PostgresCluster, find_binaries
 
 N_OPEN = 1_000
 N_ANSWERED = 3
-"""Trials that somebody with an open session has answered."""
+"""Number of trials answered in each open session."""
 
 
 async def open_sessions(settings: Settings) -> Findings:
@@ -35,7 +35,7 @@ async def open_sessions(settings: Settings) -> Findings:
     few = ours.new_study(settings.folder / "few-open")
     many = ours.new_study(settings.folder / "many-open")
     with ours.server(few, FIRST_PORT) as server_few, ours.server(many, FIRST_PORT + 1) as server_many:
-        # What a server takes up at its first requests is not the open sessions' doing.
+        # Memory that a server allocates at its first requests is not due to the open sessions.
         for server in (server_few, server_many):
             await drive([server], ours.participant, settings.seconds)
         before_mb = server_many.usage().memory_mb
@@ -56,7 +56,7 @@ async def open_sessions(settings: Settings) -> Findings:
 
 
 async def stored_responses(settings: Settings) -> Findings:
-    """Compare a server on a store that is full of responses with one on an empty store."""
+    """Compare a server on a store with many responses with one on an empty store."""
     found = Findings(
         f"{settings.stored:,} stored responses, SQLite, median of {settings.rounds}", ("stored", *WINDOW_COLUMNS)
     )
@@ -85,9 +85,9 @@ async def stored_responses(settings: Settings) -> Findings:
 
 
 async def processes(settings: Settings) -> Findings:
-    """Measure one and three server processes on one PostgreSQL, and three of which one is killed."""
+    """Measure one and three server processes on one PostgreSQL, and three while one of them is killed."""
     found = Findings(
-        f"Server processes on PostgreSQL, median of {settings.rounds}, without what PostgreSQL itself takes",
+        f"Server processes on PostgreSQL, median of {settings.rounds}, without PostgreSQL's own memory",
         ("processes", *WINDOW_COLUMNS),
     )
     if find_binaries() is None:
@@ -119,7 +119,7 @@ async def processes(settings: Settings) -> Findings:
 
 
 async def _on_postgres(study: Path, store: str, n_processes: int, seconds: float) -> tuple[dict[str, Window], Books]:
-    """Measure a number of processes on a new database, and three once more while one is killed."""
+    """Measure a number of processes on a new database; measure three again while one is killed."""
     acknowledged: Acknowledged = []
     script = partial(ours.participant, acknowledged)
     with ExitStack() as stack:
@@ -131,7 +131,7 @@ async def _on_postgres(study: Path, store: str, n_processes: int, seconds: float
 
 
 async def _drive_with_a_kill(servers: list[ServerProcess], script: Callable[[], Script], seconds: float) -> Window:
-    """Measure from the moment in which one of the servers is killed; its participants go on at the others."""
+    """Measure from the moment when a server is killed; its participants continue on the other servers."""
     *left, killed = servers
     async with Load([server.port for server in servers], script) as load:
         load.start(N_PARTICIPANTS)
@@ -141,7 +141,7 @@ async def _drive_with_a_kill(servers: list[ServerProcess], script: Callable[[], 
 
 
 async def _in_turns(servers: Mapping[str, ServerProcess], settings: Settings, found: Findings) -> dict[str, Window]:
-    """Drive running servers one after the other, again and again; return the medians."""
+    """Load running servers in turns, several times; return the medians."""
     windows: dict[str, list[Window]] = {name: [] for name in servers}
     for _ in range(settings.rounds):
         for name, server in servers.items():

@@ -1,13 +1,13 @@
-"""The laboratory's timing: response times against key presses from outside, fixations, and the cost of pictures.
+"""The laboratory's timing: response times against injected key presses, fixation durations, and the cost of images.
 
     python benchmarks/lab_timing.py
     python benchmarks/lab_timing.py --trials 200
 
-A window on a virtual screen (Xvfb) shows a fixation of 200 ms and a stimulus; a second process presses a key by XTEST
-100 to 300 ms after the onset that the window tells it, and both take their times from the system's monotonic clock. The
-recorded response time, less the time from the onset to the press, is the error. A virtual screen has no refresh, so
-fixations are paced by the clock. Then the cost of making a picture ready and of showing it, at three sizes, with
-software instead of a graphics card.
+A window on a virtual display (Xvfb) shows a fixation of 200 ms and a stimulus. A second process presses a key by XTEST,
+100 to 300 ms after the onset that the window reports. Both processes use the system's monotonic clock. The error is the
+recorded response time minus the time from the onset to the press. A virtual display has no refresh, so the clock paces
+the fixations. The script then measures the cost of preparing and showing an image at three sizes, with software
+rendering.
 
 Needs Linux, root, Xvfb and PsychoPy. Prints tables, and one JSON line last.
 """
@@ -33,25 +33,25 @@ KEY = "2"
 
 @dataclass(frozen=True)
 class Timing:
-    """How exact trials were with one keyboard backend."""
+    """Accuracy of trials' timing with one keyboard backend."""
 
     backend: str
     pacing: str
     n_trials: int
     rt_error_ms: float
-    """Mean of recorded less pressed."""
+    """Mean of recorded minus injected response time."""
     rt_error_sd_ms: float
     rt_error_max_ms: float
     fixation_error_ms: float
-    """Mean of shown less intended."""
+    """Mean of shown minus intended duration."""
     fixation_error_sd_ms: float
     within_a_frame: float
-    """Share of fixations within one frame of what was intended."""
+    """Share of fixations within one frame of the intended duration."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a picture costs, in ms; medians."""
+    """Cost of an image in ms; medians."""
 
     size_px: tuple[int, int]
     prepare_ms: float
@@ -60,7 +60,7 @@ class Cost:
 
 
 def measure_trials(screen: VirtualScreen, backend: str, n_trials: int, seed: int = 1) -> Timing:
-    """Run trials in a window and press keys from outside it."""
+    """Run trials in a window and inject key presses from another process."""
     delays = random.Random(seed)
     rt_errors_ms: list[float] = []
     fixations_ms: list[float] = []
@@ -89,7 +89,7 @@ def measure_trials(screen: VirtualScreen, backend: str, n_trials: int, seed: int
 
 
 def measure_cost(screen: VirtualScreen) -> Cost:
-    """Measure what making a picture ready, drawing it and flipping cost on a screen."""
+    """Measure the cost of preparing an image, drawing it and flipping the window."""
     with screen.start("cost") as program:
         cost = program.told()
     return Cost(tuple(cost["size_px"]), cost["prepare_ms"], cost["draw_ms"], cost["flip_ms"])

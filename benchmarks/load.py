@@ -1,9 +1,9 @@
-"""Closed-loop participants over HTTP/1.1: as light as we know how, for they share the cores with the server they drive.
+"""Closed-loop participants over HTTP/1.1; they need little CPU time, because they share the cores with the server.
 
-Each participant keeps one connection alive and follows a script: a generator that yields requests and is sent the
-replies. The script runs inside the connection's own callback, so a request costs no task, no future and no turn of
-the event loop. When a connection breaks, or the server says that it cannot just now (429, 5xx), the very same bytes are
-sent again, as a participant's browser would; after a broken connection to the next server, if there are several.
+Each participant keeps one connection open and follows a script: a generator that yields requests and receives the
+replies. The script runs inside the connection's own callback, so a request needs no task, no future and no turn of the
+event loop. When a connection breaks, or the server asks to retry (429, 5xx), the participant repeats the same bytes, as
+a participant's browser would. After a broken connection it uses the next server, if there are several.
 """
 
 import asyncio
@@ -18,36 +18,36 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 HOST = "127.0.0.1"
-"""Only ever this machine."""
+"""This machine only."""
 
 RECONNECT_S = 0.02
 RETRY_S = 0.1
-"""Before sending again what was refused without a `Retry-After`."""
+"""Delay before repeating a refused request without a `Retry-After`."""
 
 LONGEST_WINDOW_S = 120.0
 
 
 class LoadError(Exception):
-    """The server did what no server under test should do; the run means nothing."""
+    """The server gave a reply that makes the run invalid."""
 
 
 class Request(NamedTuple):
-    """What a participant sends."""
+    """A participant's request."""
 
     data: bytes
     is_response: bool
-    """Whether it is an answer to a trial, the one kind that is counted and timed."""
+    """True for a response to a trial, the one kind of request that is counted and timed."""
 
 
 class Reply(NamedTuple):
-    """What the server sends back."""
+    """The server's reply."""
 
     status: int
     head: bytes
     body: bytes
 
     def header(self, name: str) -> str:
-        """Return the value of a header that must be there."""
+        """Return the value of a header; refuse a reply without it."""
         for line in self.head.split(b"\r\n")[1:]:
             found, _, value = line.partition(b":")
             if found.lower() == name.encode():
@@ -55,7 +55,7 @@ class Reply(NamedTuple):
         raise LoadError(f"a reply has no header {name}:\n{self.head.decode()}")
 
     def expect(self, *statuses: int) -> Self:
-        """Return the reply, if its status is one of these."""
+        """Return the reply if its status is one of these; otherwise raise."""
         if self.status not in statuses:
             raise LoadError(f"the server answered {self.status}: {self.body[:500].decode(errors='replace')}")
         return self
@@ -76,14 +76,14 @@ def request(method: str, path: str, body: bytes = b"", headers: str = "", is_res
     headers
         Further headers, each with the `\r\n` that ends it.
     is_response
-        Whether it is an answer to a trial.
+        True for a response to a trial.
     """
     head = f"{method} {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
     return Request(head.encode() + body, is_response)
 
 
 def read_reply(data: bytes) -> Reply | None:
-    """Return the reply that `data` holds, or None as long as some of it is missing."""
+    """Return the reply that `data` holds, or None while part of it is missing."""
     end_of_head = data.find(b"\r\n\r\n")
     if end_of_head < 0:
         return None
@@ -95,12 +95,12 @@ def read_reply(data: bytes) -> Reply | None:
     elif b"\r\ntransfer-encoding: chunked" in lower:
         body, is_whole = _joined_chunks(body)
     else:
-        raise LoadError(f"a reply does not tell its length:\n{head.decode()}")
+        raise LoadError(f"a reply has no length:\n{head.decode()}")
     return Reply(int(head[9:12]), head, body) if is_whole else None
 
 
 def _joined_chunks(data: bytes) -> tuple[bytes, bool]:
-    """Return the chunks that are there, joined, and whether the last one is among them."""
+    """Return the received chunks, joined, and whether the last one is among them."""
     joined, start = b"", 0
     while (end_of_line := data.find(b"\r\n", start)) >= 0:
         length = int(data[start:end_of_line], 16)
@@ -113,7 +113,7 @@ def _joined_chunks(data: bytes) -> tuple[bytes, bool]:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a server has taken up to now: CPU seconds, and memory (proportional set size, MB) of all its processes."""
+    """A server's usage so far: CPU seconds, and memory (proportional set size, MB) of all its processes."""
 
     cpu_s: float
     memory_mb: float
@@ -121,32 +121,32 @@ class Usage:
 
 @dataclass(frozen=True)
 class Window:
-    """What was measured in a span of time."""
+    """Measurements of one span of time."""
 
     responses_per_s: float
-    """Acknowledged responses; starts, consents and finishes happen beside them and are not counted."""
+    """Acknowledged responses; starts, consents and completions take place too and are not counted."""
     p50_ms: float
     p99_ms: float
-    """From the first sending of a response to its acknowledgement, whatever happened between."""
+    """From the first sending of a response to its acknowledgement, retries included."""
     n_responses: int
     server_cores: float
     memory_mb: float
     client_cores: float
     sent_again: int
-    """Requests that the server refused for the moment, or broke off."""
+    """Requests that the server refused temporarily, or broke off."""
 
 
 class Load:
-    """Participants under way, as an asynchronous context manager that ends them.
+    """Active participants, as an asynchronous context manager that stops them.
 
     Parameters
     ----------
     ports
-        Ports of the server's processes, over which participants are dealt.
+        Ports of the server's processes; participants are spread over them.
     new_script
-        Makes the script of a session. A participant begins another when one is finished.
+        Makes the script of a session. A participant starts another session when one is finished.
     think_s
-        Mean time that a participant takes before each request, exponential; 0 for none.
+        Mean time before each request, exponentially distributed; 0 for none.
     """
 
     def __init__(self, ports: Sequence[int], new_script: Callable[[], Script], think_s: float = 0.0) -> None:
@@ -176,32 +176,32 @@ class Load:
             self._failure.cancel()
 
     def start(self, n_participants: int) -> None:
-        """Let this many participants begin, one session after another until `stop`."""
+        """Start this many participants; each takes session after session until `stop`."""
         self._add(n_participants, goes_on=True)
 
     async def hold(self, n_participants: int) -> None:
-        """Let this many participants come through one script, and leave their connections open."""
+        """Take this many participants through one script, and leave their connections open."""
         for first in range(0, n_participants, 50):
             self._add(min(50, n_participants - first), goes_on=False)
             await self.run_until(lambda: all(participant.is_done for participant in self._participants[-50:]))
 
     async def run(self, seconds: float) -> None:
-        """Let the participants go on for a while."""
+        """Let the participants continue for some seconds."""
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(self._failure), seconds)
 
     async def run_until(self, is_reached: Callable[[], bool], at_most_s: float = 60.0) -> None:
-        """Let the participants go on until something is reached, which must happen within a time."""
+        """Let the participants continue until a condition holds; raise an error after a time-out."""
         deadline = time.perf_counter() + at_most_s
         while not is_reached():
             await self.run(0.01)
             if time.perf_counter() > deadline:
-                raise LoadError(f"the participants did not come as far in {at_most_s:.0f} s as they should have")
+                raise LoadError(f"the participants did not reach the condition within {at_most_s:.0f} s")
 
     async def window(self, seconds: float, usage: Callable[[], Usage]) -> Window:
-        """Measure for this long, and on until as many sessions are finished as there are participants.
+        """Measure for this many seconds, and longer until as many sessions are finished as there are participants.
 
-        So a slow server, too, is seen with all that a session consists of.
+        This way a slow server, too, is measured with all parts of a session.
         """
         n_latencies, n_again = len(self.latencies_s), self.n_sent_again
         n_enough = self.n_sessions + len(self._participants)
@@ -225,17 +225,17 @@ class Load:
         )
 
     async def stop(self) -> None:
-        """End each participant when the request that is under way is answered."""
+        """Stop each participant when its open request is answered."""
         self.is_stopping = True
         await self.run_until(lambda: all(participant.is_done for participant in self._participants))
 
     def fail(self, error: LoadError) -> None:
-        """End the run with an error, for `run`, `window`, `hold` or `stop` to raise."""
+        """Stop the run with an error, which `run`, `window`, `hold` or `stop` raises."""
         if not self._failure.done():
             self._failure.set_exception(error)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine, and keep hold of it until it is done."""
+        """Run a coroutine, and keep a reference to it until it is done."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -248,7 +248,7 @@ class Load:
 
 
 class _Participant(asyncio.Protocol):
-    """One participant: a connection and the script of the session that is under way."""
+    """One participant: a connection and the script of the current session."""
 
     def __init__(self, load: Load, number: int, goes_on: bool) -> None:
         self._load = load
@@ -263,7 +263,7 @@ class _Participant(asyncio.Protocol):
         self._first_sent = time.perf_counter()
 
     async def connect(self) -> None:
-        """Open the connection to the next server; connection and reply come in by the callbacks below."""
+        """Open the connection to the next server; the callbacks below receive connection and reply."""
         port = self._load.ports[self._number % len(self._load.ports)]
         self._number += 1
         loop = asyncio.get_running_loop()
@@ -286,7 +286,7 @@ class _Participant(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         if self._sending_later:
-            self._sending_later.cancel()  # it is sent with the next connection
+            self._sending_later.cancel()  # the next connection sends it
         if not self.is_done:
             self._load.n_sent_again += 1
             asyncio.get_running_loop().call_later(RECONNECT_S, self._reconnect)

@@ -1,12 +1,12 @@
-"""How fast mixed models are fitted, beside lme4 in the same run, and that time grows no faster than rows.
+"""Time to fit mixed models, beside lme4 in the same run, and growth of that time with the number of rows.
 
     .venv/bin/python benchmarks/mixed_models.py
 
-25,000 made-up trials of 500 people with 50 items, both crossed: a linear model with an interaction of three factors,
-and a logistic one. Ours is `fit_mixed_model`, from a data frame of text to all tables, warnings and Satterthwaite's
-degrees of freedom; lme4's time is that of `lmer` and `glmer` alone. Packages are loaded and data read beforehand. They
-take turns, and the medians are compared. Then the linear model at 25,000 to 1,000,000 rows, each in a process of its
-own for its peak of memory. Needs R with lme4. The last line is JSON.
+25,000 simulated trials of 500 participants with 50 items, both crossed: a linear model with an interaction of three
+factors, and a logistic one. Our time is that of `fit_mixed_model`, from a data frame of text to all tables, warnings
+and Satterthwaite's degrees of freedom; lme4's time is that of `lmer` and `glmer` alone. Loading packages and reading
+data are not timed. Both take turns, and the medians are compared. Then the linear model is fitted to 25,000 to
+1,000,000 rows, each size in a separate process to measure its peak memory. Needs R with lme4. The last line is JSON.
 """
 
 import json
@@ -42,7 +42,7 @@ def main() -> None:
         return
     rscript = shutil.which("Rscript")
     if rscript is None:
-        sys.exit("lme4 is measured beside ours: install R and its package lme4")
+        sys.exit("lme4 is missing. Fix: install R and its package lme4")
     print(f"load {os.getloadavg()[0]:.1f}")  # noqa: T201
     data = trials(ROWS)
     summary: dict[str, object] = {"rows": ROWS}
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def trials(n: int) -> pd.DataFrame:
-    """Return made-up trials of `n` / 50 people with 50 items."""
+    """Return simulated trials of `n` / 50 participants with 50 items."""
     generator = np.random.default_rng(7)
     people, items = n // 50, 50
     person, item = generator.permuted(np.arange(n) % people), generator.integers(items, size=n)
@@ -78,7 +78,7 @@ def trials(n: int) -> pd.DataFrame:
 
 
 def beside(rscript: str, data: pd.DataFrame, path: Path, family: str, formula: str) -> dict[str, float]:
-    """Fit the model by turns with ours and with lme4."""
+    """Fit the model with ours and with lme4, in turns."""
     fit_mixed_model(trials(1000), formula, family=family)
     ours, theirs = [], []
     for _ in range(TURNS[family]):
@@ -100,7 +100,7 @@ def beside(rscript: str, data: pd.DataFrame, path: Path, family: str, formula: s
 
 
 def grown_apart(n: int) -> dict[str, float]:
-    """Fit the linear model to `n` rows in a process of its own."""
+    """Fit the linear model to `n` rows in a separate process."""
     said = subprocess.run([sys.executable, __file__, str(n)], capture_output=True, check=True, text=True).stdout
     found: dict[str, float] = json.loads(said)
     print(", ".join(f"{name} {value:,}" for name, value in found.items()))  # noqa: T201
@@ -108,7 +108,7 @@ def grown_apart(n: int) -> dict[str, float]:
 
 
 def grown(n: int) -> dict[str, float]:
-    """Fit the linear model to `n` rows, twice, and return what the faster fit took."""
+    """Fit the linear model to `n` rows twice, and return time and memory of the faster fit."""
     data = trials(n)
     before_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     took = []

@@ -1,4 +1,4 @@
-"""Equipoise as labs run it: the sample study, real routes with sessions, checks and plans, and its store."""
+"""Equipoise as labs run it: the sample study, the server with sessions, checks and plans, and its store."""
 
 import json
 import random
@@ -21,7 +21,7 @@ from benchmarks.load import HOST, Request, Script, request
 from benchmarks.processes import ServerProcess
 
 EQUIPOISE = (sys.executable, "-P", "-m", "equipoise")
-# All participants come from one address here; the limits are for those who do so to do harm.
+# All participants have one address here; the limits are for attackers.
 ENVIRONMENT = {
     "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
     "EQUIPOISE_SLOTS_PER_ADDRESS": "1000000",
@@ -63,14 +63,14 @@ def server(study: Path, port: int, store: str | None = None, under: Sequence[str
 
 
 def participant(acknowledged: Acknowledged | None = None, n_trials: int | None = None) -> Script:
-    """Begin a participant.
+    """Start a participant's session.
 
     Parameters
     ----------
     acknowledged
-        Gets the id of each response when it is acknowledged.
+        Receives the id of each response when it is acknowledged.
     n_trials
-        Trials after which the participant stays where they are; by default all, and the end.
+        Number of trials after which the participant pauses; by default they complete the session.
     """
     (yield request("GET", "/")).expect(200)
     study = json.loads((yield request("GET", "/api/study")).expect(200).body)
@@ -82,7 +82,8 @@ def participant(acknowledged: Acknowledged | None = None, n_trials: int | None =
     shown_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     for trial in session["trials"][:n_trials]:
         response_id = str(uuid.uuid4())
-        answer = b'"absorbed"' if trial["task"] == "blackbox_predict" else b"2"  # what the attention check asks for
+        # the correct response to the attention check
+        answer = b'"absorbed"' if trial["task"] == "blackbox_predict" else b"2"
         body = (
             b'{"session":"%b","responses":[{"response_id":"%b","trial_index":%d,"response":%b,"rt_ms":%d,'
             b'"fixation_ms":500.1,"fixation_frames":30,"shown_at":"%b","frames_dropped":0,"focus_lost":0}]}'
@@ -107,7 +108,7 @@ def _post(path: str, body: bytes, cookie: str = "", is_response: bool = False) -
 
 @dataclass(frozen=True)
 class Books:
-    """Acknowledged responses beside those in the store."""
+    """Comparison of acknowledged and stored responses."""
 
     acknowledged: int
     lost: int
@@ -151,13 +152,13 @@ COPIED = {
     "start_id": "name || '-0000-4000-8000-000000000000'",
     "response_id": "name || '-0000-4000-8000-' || printf('%012d', trial_index)",
 }
-"""What a copied row has in place of what is unique, in SQL."""
+"""Replacements for unique columns in a copied row, in SQL."""
 
 
 def fill(study: Path, n_responses: int) -> None:
     """Put this many responses into a study's SQLite store, as copies of its first finished session.
 
-    Their checksums are copies too, so the chains do not hold; nothing that serves participants reads them.
+    Their checksums are copies too, so the chains are invalid; code that serves participants does not read them.
     """
     with closing(sqlite3.connect(database(study), isolation_level=None)) as db:
         # One transaction without a journal: the only sync is the one at its end.

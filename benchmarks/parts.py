@@ -1,4 +1,4 @@
-"""What the parts of the server benchmark share: their settings, what they return, and driving a server for a while."""
+"""Shared pieces of the server benchmark: settings, results, and loading a server for some seconds."""
 
 import statistics
 import sys
@@ -19,21 +19,21 @@ Row = Sequence[str | float | int | None]
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for on the command line."""
+    """Settings from the command line."""
 
     folder: Path
-    """Where studies, projects and databases of this run are made."""
+    """Folder for the studies, projects and databases of this run."""
     seconds: float
     rounds: int
     kills: int
     stored: int
     minutes: float
-    """How long the steady load lasts."""
+    """Minutes of steady load."""
 
 
 @dataclass
 class Findings:
-    """What a part has found: a table for people and numbers for programs."""
+    """Results of a part: a table for people and numbers for programs."""
 
     title: str
     columns: Sequence[str]
@@ -72,12 +72,12 @@ def window_row(name: str, window: Window) -> Row:
 
 
 def progress(text: str) -> None:
-    """Tell anyone who waits what is going on."""
+    """Report progress."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 async def drive(servers: Sequence[ServerProcess], new_script: Callable[[], Script], seconds: float) -> Window:
-    """Let new participants take sessions at running servers, and measure after a warm-up."""
+    """Start new participants at running servers, and measure after a warm-up."""
     async with Load([server.port for server in servers], new_script) as load:
         load.start(N_PARTICIPANTS)
         await load.run(WARM_UP_S)
@@ -85,7 +85,7 @@ async def drive(servers: Sequence[ServerProcess], new_script: Callable[[], Scrip
 
 
 def total_usage(servers: Sequence[ServerProcess]) -> Usage:
-    """Return what several servers have taken together."""
+    """Return the usage of several servers together."""
     each = [server.usage() for server in servers]
     return Usage(sum(one.cpu_s for one in each), sum(one.memory_mb for one in each))
 

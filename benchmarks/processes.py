@@ -1,4 +1,4 @@
-"""Servers under test as real processes: started, watched, stopped and killed with all their children."""
+"""Servers under test as real processes: started, watched, stopped and killed, with all their children."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from typing import Self
 from benchmarks.load import HOST, LoadError, Usage
 
 START_PATIENCE_S = 600.0
-"""Some look through all that is stored before they start."""
+"""Time-out for a start; some servers read all stored data first."""
 END_PATIENCE_S = 15.0
 CLOCK_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -26,15 +26,15 @@ class ServerProcess:
     Parameters
     ----------
     command
-        What starts it.
+        Command that starts it.
     folder
-        Where it runs, and where `server-output.txt` gets what it prints.
+        Its working folder; its output goes to `server-output.txt` there.
     port
-        Where it listens.
+        Port on which it listens.
     environment
-        Variables to set beside those of this process.
+        Environment variables, added to those of this process.
     ready_path
-        What answers a GET as soon as the server is ready.
+        Path whose GET is answered as soon as the server is ready.
 
     Attributes
     ----------
@@ -84,15 +84,15 @@ class ServerProcess:
         self.start_s = time.monotonic() - begin
 
     def kill(self) -> None:
-        """Kill the server and all its children with SIGKILL, which leaves them no time to tidy."""
+        """Kill the server and all its children with SIGKILL, so that they cannot clean up."""
         if not self._end(signal.SIGKILL, END_PATIENCE_S):
             raise LoadError(f"{self._command[0]} could not be killed")
 
     def usage(self) -> Usage:
-        """Return what the server and its children have taken up to now."""
+        """Return the usage of the server and its children so far."""
         cpu_s = memory_kb = 0.0
         for pid in self._tree():
-            with suppress(OSError):  # a process may end while it is looked at
+            with suppress(OSError):  # a process may end while it is measured
                 fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
                 cpu_s += (int(fields[11]) + int(fields[12])) / CLOCK_TICKS_PER_S
                 rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
@@ -107,7 +107,7 @@ class ServerProcess:
         try:
             urllib.request.urlopen(f"http://{HOST}:{self.port}{self._ready_path}", timeout=5).close()
         except urllib.error.HTTPError:
-            return True  # an answer, if not a friendly one
+            return True  # a refusal is a reply, too
         except OSError:
             return False
         return True
@@ -141,4 +141,4 @@ def _is_alive(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return False
-    return state != "Z"  # ended, if nobody has asked how
+    return state != "Z"  # ended, but its parent has not read its status

@@ -1,4 +1,4 @@
-"""How many responses a second, how fast, and with how many fsyncs: ours beside the tools that labs use today."""
+"""Responses per second, delays and fsyncs: ours beside the tools that labs use today."""
 
 import re
 import time
@@ -25,7 +25,7 @@ from benchmarks.parts import (
 from benchmarks.peers import PeerUnavailable, otree, psiturk
 from benchmarks.processes import ServerProcess
 
-# What makes a server in a new folder, and, once it runs, what begins a participant of it.
+# Functions that make a server in a new folder, and the script of a participant's session on the running server.
 Contestant = tuple[Callable[[Path], ServerProcess], Callable[[], Callable[[], Script]]]
 
 CONTESTANTS: dict[str, Contestant] = {
@@ -91,7 +91,7 @@ async def fsync(settings: Settings) -> Findings:
     with ours.server(ours.new_study(settings.folder / "fsync"), FIRST_PORT, under=strace) as server:
         async with Load([server.port], ours.participant) as load:
             load.start(N_PARTICIPANTS)
-            # Until starts and ends of sessions are spread over time, as they would be.
+            # Wait until starts and ends of sessions are spread over time, as in a steady load.
             await load.run_until(lambda: load.n_sessions >= N_PARTICIPANTS)
             begin = time.time()
             window = await load.window(settings.seconds / 2, server.usage)
@@ -105,9 +105,10 @@ async def fsync(settings: Settings) -> Findings:
 
 
 async def steady(settings: Settings) -> Findings:
-    """Count the slow acknowledgements of a steady load, such as a panel brings, over minutes."""
+    """Count slow acknowledgements under a steady load, as from a panel, over minutes."""
     found = Findings(
-        f"{N_STEADY} participants who take {THINK_S:g} s for each request, SQLite, {settings.minutes:g} minutes",
+        f"{N_STEADY} participants who think for {THINK_S:g} s before each request, SQLite, {settings.minutes:g} "
+        "minutes",
         ("responses", "responses/s", "p50 ms", "p99 ms", "p99.9 ms", "worst ms", f"over {SLOW_MS} ms"),
     )
     with ours.server(ours.new_study(settings.folder / "steady"), FIRST_PORT) as server:

@@ -1,7 +1,7 @@
-"""What was on the screen and when, by the browser's own trace; and a participant who drives the page meanwhile.
+"""Content and times of the screen from the browser's own trace, and a participant who operates the page.
 
-`screens.js`, put into the page, marks changes of the screen and presses in the trace, where the browser itself notes
-the way of each frame to the display. So all times have one clock, and none comes from the page that is measured.
+`screens.js`, inserted into the page, marks screen changes and presses in the trace, where the browser itself records
+each frame's way to the display. All times are therefore on one clock, and none comes from the measured page.
 """
 
 import asyncio
@@ -29,44 +29,44 @@ KEY_HELD_MS = 50.0
 
 
 class PageStuck(Exception):
-    """A page did not go on; the message has what it says."""
+    """A page did not continue; the message has its text."""
 
 
 @dataclass(frozen=True)
 class Screen:
-    """Something that was on the screen for at least one frame."""
+    """A screen that was shown for at least one frame."""
 
     name: str
-    """`fixation`, `stimulus`, `button` (a page that ends by one), `end`, or `blank` for anything else."""
+    """`fixation`, `stimulus`, `button` (a page that ends with a button), `end`, or `blank` for all others."""
     frame_ms: float
-    """Stamp of the first frame that carried it, since the begin of the navigation."""
+    """Time stamp of the first frame that showed it, since the start of the navigation."""
     until_ms: float
-    """Stamp of the first frame that did not any more."""
+    """Time stamp of the first frame that no longer showed it."""
     presented_ms: float
-    """When that first frame was presented."""
+    """Time when that first frame was presented."""
 
     @property
     def n_frames(self) -> int:
-        """For how many frames it was there."""
+        """Number of frames that showed it."""
         return round((self.until_ms - self.frame_ms) / FRAME_MS)
 
     @property
     def refresh_ms(self) -> float:
-        """When a display would have shown it: Chromium without one presents as soon as a frame is drawn."""
+        """Time when a display would have shown it: Chromium without a display presents as soon as a frame is drawn."""
         return self.frame_ms + FRAME_MS * ceil((self.presented_ms - self.frame_ms) / FRAME_MS)
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What happened on a page, in the order of time."""
+    """Events of a page in the order of time."""
 
     screens: list[Screen]
     presses_ms: list[float]
-    """When the browser received keys and clicks."""
+    """Times when the browser received keys and clicks."""
 
     @classmethod
     def of(cls, trace: bytes) -> Self:
-        """Read a trace of Chromium's."""
+        """Read a Chromium trace."""
         events = sorted(json.loads(trace)["traceEvents"], key=lambda event: event.get("ts", 0))
         marks = [event for event in events if event.get("cat") == "blink.user_timing" and _is_ours(event["name"])]
         page = marks[0]["pid"]
@@ -85,7 +85,7 @@ class Recording:
             else:
                 framed.append((screen.removesuffix(":framed"), mark["ts"] / 1000 - origin_ms))
 
-        # By their numbers: the stamp of a frame lies before the changes that it carries, and perhaps before others.
+        # By frame numbers: a frame's time stamp precedes the changes that it carries, and may precede earlier ones.
         framed.sort(key=lambda screen: int(screen[0].partition(":")[0]))
         ends_ms = [frame_ms for _, frame_ms in framed[1:]] + [inf]
         screens = [
@@ -102,12 +102,12 @@ class Recording:
 
 
 def presented_frames(events: Iterable[dict[str, Any]]) -> list[tuple[float, float]]:
-    """Return when the main thread handed over each frame that was presented, and when that was, in microseconds.
+    """Return when the main thread submitted each presented frame, and when it was presented, in microseconds.
 
     Parameters
     ----------
     events
-        A renderer process's events, in the order of time. The browser uses the ids of frames again.
+        A renderer process's events in the order of time. The browser reuses the ids of frames.
     """
     handed_over: dict[str, float] = {}
     presented = []
@@ -132,7 +132,7 @@ def _is_ours(name: str) -> bool:
 
 
 class Visitor:
-    """A participant at a page, who is told of each screen that is not blank and presses keys and buttons."""
+    """A participant who waits for each screen that is not blank and presses keys and buttons."""
 
     def __init__(self, page: Page, devtools: CDPSession) -> None:
         self.page = page
@@ -152,28 +152,28 @@ class Visitor:
                 self._posted_ms[response["trial_index"]] = response["rt_ms"]
 
     async def next_screen(self) -> str:
-        """Wait for the next screen and return its name, a tenth of a second after it came."""
+        """Wait for the next screen and return its name a tenth of a second after it appeared."""
         try:
             return await asyncio.wait_for(self._shown.get(), PATIENCE_S)
         except TimeoutError:
-            raise PageStuck(f"{self.page.url} does not go on; it says: {await self._text()}") from None
+            raise PageStuck(f"{self.page.url} does not continue; its text: {await self._text()}") from None
 
     async def press_key(self, key: str) -> None:
-        """Press a key as people do, and let it go again."""
+        """Press a key for as long as people do, and release it."""
         await self.page.keyboard.press(key, delay=KEY_HELD_MS)
 
     async def press_button(self) -> None:
-        """Press whatever leads on."""
-        while not self._shown.empty():  # the same page once more
+        """Press the button that continues."""
+        while not self._shown.empty():  # the same page again
             self._shown.get_nowait()
         try:
             button = self.page.locator(BUTTONS).locator("visible=true").first
             await button.click(timeout=PATIENCE_S * 1000)
         except PlaywrightTimeoutError:
-            raise PageStuck(f"{self.page.url} has no button to press; it says: {await self._text()}") from None
+            raise PageStuck(f"{self.page.url} has no button to press; its text: {await self._text()}") from None
 
     async def recorded_ms(self) -> list[float]:
-        """Return the response times that the page recorded, in the order of trials: sent to a server, or kept."""
+        """Return the response times that the page recorded, in the order of trials, sent to a server or kept."""
         kept_ms: list[float] | None = await self.page.evaluate("window.recorded_ms?.()")
         return kept_ms if kept_ms is not None else [rt_ms for _, rt_ms in sorted(self._posted_ms.items())]
 
@@ -183,7 +183,7 @@ class Visitor:
 
 @asynccontextmanager
 async def visiting(browser: Browser) -> AsyncIterator[Visitor]:
-    """Have a new visitor, with an empty cache, before their first page."""
+    """Return a new visitor with an empty cache, before the first page."""
     context = await browser.new_context(viewport=VIEWPORT)  # type: ignore[arg-type]
     try:
         page = await context.new_page()
@@ -198,7 +198,7 @@ async def visiting(browser: Browser) -> AsyncIterator[Visitor]:
 
 @asynccontextmanager
 async def chromium(playwright: Playwright, executable: str) -> AsyncIterator[Browser]:
-    """Run a browser of its own."""
+    """Run a separate browser."""
     browser = await playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
     try:
         yield browser
@@ -211,19 +211,19 @@ class Trial:
     """A trial between two fixations."""
 
     fixation_frames: int
-    """By the stamps of the frames."""
+    """By the time stamps of the frames."""
     fixation_refreshes: int
-    """By when a display would have shown them, which is later if drawing took longer than a frame."""
+    """By the time when a display would have shown them, which is later if drawing took longer than a frame."""
     blank_frames: int
     """Between fixation, stimulus and the next fixation."""
     rt_error_ms: float | None
-    """Recorded response time, less the time from the presented stimulus to the key."""
+    """Recorded response time minus the time from the presented stimulus to the key."""
     key_to_fixation_ms: float
-    """From the key to the next fixation presented."""
+    """From the key press to the next presented fixation."""
 
 
 def trials_of(recording: Recording, recorded_ms: list[float]) -> list[Trial]:
-    """Return the trials between two fixations, which leaves out practice with feedback; and never the first of all.
+    """Return the trials between two fixations. This leaves out practice with feedback, and always the first trial.
 
     Parameters
     ----------

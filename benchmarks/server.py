@@ -3,14 +3,14 @@
     .venv/bin/python benchmarks/server.py
     .venv/bin/python benchmarks/server.py --only peers,fsync --seconds 5
 
-Every server is a real process and gets the same load: 50 participants at once, each on one connection kept alive, who
-start, consent, answer the trials (26 at the peers, as many as the sample study plans at ours), finish and begin again,
-without time to think. Counted and timed are acknowledged responses. oTree and psiTurk are installed from PyPI at the
-first run, into environments of their own in the user's cache folder; PostgreSQL and strace are used if they are there.
-Generator and server share the machine's cores; the tables show how much of them the generator (client) took.
+Every server is a real process and gets the same load: 50 participants at once, each with one open connection. Without
+thinking time they start, consent, answer the trials (26 at the peers, as many as the sample study plans at ours),
+finish and start again. Acknowledged responses are counted and timed. oTree and psiTurk are installed from PyPI at the
+first run, into separate environments in the user's cache folder; PostgreSQL and strace are used if they are installed.
+Load generator and server share the machine's cores; the tables show how much of them the generator (client) took.
 
-All of it takes about half an hour, most of it for oTree, which is slow, and for filling a store with ten million
-responses. It runs on Linux. Tables come at the end, and one JSON line last.
+The whole run takes about half an hour. Most of it is for oTree, which is slow, and for filling a store with ten million
+responses. It needs Linux. Tables come at the end, and one JSON line last.
 """
 
 import argparse
@@ -50,19 +50,19 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="how long to measure each time")
     parser.add_argument("--rounds", type=int, default=3, help="how often to measure; medians are reported")
     parser.add_argument("--kills", type=int, default=20, help="kills of the server, on each database")
-    parser.add_argument("--minutes", type=float, default=5.0, help="how long the steady load lasts")
-    parser.add_argument("--stored", type=int, default=10_000_000, help="responses in the full store; 0 leaves it out")
+    parser.add_argument("--minutes", type=float, default=5.0, help="minutes of the steady load")
+    parser.add_argument("--stored", type=int, default=10_000_000, help="responses in the full store; 0 skips this part")
     options = parser.parse_args()
     names = options.only.split(",")
     if unknown := set(names) - set(PARTS):
-        parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+        parser.error(f"there is no part {', '.join(sorted(unknown))}. Fix: choose from {', '.join(PARTS)}")
     if sys.platform != "linux":
-        sys.exit("This benchmark reads CPU and memory from /proc, so it runs on Linux only.")
+        sys.exit("This benchmark reads CPU and memory from /proc. Fix: run it on Linux.")
 
-    # A thousand connections are more than the files that a process may open by default; servers inherit the limit.
+    # A thousand connections exceed the default limit of open files; servers inherit the limit.
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
-    # Not in the system's folder for temporary files, which may be in memory, where a sync to disk costs nothing.
+    # Not in the system's temporary folder: it may be in memory, where a sync to disk costs nothing.
     cache_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="run-", dir=cache_folder()) as folder:
         settings = Settings(

@@ -1,12 +1,12 @@
-"""How fast vignette batteries are built, and with how much memory: 5,760, about 100,000 and about 1,000,000 instances.
+"""Speed and memory of building vignette batteries of 5,760, about 100,000 and about 1,000,000 instances.
 
     .venv/bin/python benchmarks/vignettes.py
 
-Each size is built from our templates to a JSON Lines file by the command line, in a process of its own. Beside it, in
-the same run, stands what the published generator does for each cell of the design, written anew from its description:
-shuffle every pool as a data frame, format one instance, and concatenate it to the battery so far. A stand-in, for the
-published program is not ours to ship; its own speed was measured as 80 to 140 instances a CPU second. The last line is
-JSON; `instances_per_cpu_s` and `peak_mb` are those of the largest size.
+The command line builds each size from our templates to a JSON Lines file, in a separate process. In the same run, a
+stand-in does what the published generator does for each cell of the design, written anew from its description: shuffle
+every pool as a data frame, format one instance, and concatenate it to the battery so far. We may not ship the published
+program; its own speed was measured as 80 to 140 instances per CPU second. The last line is JSON; `instances_per_cpu_s`
+and `peak_mb` are those of the largest size.
 """
 
 import json
@@ -31,14 +31,14 @@ STAND_IN_CELLS = 1_152
 def main() -> None:
     """Print a line for each size, and one JSON line last."""
     with tempfile.TemporaryDirectory() as folder:
-        # Two items: what Python's start, the imports and the check of all templates take, whatever the size.
+        # Two items: the cost of Python's start, the imports and the check of all templates, at any size.
         start = measured("{ids: [1.1.0.0.a], inference_levels: [2], variants: 1}", 2, Path(folder))
         sizes = [
             measured(f"variants: {n_variants}", n_variants * INSTANCES_PER_VARIANT, Path(folder))
             for n_variants in VARIANTS
         ]
     per_cpu_s = stand_in()
-    print(f"data frame for each cell (stand-in): {per_cpu_s:,.0f} instances a CPU second")  # noqa: T201
+    print(f"one data frame per cell (stand-in): {per_cpu_s:,.0f} instances per CPU second")  # noqa: T201
     largest = sizes[-1]
     summary = {
         "instances_per_cpu_s": largest["instances_per_cpu_s"],
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def measured(asked: str, n_instances: int, folder: Path) -> dict[str, float]:
-    """Build a battery in a process of its own and return what it took, the start of Python included."""
+    """Build a battery in a separate process and return its time and memory, including the start of Python."""
     spec = folder / "spec.yaml"
     spec.write_text(f"{asked}\n", encoding="utf-8")
     output = folder / "battery.jsonl"
@@ -77,7 +77,7 @@ def measured(asked: str, n_instances: int, folder: Path) -> dict[str, float]:
 
 
 def stand_in() -> float:
-    """Return how many instances a CPU second come of a data frame for each cell of the design."""
+    """Return the instances per CPU second with one data frame per cell of the design."""
     rng = random.Random(1)
     pools = {prefix: pd.DataFrame({prefix: [f"{prefix} {n}" for n in range(120)]}) for prefix in "abcd"}
     story = "One day {a} met {b} in the {c}. " * 5 + "What about the {d}?"

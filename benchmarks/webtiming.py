@@ -1,19 +1,19 @@
-"""The web client's timing, frame by frame, beside stock jsPsych and lab.js; and how long participants wait for it.
+"""The web client's timing, frame by frame, beside stock jsPsych and lab.js, and participants' waiting time.
 
     .venv/bin/python benchmarks/webtiming.py
     .venv/bin/python benchmarks/webtiming.py --rounds 1 --trials 8
 
-The sample study `intuition-single`, on a real server, and small pages in jsPsych 8.3 and lab.js 20 show trials of one
-kind: a fixation cross of 200 ms, which is 12 frames, a story with four answers until a key is pressed, the next cross.
-They take turns in a new browser each time, on a machine that is quiet and on one with a busy core. Keys are real input
-events, 300 to 600 ms after the story. Everything is taken from the browser's trace, nothing from the page's own clocks:
-on which frames each screen was, when it was presented, when the key was received. Beside it stand the response times
-that each page recorded. The first trial, which is practice with feedback in our study, is left out everywhere.
+The sample study `intuition-single` on a real server, and small pages in jsPsych 8.3 and lab.js 20, show trials of one
+kind: a fixation cross of 200 ms, which is 12 frames, a story with four options until a key is pressed, the next cross.
+They take turns in a new browser each time, on a quiet machine and on one with a busy core. Keys are real input events,
+300 to 600 ms after the story. All values come from the browser's trace, none from the page's own clocks: the frames of
+each screen, its presentation time, the receipt of the key. The response times that each page recorded are compared with
+these. The first trial, which is practice with feedback in our study, is left out everywhere.
 
-Then a participant with an empty cache opens our study over a line of 1.6 Mbit/s with a latency of 150 ms.
+Then a participant with an empty cache opens our study over a connection of 1.6 Mbit/s with a latency of 150 ms.
 
-All of it takes about nine minutes, on an otherwise quiet machine, and needs Chromium; jsPsych and lab.js are installed
-from npm at the first run, into the user's cache folder. Tables come at the end, and one JSON line last.
+The whole run takes about nine minutes on an otherwise quiet machine, and needs Chromium; jsPsych and lab.js are
+installed from npm at the first run, into the user's cache folder. Tables come at the end, and one JSON line last.
 """
 
 import argparse
@@ -50,33 +50,33 @@ MOST_TRIALS = 24
 FIXATION_FRAMES = round(200 / FRAME_MS)
 KEY = "2"
 KEY_AFTER_S = (0.2, 0.5)
-"""After the visitor knows of a story, a tenth of a second after it came."""
+"""Delay after the visitor sees a story, a tenth of a second after it appeared."""
 READING_S = 1.0
 """On each page that ends with a button."""
 N_LOADS = 5
 LINE = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 1.6e6 / 8}
-"""In ms and bytes a second."""
+"""In ms and bytes per second."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What the trials of a page tell together. Errors are absolute but for the signed one."""
+    """Summary of a page's trials. Errors are absolute, except the signed one."""
 
     n_trials: int
     exact_frames: float
-    """Share of trials whose fixation was on the screen for exactly the intended frames."""
+    """Share of trials whose fixation was shown for exactly the intended frames."""
     exact_refreshes: float
-    """The same, by when a display would have shown it."""
+    """The same, by the time when a display would have shown it."""
     rt_error_signed_ms: float
     rt_error_median_ms: float
     rt_error_p95_ms: float
     key_to_fixation_median_ms: float
     blank_frames: int
-    """In all trials, between screens that should touch."""
+    """In all trials, between screens that should be adjacent."""
 
     @classmethod
     def of(cls, trials: Sequence[Trial]) -> "Figures":
-        """Take them together."""
+        """Summarise the trials."""
         errors_ms = [trial.rt_error_ms for trial in trials if trial.rt_error_ms is not None]
         sizes_ms = [abs(error_ms) for error_ms in errors_ms]
         return cls(
@@ -93,18 +93,18 @@ class Figures:
 
 @dataclass(frozen=True)
 class Waits:
-    """How long a participant waits, in seconds, from the begin of the navigation to the first fixation."""
+    """A participant's waiting time in seconds, from the start of the navigation to the first fixation."""
 
     page_usable_s: float
     """Until the button of the first page was presented."""
     begin_to_trial_s: float
     """From the press of the last button to the first fixation."""
     first_trial_ready_s: float
-    """All of it: both, and after the other buttons; what a participant takes to read is left out."""
+    """All waits: both above, and those after the other buttons; reading time is left out."""
 
     @classmethod
     def of(cls, recording: Recording) -> "Waits":
-        """Take them from a recording that ends with the first fixation."""
+        """Compute them from a recording that ends with the first fixation."""
         shown_ms = [screen.presented_ms for screen in recording.named]
         after_press_ms = [
             next(at_ms for at_ms in shown_ms if at_ms > press_ms) - press_ms for press_ms in recording.presses_ms
@@ -117,15 +117,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__.partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=3, help="how often each page takes its turn, quiet and busy")
-    parser.add_argument("--trials", type=int, default=MOST_TRIALS, help=f"trials in a turn, at most {MOST_TRIALS}")
-    parser.add_argument("--traces", type=Path, help="keep each turn's trace in this folder, to look at")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each page, quiet and busy")
+    parser.add_argument("--trials", type=int, default=MOST_TRIALS, help=f"trials per turn, at most {MOST_TRIALS}")
+    parser.add_argument("--traces", type=Path, help="keep each turn's trace in this folder")
     options = parser.parse_args()
     if not 2 <= options.trials <= MOST_TRIALS:
         parser.error(f"--trials must be between 2 and {MOST_TRIALS}")
     executable = os.environ.get("EQUIPOISE_CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if executable is None:
-        sys.exit("no Chromium or Chrome was found; install one or set EQUIPOISE_CHROMIUM to its path")
+        sys.exit("no Chromium or Chrome was found. Fix: install one, or set EQUIPOISE_CHROMIUM to its path")
 
     cache_folder().mkdir(parents=True, exist_ok=True)
     load_at_start = os.getloadavg()[0]
@@ -152,7 +152,7 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Bench:
-    """The measurements, as asked for on the command line."""
+    """The measurements that the command line requests."""
 
     executable: str
     rounds: int
@@ -160,7 +160,7 @@ class Bench:
     traces: Path | None
 
     async def trials(self, pages: dict[str, str]) -> Findings:
-        """Let the pages take turns; return a table with a row for each, quiet and busy."""
+        """Measure the pages in turns; return a table with a row for each, quiet and busy."""
         rng = random.Random(1)
         turns = [(name, is_busy) for is_busy in (False, True) for name in pages]
         trials: dict[tuple[str, bool], list[Trial]] = {turn: [] for turn in turns}
@@ -208,7 +208,7 @@ class Bench:
         return found
 
     async def loading(self, url: str) -> Findings:
-        """Open our study over a slow line; return medians, and the sizes of what is loaded."""
+        """Open our study over a slow connection; return medians, and the sizes of the loaded files."""
         waits: list[Waits] = []
         for number in range(N_LOADS):
             trace, _ = await self._traced(url, _begin, LINE)
@@ -249,7 +249,7 @@ class Bench:
             await browser.start_tracing(categories=TRACED)
             await visitor.page.goto(url)
             await act(visitor)
-            await asyncio.sleep(0.5)  # for the last answer's way to the server
+            await asyncio.sleep(0.5)  # until the last response is sent
             return await browser.stop_tracing(), await visitor.recorded_ms()
 
     def _keep(self, trace: bytes, name: str) -> None:
@@ -259,7 +259,7 @@ class Bench:
 
 
 async def _answer(visitor: Visitor, n_trials: int, rng: random.Random) -> None:
-    """Go through whatever pages come and answer stories until this many, beside the first, led to a fixation."""
+    """Go through the pages and answer stories until this many, besides the first, led to a fixation."""
     n_stories = n_measured = 0
     before = ""
     while n_measured < n_trials:
@@ -288,7 +288,7 @@ async def _begin(visitor: Visitor) -> None:
 
 @contextmanager
 def busy_core(is_busy: bool) -> Iterator[None]:
-    """Keep one core busy, if asked to."""
+    """Keep one core busy if requested."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if is_busy else None
     try:
         yield
@@ -303,7 +303,7 @@ def _machine(is_busy: bool) -> str:
 
 
 def _items(study: Path) -> list[dict[str, Any]]:
-    """Return as many of the study's stories as a turn takes, with the first trial and the fixation after the last."""
+    """Return as many of the study's stories as a turn needs, plus the first trial and the fixation after the last."""
     lines = (study / "battery.jsonl").read_text(encoding="utf-8").splitlines()
     return [content for line in lines if (content := json.loads(line).get("content"))][: MOST_TRIALS + 2]
 

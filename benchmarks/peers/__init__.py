@@ -1,4 +1,4 @@
-"""The tools that labs use today, each installed from PyPI into an environment of its own and run as its makers say."""
+"""The tools that labs use today, installed from PyPI into separate environments and run as documented."""
 
 import os
 import shutil
@@ -11,11 +11,11 @@ FOLDER = Path(__file__).parent
 
 
 class PeerUnavailable(Exception):
-    """A peer could not be installed here; the message says why."""
+    """A peer could not be installed here; the message has the reason."""
 
 
 def environment(peer: str) -> Path:
-    """Return the folder with the programs of a peer's virtual environment, which is made at first use.
+    """Return the folder with the programs of a peer's virtual environment, which is created at first use.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def environment(peer: str) -> Path:
         venv.create(folder, clear=True, with_pip=True)
         done = subprocess.run(
             [folder / "bin" / "pip", "install", "--quiet", "--requirement", requirements],
-            # Our own constraints are not the peer's.
+            # Our constraints do not apply to the peer.
             env={name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"},
             capture_output=True,
             text=True,
@@ -48,6 +48,6 @@ def environment(peer: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Return where environments are kept and runs are made."""
+    """Return the folder of environments and runs."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "equipoise-benchmarks"

@@ -17,7 +17,7 @@ from benchmarks.processes import ServerProcess
 
 REST_KEY = "benchmark"
 N_PARTICIPANTS = 250
-"""Places in the session, which oTree wants to know beforehand; more than a run takes up."""
+"""Participants in the session, a number that oTree needs at its start; more than a run uses."""
 
 FORM = "Content-Type: application/x-www-form-urlencoded\r\n"
 
@@ -26,13 +26,13 @@ def server(folder: Path, port: int) -> ServerProcess:
     """Return oTree's server with a new project and database in `folder`, which must not exist."""
     programs = environment("otree")
     shutil.copytree(FOLDER / "otree_project", folder)
-    (folder / "_static").mkdir()  # without which oTree does not start
+    (folder / "_static").mkdir()  # oTree does not start without it
     return ServerProcess(
         [str(programs / "otree"), "prodserver1of2", f"{HOST}:{port}"],
         folder,
         port,
         {
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",  # it starts another `otree` beside itself
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",  # it starts another `otree` process
             "OTREE_PRODUCTION": "1",
             "OTREE_REST_KEY": REST_KEY,
         },
@@ -40,7 +40,7 @@ def server(folder: Path, port: int) -> ServerProcess:
 
 
 def new_participants(port: int) -> Callable[[], Script]:
-    """Make a session over oTree's REST API; return what begins a participant of it."""
+    """Make a session over oTree's REST API; return the script of a participant's session."""
     wanted = urllib.request.Request(
         f"http://{HOST}:{port}/api/sessions",
         json.dumps({"session_config_name": "study", "num_participants": N_PARTICIPANTS}).encode(),
@@ -64,12 +64,12 @@ def _submit(page: str, form: bytes, is_response: bool = False) -> Generator[Requ
     reply = yield request("POST", page, form, FORM, is_response)
     next_page = _path(reply.expect(302, 303).header("location"))
     if next_page == page:
-        raise LoadError(f"oTree did not take {form!r} at {page}")
+        raise LoadError(f"oTree did not accept {form!r} at {page}")
     return (yield from _page(next_page))
 
 
 def _page(path: str) -> Generator[Request, Reply, str]:
-    """Open a page, wherever its address leads; return where it is."""
+    """Open a page and follow redirects; return the final address."""
     reply = yield request("GET", path)
     while reply.status in {302, 303, 307}:
         path = _path(reply.header("location"))

@@ -1,6 +1,6 @@
 """psiTurk, with its own example project, its default number of worker processes, and SQLite.
 
-psiTurk keeps a participant's data as one document: each save sends all answers so far, and is acknowledged by "user
+psiTurk keeps a participant's data as one document: each save sends all responses so far, and is acknowledged by "user
 data saved".
 """
 
@@ -33,7 +33,7 @@ def server(folder: Path, port: int) -> ServerProcess:
 
 
 def participant() -> Script:
-    """Begin a participant."""
+    """Start a participant's session."""
     worker, assignment = f"W{uuid.uuid4().hex}", f"A{uuid.uuid4().hex}"
     unique_id = f"{worker}:{assignment}"
     query = f"assignmentId={assignment}&hitId=H1&workerId={worker}&mode=live"
