@@ -1,24 +1,24 @@
-# The two commands of the README. Each sets up all it needs in .venv; nothing outside it is touched, but that
-# `make test` installs a browser, database servers and proxies where Debian's package manager can (as root) and there are none.
+# The two commands of the README. Each installs what it needs in .venv. Outside .venv, only `make test` installs: as root on
+# Debian it adds a browser, database servers and proxies where they are missing.
 
 VENV := .venv
-# The laboratory's tests have an environment of their own: PsychoPy brings libraries that others change their ways with,
-# and nothing but the laboratory may need it.
+# The laboratory's tests have a separate environment: PsychoPy brings libraries that change how others behave, and only
+# the laboratory may need it.
 LAB := .venv-lab
 PYTHON ?= python3
 WEB := $(filter-out experiment/web/node_modules/%,$(wildcard experiment/web/src/*.ts experiment/web/src/*/*.ts experiment/web/src/*.css experiment/web/src/*/*.css experiment/web/*.json experiment/web/*.mjs experiment/texts/en.json))
 SOURCES := pyproject.toml hatch_build.py constraints.txt constraints-lab.txt $(WEB)
 
-# Exact versions, of what builds need, too: pip before 25.3 holds builds to the first, later ones to the second alone.
+# Exact versions, also for build requirements: pip before 25.3 reads the first variable for builds, later pip the second.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
-# PsychoPy needs older libraries, which nothing but the laboratory may get.
+# PsychoPy needs older libraries; only the laboratory's environment gets them.
 $(LAB)/installed: export PIP_CONSTRAINT := $(CURDIR)/constraints-lab.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test check
 
-demo: $(VENV)/installed  ## Run a whole study on simulated participants; ARGS=--no-serve ends by itself.
+demo: $(VENV)/installed  ## Run a whole study on simulated participants; ARGS=--no-serve exits after the report.
 	$(VENV)/bin/equipoise demo $(ARGS)
 
 test: $(VENV)/installed-dev $(LAB)/installed check  ## Check style, types and imports, then run all tests.
@@ -31,9 +31,10 @@ check: $(VENV)/installed-dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(VENV)/bin/python tests/check_prose.py
 
 $(VENV)/bin/python:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later; name one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later. Fix: name one: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 
 $(LAB)/installed: $(VENV)/bin/python $(SOURCES)

@@ -356,7 +356,7 @@ def _default_words(field: FieldInfo) -> str:
 
 
 def _yaml_words(value: Any) -> str:
-    """Return a default as one would write it in YAML; a model stands for its own defaults."""
+    """Return a default in YAML; a model is written as its own defaults."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):

@@ -139,7 +139,7 @@ function showEndOf(session: Session): void {
 /** This browser's session, or null when it has none for the present participant. */
 async function savedSession(): Promise<Session | null> {
   const session = await reach(api.findSession);
-  if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program's session is no person's
+  if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program's session, not a person's
   await sendEarlier(session);
   return session;
 }

@@ -298,7 +298,7 @@ async function problemOf(reply: Response): Promise<ApiError> {
   const problem = (await reply.json().catch(() => null)) as { error?: string } | null;
   const retryAfter_s = Number(reply.headers.get("Retry-After")) || 0; // a date, which proxies may send, counts as none
   if (problem?.error) return new ApiError(reply.status, problem.error, retryAfter_s);
-  // Not our server's reply, but that of something in between. It is no reason to discard a response.
+  // Not our server's reply, but that of something in between. Do not discard the response.
   return new ApiError(502, `The server answered ${reply.status}.`, retryAfter_s);
 }
 
@@ -343,7 +343,7 @@ export const api = {
     entering("/api/session", start, researcherToken === null ? {} : { Authorization: `Bearer ${researcherToken}` }),
 
   /** Reports that the session was opened again, and returns its state: perhaps another session, from the beginning. The
-   * same `visit_id` again, after a lost reply, is no second visit.
+   * same `visit_id` again, after a lost reply, is not a second visit.
    */
   visit: (visit_id: string, device: DeviceFound | null) => entering("/api/visit", { visit_id, device }),
 
