@@ -33,4 +33,4 @@ class Analysis:
     provenance: Provenance
     """Origin of the numbers."""
     registration: Registration
-    """Whether the plan was locked before the data, and the deviations from it."""
+    """State of the preregistration: whether the plan was locked before the data, and the deviations from it."""

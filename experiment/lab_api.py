@@ -97,7 +97,7 @@ class LabStart(SlotQuery):
 
 
 class Ended(_Reply):
-    """Why a session has ended before all responses were in."""
+    """A session that has ended before all responses were in, with the reason."""
 
     message: str
     withdrawal_code: str | None
@@ -157,4 +157,4 @@ class OpenSession(LabFields, _Reply):
     next_trial_index: int
     trials: tuple[PlannedTrial, ...]
     message: str | None = None
-    """Why it has ended, if it has."""
+    """Reason why it has ended, if it has."""

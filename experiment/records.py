@@ -21,7 +21,7 @@ Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
 class Kind(StrEnum):
-    """Who answers."""
+    """Kind of respondent."""
 
     HUMAN = "human"
     MODEL = "model"

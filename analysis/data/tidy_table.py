@@ -246,12 +246,12 @@ def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]
 
 def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
     """Return one column per signal: zero if it was recorded and did not occur, missing if it was not recorded."""
-    is_told = table["received_at"].notna() & (table["missing"] != "interrupted")
-    from_browser, from_lab = (is_told & (table["source"] == source) for source in ("web", "lab"))
-    told = [signals or {} for signals in cells.converted(json_object, "a JSON object", where)]
+    is_recorded = table["received_at"].notna() & (table["missing"] != "interrupted")
+    from_browser, from_lab = (is_recorded & (table["source"] == source) for source in ("web", "lab"))
+    recorded = [signals or {} for signals in cells.converted(json_object, "a JSON object", where)]
     columns = {}
     for column in SIGNALS:
-        counts = [signals.get(column.removeprefix("signal_"), 0) for signals in told]
+        counts = [signals.get(column.removeprefix("signal_"), 0) for signals in recorded]
         columns[column] = cells.spread(counts, "Int64", empty=0).where(
             from_browser | from_lab if column in LAB_SIGNALS else from_browser
         )

@@ -16,11 +16,11 @@ _STORED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0
 def times_of(texts: Sequence[Any]) -> npt.NDArray[np.datetime64] | None:
     """Return texts as times of UTC, if each is in the store's form or missing; else None."""
     times = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[ms]")
-    told = [text for text in texts if text is not None]
-    if not all(isinstance(text, str) and _STORED.fullmatch(text) for text in told):
+    present = [text for text in texts if text is not None]
+    if not all(isinstance(text, str) and _STORED.fullmatch(text) for text in present):
         return None
     try:
-        read = np.array([text.removesuffix(_UTC) for text in told], dtype="datetime64[ms]")
+        read = np.array([text.removesuffix(_UTC) for text in present], dtype="datetime64[ms]")
     except ValueError:
         return None
     times[[text is not None for text in texts]] = read

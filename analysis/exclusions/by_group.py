@@ -89,7 +89,7 @@ def _check(groups: pd.DataFrame, total: pd.DataFrame, participants: pd.DataFrame
     parts = ["trials_of_excluded_participants", "excluded_trials", "final_trials"]
     people = ["excluded_participants", "final_participants"]
     rows = pd.concat([groups, total])
-    told = {
+    expected = {
         "recruited_participants": len(participants),
         "planned_trials": participants["n_test_trials"].sum(),
         "final_participants": (participants["disposition"] == INCLUDED).sum(),
@@ -100,6 +100,6 @@ def _check(groups: pd.DataFrame, total: pd.DataFrame, participants: pd.DataFrame
         rows[parts].sum(axis=1).eq(rows["planned_trials"]).all()
         and rows[people].sum(axis=1).eq(rows["recruited_participants"]).all()
         and groups[of_trials].sum().eq(total[of_trials].iloc[0]).all()
-        and (total[list(told)].iloc[0] == pd.Series(told)).all()
+        and (total[list(expected)].iloc[0] == pd.Series(expected)).all()
     ):
         raise RuntimeError("The exclusions by group do not add up. Please report this as a bug of Equipoise.")

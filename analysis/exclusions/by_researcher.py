@@ -4,9 +4,9 @@ import pandas as pd
 
 from analysis.sentences import count
 
-BY_HAND = "excluded_by_researcher"
+BY_RESEARCHER = "excluded_by_researcher"
 """The step's name in the flow; the step exists only if a session was excluded."""
-BY_HAND_WORDS = "excluded by the researcher, not by a rule; the notes give each reason"
+BY_RESEARCHER_WORDS = "excluded by the researcher, not by a rule; the notes give each reason"
 
 
 def excluded_sessions(trials: pd.DataFrame) -> pd.DataFrame:
@@ -22,7 +22,7 @@ def excluded_sessions(trials: pd.DataFrame) -> pd.DataFrame:
     return excluded.sort_values(["excluded_at", "session"], ignore_index=True)
 
 
-def notes_by_hand(trials: pd.DataFrame) -> list[str]:
+def exclusion_notes(trials: pd.DataFrame) -> list[str]:
     """Return a sentence with every exclusion by the researcher: reason, day, and the session's progress."""
     excluded = excluded_sessions(trials)
     if excluded.empty:
@@ -37,7 +37,7 @@ def notes_by_hand(trials: pd.DataFrame) -> list[str]:
     return [f"The researcher excluded {count(len(excluded), 'session')} by name. Reasons: {'; '.join(parts)}."]
 
 
-def deviations_by_hand(trials: pd.DataFrame) -> list[str]:
+def exclusion_deviations(trials: pd.DataFrame) -> list[str]:
     """Return the deviations from a locked plan by the researcher's exclusions, in sentences."""
     excluded = excluded_sessions(trials)
     if excluded.empty:

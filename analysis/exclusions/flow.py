@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.columns import KINDS, units
-from analysis.exclusions.by_researcher import BY_HAND, BY_HAND_WORDS, notes_by_hand
+from analysis.exclusions.by_researcher import BY_RESEARCHER, BY_RESEARCHER_WORDS, exclusion_notes
 from analysis.exclusions.rules import apply_rule, checks_that_count, rule_words
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
@@ -87,27 +87,27 @@ def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
 
 
 def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Tally", list[str]]:
-    tally = _Tally(trials, _steps(plan, is_by_hand=bool(trials["excluded_reason"].notna().any())))
-    notes = notes_by_hand(trials)
+    tally = _Tally(trials, _steps(plan, is_by_researcher=bool(trials["excluded_reason"].notna().any())))
+    notes = exclusion_notes(trials)
     if not any(rule.rule == "duplicates" for rule in plan.exclusions):
-        notes += _told_several_sessions(trials, tally.table)
+        notes += _several_sessions_notes(trials, tally.table)
     table = tally.table
     tally.exclude("withdrawn", table["status"] == "withdrawn")
     tally.exclude("not_completed", table["status"] == "active")
-    if BY_HAND in tally.steps:
-        tally.exclude(BY_HAND, table["by_hand"])
+    if BY_RESEARCHER in tally.steps:
+        tally.exclude(BY_RESEARCHER, table["by_researcher"])
     for rule in plan.exclusions:
-        taken = apply_rule(rule, table, tally.left())
-        tally.exclude(rule.rule, taken.trials)
-        notes += taken.notes
+        result = apply_rule(rule, table, tally.left())
+        tally.exclude(rule.rule, result.trials)
+        notes += result.notes
     tally.exclude("unanswered", ~table["answered"] & (table["kind"] != "model"))
     tally.close()
     return tally, notes
 
 
-def _steps(plan: AnalysisPlan, is_by_hand: bool) -> list[str]:
-    by_hand = [BY_HAND] if is_by_hand else []
-    return ["withdrawn", "not_completed", *by_hand, *(rule.rule for rule in plan.exclusions), "unanswered"]
+def _steps(plan: AnalysisPlan, is_by_researcher: bool) -> list[str]:
+    by_researcher = [BY_RESEARCHER] if is_by_researcher else []
+    return ["withdrawn", "not_completed", *by_researcher, *(rule.rule for rule in plan.exclusions), "unanswered"]
 
 
 class _Tally:
@@ -129,7 +129,7 @@ class _Tally:
         self.table = pd.DataFrame(
             {"kind": kind, "unit": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
              "occasion": trials["occasion"], "completed_at": trials["completed_at"],
-             "answered": trials["response"].notna(), "by_hand": trials["excluded_reason"].notna(),
+             "answered": trials["response"].notna(), "by_researcher": trials["excluded_reason"].notna(),
              "correct": trials["correct"].fillna(False).astype(bool), "rt_ms": trials["rt_ms"],
              "focus_lost": trials["focus_lost"], "implausibly_fast": trials["implausibly_fast"],
              "same_response_run": trials["same_response_run"]}
@@ -167,7 +167,7 @@ class _Tally:
 
 def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
     """Return the exclusions of a step in words, with units."""
-    if kind == "model" and step in {"unanswered", BY_HAND, *(rule.rule for rule in plan.exclusions)}:
+    if kind == "model" and step in {"unanswered", BY_RESEARCHER, *(rule.rule for rule in plan.exclusions)}:
         return "kept: counts as not correct" if step == "unanswered" else "does not apply to models"
     for rule in plan.exclusions:
         if rule.rule == step:
@@ -176,7 +176,7 @@ def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
     return {
         "withdrawn": f"{who} withdrawn",
         "not_completed": f"{who} not completed",
-        BY_HAND: BY_HAND_WORDS,
+        BY_RESEARCHER: BY_RESEARCHER_WORDS,
         "unanswered": "test trial without a response",
         INCLUDED: "in the analysis",
     }[step]
@@ -262,9 +262,9 @@ def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
     return different[column].astype("str").groupby(different["unit"]).agg(", ".join)
 
 
-def _told_several_sessions(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+def _several_sessions_notes(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     """Return a note of the participants who completed several occasions; refuse one who completed the same twice."""
-    of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_hand"]
+    of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_researcher"]
     sessions = table.loc[of_people, ["unit", "session", "occasion"]].drop_duplicates("session")
     several = sessions[sessions["unit"].duplicated(keep=False)]
     # Without an occasion it is unknown if a further session was planned.

@@ -42,7 +42,7 @@ def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Rul
         The rule.
     table : DataFrame
         One row per trial: `kind`, `unit` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
-        `completed_at`, `by_hand` (true if the researcher excluded the session), `answered`, `correct`, `rt_ms`,
+        `completed_at`, `by_researcher` (true if the researcher excluded the session), `answered`, `correct`, `rt_ms`,
         `focus_lost`, `implausibly_fast`, `same_response_run`.
     left : Series of bool
         True for each test trial that no earlier step has excluded.
@@ -64,13 +64,15 @@ def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Ser
     n_without = int((~pd.Series(table.loc[left, "unit"].unique()).isin(n_failed.index)).sum())
     had = "participant had" if n_without == 1 else "participants had"
     note = f"{n_without} {had} no attention check, so `attention_check` could not judge them."
-    return _taken(table, n_failed.index[n_failed > rule.max_failed], [note] * (n_without > 0))
+    return _exclude_participants(table, n_failed.index[n_failed > rule.max_failed], [note] * (n_without > 0))
 
 
 def _median_rt(rule: MedianRtRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
     timed = table.loc[left & table["answered"] & table["rt_ms"].notna(), ["unit", "rt_ms"]]
     medians = timed.groupby("unit")["rt_ms"].median()
-    return _taken(table, medians.index[_out_of_bounds(medians, rule)], _untimed("median_rt", table, left))
+    return _exclude_participants(
+        table, medians.index[_out_of_bounds(medians, rule)], _untimed("median_rt", table, left)
+    )
 
 
 def _trial_rt(rule: TrialRtRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
@@ -81,36 +83,36 @@ def _trial_rt(rule: TrialRtRule, table: pd.DataFrame, left: pd.Series) -> RuleRe
 
 def _missing(rule: MissingRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
     share = (~table.loc[left, "answered"]).groupby(table.loc[left, "unit"]).mean()
-    return _taken(table, share.index[share > rule.max_share])
+    return _exclude_participants(table, share.index[share > rule.max_share])
 
 
 def _duplicates(_rule: DuplicatesRule, table: pd.DataFrame, _left: pd.Series) -> RuleResult:
     tested = (table["kind"] != "model") & (table["phase"] == "test")
-    sessions = table[tested & (table["status"] == "completed") & ~table["by_hand"]].drop_duplicates("session")
+    sessions = table[tested & (table["status"] == "completed") & ~table["by_researcher"]].drop_duplicates("session")
     in_order = sessions.sort_values(["completed_at", "session"])
     again = in_order["session"][in_order["unit"].duplicated()]
     return RuleResult(table["session"].isin(again), [])
 
 
 def _focus_lost(rule: FocusLostRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
-    told = table.loc[left & table["focus_lost"].notna(), ["unit", "focus_lost"]]
-    times = told.groupby("unit")["focus_lost"].sum()
-    return _taken(table, times.index[times > rule.max_times], _untold("focus_lost", table, left))
+    recorded = table.loc[left & table["focus_lost"].notna(), ["unit", "focus_lost"]]
+    times = recorded.groupby("unit")["focus_lost"].sum()
+    return _exclude_participants(table, times.index[times > rule.max_times], _not_recorded("focus_lost", table, left))
 
 
 def _trial_focus_lost(_: TrialFocusLostRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
-    return RuleResult(left & (table["focus_lost"].fillna(0) > 0), _untold("trial_focus_lost", table, left))
+    return RuleResult(left & (table["focus_lost"].fillna(0) > 0), _not_recorded("trial_focus_lost", table, left))
 
 
 def _implausibly_fast(rule: ImplausiblyFastRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
     judged = table.loc[left & table["implausibly_fast"].notna(), ["unit", "implausibly_fast"]]
     share = judged["implausibly_fast"].astype(bool).groupby(judged["unit"]).mean()
-    return _taken(table, share.index[share > rule.max_share], _untimed("implausibly_fast", table, left))
+    return _exclude_participants(table, share.index[share > rule.max_share], _untimed("implausibly_fast", table, left))
 
 
 def _same_response_run(rule: SameResponseRunRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
     longest = table.loc[left, "same_response_run"].fillna(0).groupby(table.loc[left, "unit"]).max()
-    return _taken(table, longest.index[longest > rule.max_length])
+    return _exclude_participants(table, longest.index[longest > rule.max_length])
 
 
 _RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], RuleResult]] = {
@@ -126,7 +128,7 @@ _RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], RuleResult]] = {
 }
 
 
-def _taken(table: pd.DataFrame, participants: pd.Index, notes: list[str] | None = None) -> RuleResult:
+def _exclude_participants(table: pd.DataFrame, participants: pd.Index, notes: list[str] | None = None) -> RuleResult:
     """Exclude participants with all their trials."""
     return RuleResult(table["unit"].isin(participants) & (table["kind"] != "model"), notes or [])
 
@@ -144,10 +146,10 @@ def _untimed(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
     )
 
 
-def _untold(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
-    n_untold = int((left & table["answered"] & table["focus_lost"].isna()).sum())
-    return [f"{n_untold:,} answered test trials have no record of the focus; `{rule}` could not judge them."] * (
-        n_untold > 0
+def _not_recorded(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
+    n_not_recorded = int((left & table["answered"] & table["focus_lost"].isna()).sum())
+    return [f"{n_not_recorded:,} answered test trials have no record of the focus; `{rule}` could not judge them."] * (
+        n_not_recorded > 0
     )
 
 

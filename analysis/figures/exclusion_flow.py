@@ -52,29 +52,30 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
         return None
     _check(rows)
     steps, included = rows[rows["step"] != INCLUDED].to_dict("records"), rows.iloc[-1]
-    took = [step for step in steps if step["n_participants"] or step["n_trials"]]
+    effective = [step for step in steps if step["n_participants"] or step["n_trials"]]
     recruited = _amount(kind, steps[0]["participants_left"] + steps[0]["n_participants"],
                         steps[0]["trials_left"] + steps[0]["n_trials"])  # fmt: skip
-    idle = "; ".join(_step_words(step) for step in steps if step not in took)
-    note = wrapped(f"Took nothing: {idle}.", SINGLE - 8, SMALL, most_lines=12) if idle else []
+    idle = "; ".join(_step_words(step) for step in steps if step not in effective)
+    note = wrapped(f"Rules that excluded nobody: {idle}.", SINGLE - 8, SMALL, most_lines=12) if idle else []
     final = _amount(kind, included["n_participants"], included["n_trials"])
     with style():
-        sheet = _draw(kind, recruited, took, final, note)
+        sheet = _draw(kind, recruited, effective, final, note)
         who = "Runs" if kind == "model" else "Participants"
         title = f"{who} and trials from recruitment to the analysis ({PEOPLE.get(kind, 'models')})"
-        taken = [
-            f"{_step_words(step)}: {_amount(kind, step['n_participants'], step['n_trials'])} left" for step in took
+        excluded = [
+            f"{_step_words(step)}: {_amount(kind, step['n_participants'], step['n_trials'])} excluded"
+            for step in effective
         ]
-        words = f"Recruited: {recruited}. {'; '.join(taken) or 'No step excluded anyone'}. In the analysis: {final}."
+        words = f"Recruited: {recruited}. {'; '.join(excluded) or 'No step excluded anyone'}. In the analysis: {final}."
         return finished(sheet, name, title, words + (f" Steps without exclusions: {idle}." if idle else ""), rows)
 
 
 def _check(rows: pd.DataFrame) -> None:
-    for taken, left in (("n_participants", "participants_left"), ("n_trials", "trials_left")):
+    for excluded, left in (("n_participants", "participants_left"), ("n_trials", "trials_left")):
         steps = rows[rows["step"] != INCLUDED]
-        start = steps[left].iloc[0] + steps[taken].iloc[0]
-        adds_up = (start - steps[taken].cumsum() == steps[left]).all()
-        if rows["step"].iloc[-1] != INCLUDED or not adds_up or rows[taken].iloc[-1] != steps[left].iloc[-1]:
+        start = steps[left].iloc[0] + steps[excluded].iloc[0]
+        adds_up = (start - steps[excluded].cumsum() == steps[left]).all()
+        if rows["step"].iloc[-1] != INCLUDED or not adds_up or rows[excluded].iloc[-1] != steps[left].iloc[-1]:
             raise RuntimeError(
                 f"The exclusion flow does not add up in {left}. Please report this as a bug of Equipoise."
             )
@@ -93,17 +94,17 @@ def _name(step: dict[Any, Any]) -> str:
     return re.sub(r"\brt\b", "RT", str(step["step"]).replace("_", " "))
 
 
-def _draw(kind: str, recruited: str, took: list[dict[Any, Any]], final: str, note: list[str]) -> FigureSheet:
+def _draw(kind: str, recruited: str, effective: list[dict[Any, Any]], final: str, note: list[str]) -> FigureSheet:
     """Return the sheet: the main boxes at the left, the first and the last with a heading."""
     main = [("Recruited", recruited)]
-    main += [("", _amount(kind, step["participants_left"], step["trials_left"])) for step in took[:-1]]
+    main += [("", _amount(kind, step["participants_left"], step["trials_left"])) for step in effective[:-1]]
     main += [("In the analysis", final)]
     boxes = [([heading] if heading else [], _lines(words, _MAIN)) for heading, words in main]
     sides = [
         (wrapped(_capital(_name(step)), _SIDE - 2 * _PAD, bold=True),
          [*wrapped(step["criterion"], _SIDE - 2 * _PAD, SMALL, most_lines=5),
           *_lines(_amount(kind, step["n_participants"], step["n_trials"]), _SIDE)])
-        for step in took
+        for step in effective
     ]  # fmt: skip
     heights, side_heights = [_height(*box) for box in boxes], [_height(*side) for side in sides]
     gaps = [height + 2 * _BETWEEN for height in side_heights] or [2 * _BETWEEN]

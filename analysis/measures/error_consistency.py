@@ -91,16 +91,18 @@ def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -
     )
     n, agreed, sum_x, sum_y = of_participant.to_numpy().T
     expected, kappa = beyond_expected(agreed / n, sum_x / n, sum_y / n)
-    told = (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
-    found = _means(agreed / n, expected, kappa, told, n_participants=len(n))
-    sums = drawn_sums(np.column_stack([np.where(told, kappa, 0), told]), plan.bootstrap_resamples, plan.bootstrap_seed)
-    return found | _interval(sums, kappa[told], len(n), plan)
+    known = (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
+    found = _means(agreed / n, expected, kappa, known, n_participants=len(n))
+    sums = drawn_sums(
+        np.column_stack([np.where(known, kappa, 0), known]), plan.bootstrap_resamples, plan.bootstrap_seed
+    )
+    return found | _interval(sums, kappa[known], len(n), plan)
 
 
 def _with_each_other(answers: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
     rng = np.random.default_rng(plan.bootstrap_seed)
-    everybody = sorted(answers["participant"].unique())
-    chosen = everybody if len(everybody) <= MOST_PAIRED else rng.choice(everybody, MOST_PAIRED, replace=False)
+    participants = sorted(answers["participant"].unique())
+    chosen = participants if len(participants) <= MOST_PAIRED else rng.choice(participants, MOST_PAIRED, replace=False)
     shares = _shares(answers[answers["participant"].isin(chosen)], ["participant", "item_id"]).unstack("item_id")
     answered = shares.notna().to_numpy(dtype="float64")
     right = shares.fillna(0).to_numpy(dtype="float64")
@@ -110,11 +112,11 @@ def _with_each_other(answers: pd.DataFrame, plan: AnalysisPlan) -> dict[str, flo
     accuracy = (right @ answered.T) / of_both  # Of the row's participant at the items shared with the column's.
     expected, kappa = beyond_expected(observed, accuracy, accuracy.T)
     each_once = np.triu(np.ones(n.shape, dtype=bool), k=1)
-    told = each_once & (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
-    found = _means(observed, expected, kappa, told, n_participants=len(n), n_pairs_in_all=int(each_once.sum()))
+    known = each_once & (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
+    found = _means(observed, expected, kappa, known, n_participants=len(n), n_pairs_in_all=int(each_once.sum()))
     drawn = rng.multinomial(len(n), np.full(len(n), 1 / len(n)), size=plan.bootstrap_resamples).astype("float64")
-    sums = [((drawn @ matrix) * drawn).sum(axis=1) for matrix in (np.where(told, kappa, 0), told.astype("float64"))]
-    return found | _interval(np.column_stack(sums), kappa[told], len(n), plan)
+    sums = [((drawn @ matrix) * drawn).sum(axis=1) for matrix in (np.where(known, kappa, 0), known.astype("float64"))]
+    return found | _interval(np.column_stack(sums), kappa[known], len(n), plan)
 
 
 def _shares(trials: pd.DataFrame, by: list[str]) -> pd.Series:
@@ -126,18 +128,18 @@ def _means(
     observed: Floats,
     expected: Floats,
     kappa: Floats,
-    told: npt.NDArray[np.bool_],
+    known: npt.NDArray[np.bool_],
     *,
     n_participants: int,
     n_pairs_in_all: int | None = None,
 ) -> dict[str, float | int | str]:
-    n_pairs = int(told.sum())
+    n_pairs = int(known.sum())
     found: dict[str, float | int | str] = {"n_participants": n_participants, "n_pairs": n_pairs}
     found["n_pairs_left_out"] = (n_participants if n_pairs_in_all is None else n_pairs_in_all) - n_pairs
     if not n_pairs:
         return {**found, "reason": f"no pair shares {FEWEST_ITEMS} items with right and wrong answers among them"}
     means = {"observed": observed, "expected": expected, "kappa": kappa}
-    return found | {name: float(values[told].mean()) for name, values in means.items()}
+    return found | {name: float(values[known].mean()) for name, values in means.items()}
 
 
 def _interval(sums: Floats, kappa: Floats, n_participants: int, plan: AnalysisPlan) -> dict[str, float | int | str]:

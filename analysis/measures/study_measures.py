@@ -62,8 +62,8 @@ def _named_by_answers(trials: pd.DataFrame) -> pd.DataFrame:
     another store would give other intervals; with these names, they give the same.
     """
     answers = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
-    told = pd.Series(pd.util.hash_pandas_object(answers, index=False).to_numpy(), index=trials.index)
-    content = told.where(trials["excluded_by"].isna(), 0).groupby(trials["participant"]).sum()
+    digests = pd.Series(pd.util.hash_pandas_object(answers, index=False).to_numpy(), index=trials.index)
+    content = digests.where(trials["excluded_by"].isna(), 0).groupby(trials["participant"]).sum()
     in_order = content.sort_index().sort_values(kind="stable").index
     names = {name: f"{place:09}" for place, name in enumerate(in_order)}
     return trials.assign(participant=trials["participant"].map(names).astype("str"))

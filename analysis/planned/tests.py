@@ -97,8 +97,7 @@ def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float
     if len(levels) < 2 or (planned.test in {"t", "welch_t"} and len(levels) != 2):
         raise InputError(
             f"{what}: the levels of `{planned.factor}` here are {', '.join(map(level_text, levels)) or 'none'}. "
-            "Fix: "
-            f"{'name two in `levels`.' if len(levels) > 2 else 'correct its `where`; there is nothing to compare.'}"
+            f"Fix: {'name two in `levels`' if len(levels) > 2 else 'correct its `where`, so that two or more remain'}."
         )
     n_nowhere = int(chosen[planned.factor].isna().sum())
     nowhere = (f"{n_nowhere:,} rows without a level of `{planned.factor}` left out.",) if n_nowhere else ()
@@ -231,7 +230,9 @@ def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> 
         raise InputError(_ALL_MISSING.format(factor=planned.factor, levels=", ".join(gone)))
     if counted[planned.of].nunique() < 2:
         only = level_text(counted[planned.of].iloc[0])
-        raise InputError(f"`{planned.of}` is {only} in every row; there is nothing to compare.")
+        raise InputError(
+            f"`{planned.of}` is {only} in every row, so nothing can be compared. Fix: remove this test from the plan."
+        )
     table = pd.crosstab(counted[planned.of], counted[planned.factor]).reindex(columns=levels)
     return _with(chi_square(table), tuple(notes))
 

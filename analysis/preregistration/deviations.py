@@ -104,7 +104,7 @@ def registration_of(
     plan: PlannedAnalyses,
     of: dict[str, str],
     first_at: str | None,
-    by_hand: Sequence[str] = (),
+    by_researcher: Sequence[str] = (),
 ) -> Registration:
     """Return whether a plan was locked, when, and the deviations from it.
 
@@ -116,7 +116,7 @@ def registration_of(
         The plan of this analysis, and its subject.
     first_at
         Start of the first person's session in the data (UTC, ISO 8601); None if unknown.
-    by_hand
+    by_researcher
         Deviations other than changes of the plan: sentences on exclusions by the researcher.
     """
     if not locks:
@@ -131,7 +131,7 @@ def registration_of(
     if len(locks) > 1:
         words += f"; it is lock {locks.index(lock) + 1} of {len(locks)}, the first made on {_day(locks[0].locked_at)}"
     words += "."
-    found = [*deviations(lock, plan, of), *by_hand]
+    found = [*deviations(lock, plan, of), *by_researcher]
     if not found:
         words += " The plan of this analysis is the locked one."
     return Registration(words, found)

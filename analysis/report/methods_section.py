@@ -100,21 +100,23 @@ def _participants(exclusions: Exclusions) -> list[str]:
 
 
 def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
-    n_by_hand = len(excluded_sessions(exclusions.trials))
-    by_hand = [f"The researcher excluded {count(n_by_hand, 'session')} by name, for the reasons in the notes."]
+    n_by_researcher = len(excluded_sessions(exclusions.trials))
+    by_researcher = [
+        f"The researcher excluded {count(n_by_researcher, 'session')} by name, for the reasons in the notes."
+    ]
     if not plan.exclusions:
         return [
             "No exclusion rules were planned; withdrawn and incomplete sessions were excluded.",
-            *by_hand * bool(n_by_hand),
+            *by_researcher * bool(n_by_researcher),
         ]
     flow = exclusions.flow[exclusions.flow["kind"] != "model"]
     steps = []
     for rule in plan.exclusions:
-        taken = flow[flow["step"] == rule.rule]
-        who = count(int(taken["n_participants"].sum()), "participant")
-        steps.append(f"{rule_words(rule)} ({who}, {count(int(taken['n_trials'].sum()), 'trial')})")
+        excluded = flow[flow["step"] == rule.rule]
+        participants = count(int(excluded["n_participants"].sum()), "participant")
+        steps.append(f"{rule_words(rule)} ({participants}, {count(int(excluded['n_trials'].sum()), 'trial')})")
     return [
-        *by_hand * bool(n_by_hand),
+        *by_researcher * bool(n_by_researcher),
         f"Exclusions, in this order: {'; '.join(steps)}. The rules apply to people only.",
     ]
 

@@ -30,4 +30,4 @@ class HypothesisTest:
     effect: float | None = None
     """Size of the effect in standard units."""
     warnings: tuple[str, ...] = ()
-    """Why the result may be misleading, one sentence each."""
+    """Reasons why the result may be misleading, one sentence each."""

@@ -142,7 +142,7 @@ _EXPERIMENT = """\
 // Runs one group's trials on jsPsych 8: practice first, then all others in random order.
 "use strict";
 
-// Where the answers go. As it stands, the browser saves them as a file at the end. To collect them on a server, send
+// Where the answers go. In this file, the browser saves them as a file at the end. To collect them on a server, send
 // data.json() from here; on JATOS: return jatos.endStudy(data.json());
 function saveAnswers(data, name) {
   data.localSave("json", name);

@@ -59,7 +59,7 @@ class JsPsychPlugin(Task):
         if not isinstance(response, dict):
             raise InputError(f"an answer is the data of the plugin's trial, a JSON object, not {response!r}.")
         if len(canonical_json(response)) > MOST_BYTES:
-            raise InputError(f"the data of the plugin's trial take more than {MOST_BYTES:,} bytes.")
+            raise InputError(f"the data of the plugin's trial take more than {MOST_BYTES:,} bytes. Fix: store less.")
 
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
         correct = isinstance(key, dict) and isinstance(response, dict) and _gives(response, key)

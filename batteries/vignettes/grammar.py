@@ -139,7 +139,7 @@ def _inflect() -> "inflect.engine":
 
 
 _QUALIFIER = re.compile(r"(?:\s(?:full|filled|made))?\s(?:of|for|with|without|in|on|at|by|about|from|to)\s")
-"""What ends the part of a label that holds its head noun: boxes | of tea, bag | full of apples, guide | to birds."""
+"""Words after the part of a label that holds its head noun: boxes | of tea, bag | full of apples, guide | to birds."""
 _HYPHENED_QUALIFIER = re.compile(r"(?<=\w)-(?:by|in|of|on|to|up)\b.*")
 """The same within a word: passers-by, mothers-in-law."""
 

@@ -152,7 +152,8 @@ def vignette_text(content: Mapping[str, Any]) -> str:
 def _row(item: Item, dimensions: tuple[str, ...]) -> list[object]:
     if item.task != "multiple_choice" or len(options := item.content["options"]) != 4:  # type: ignore[arg-type]
         raise InputError(
-            f"the item `{item.item_id}` is not a question with four options; these columns cannot hold it."
+            f"the item `{item.item_id}` is not a question with four options, and the published columns hold no other. "
+            "Fix: export it in another format."
         )
     factors = item.factors
     assert isinstance(item.key, int)

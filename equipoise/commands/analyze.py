@@ -10,7 +10,7 @@ from analysis.any_table import analyze_table
 from analysis.data.tidy_csv import is_export
 from analysis.data.tidy_table import read_trials, tidy_trials
 from analysis.data.trials_reader import give_back_freed_arrays
-from analysis.exclusions.by_researcher import deviations_by_hand
+from analysis.exclusions.by_researcher import exclusion_deviations
 from analysis.preregistration.deviations import registration_of, with_exploratory_marked
 from analysis.preregistration.lock import Lock, add_lock, read_locks
 from analysis.study import analyze_trials
@@ -149,7 +149,7 @@ def _analyze_study(
             output,
             title=study.definition.title,
             software_version=version("equipoise"),
-            registration=registration_of(locks, plan, _asked(study), _first_at(trials), deviations_by_hand(trials)),
+            registration=registration_of(locks, plan, _asked(study), _first_at(trials), exclusion_deviations(trials)),
             notes=[
                 *left_out,
                 *_deviations_from_plan(study, store, set(trials["study_version"])),
@@ -228,7 +228,7 @@ def _analyze_file(data: Path, plan_path: Path, output: Path) -> None:
                 output,
                 title=", ".join(sorted(trials["study"].unique())),
                 software_version=software,
-                registration=registration_of(locks, plan, {}, _first_at(trials), deviations_by_hand(trials)),
+                registration=registration_of(locks, plan, {}, _first_at(trials), exclusion_deviations(trials)),
             )
         else:
             planned = read_yaml(plan_path, PlannedAnalyses)

@@ -77,7 +77,9 @@ def assignment_release(
     with store_of(study, store, must_exist=True) as opened:
         found = find_session(opened, study, named)
         if not opened.release_slot(found.session, reason):
-            raise InputError(f"the slot of session {found.session} was released before; nothing was changed.")
+            raise InputError(
+                f"the slot of session {found.session} was released before, so nothing was changed. Fix: none is needed."
+            )
     return found
 
 

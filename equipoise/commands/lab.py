@@ -58,9 +58,9 @@ class LabVisit:
     problem: str | None
     """File that could not be written beside the store; None if all were."""
     waiting_for: str | None
-    """Why the server lacks something; None if it has everything, or there is no server."""
+    """Reason why the server lacks something; None if it has everything, or there is no server."""
     withdrawals_waiting_for: str | None
-    """Why responses of other, withdrawn participants are not deleted on the server yet; None if they are."""
+    """Reason why responses of other, withdrawn participants are not deleted on the server yet; None if they are."""
 
 
 def lab_run(

@@ -120,7 +120,7 @@ class UploadResult:
     n_without_code: int
     """Sessions whose participants' codes were deleted here; they were not uploaded."""
     refused: tuple[str, ...]
-    """Why the server refused others, a sentence for each; they stay here."""
+    """Reasons why the server refused other sessions, a sentence for each; these stay here."""
     excluded: tuple[str, ...] = ()
     """Uploaded sessions that the researcher has excluded here; the exclusion is not uploaded."""
     problem: str | None = None
@@ -221,7 +221,7 @@ class SessionUpload:
 
     def __init__(self, study: Study, store: Store, session: str, server: LabClient) -> None:
         self.problem: str | None = None
-        """Why the last upload failed."""
+        """Reason why the last upload failed."""
         self._study, self._store, self._session, self._server = study, store, session, server
         self._on_server: LabSessionRecord | None = None
         """The session as the server has it; None if that is not known."""
@@ -311,7 +311,7 @@ class SyncingClient(LabClient):
 
     @property
     def problem(self) -> str | None:
-        """Why the last upload failed."""
+        """Reason why the last upload failed."""
         return self._upload.problem if self._upload else None
 
     def find(self, participant: str, occasion: int) -> OpenSession | None:

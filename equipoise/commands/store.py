@@ -49,7 +49,7 @@ def store_copy(source: str, target: str) -> Verified:
             verified = copy_store(read, write)
             note_access(read, None, Access.COPIED)
     except StoreUnavailable as error:
-        raise InputError(f"a store cannot be used ({error}); nothing was copied.") from None
+        raise InputError(f"a store cannot be used, so nothing was copied: {error}") from None
     return verified
 
 

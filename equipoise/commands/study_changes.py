@@ -84,7 +84,7 @@ def _decide(
         try:
             return job(store, sorted(one.session for one in found))
         except Conflict as conflict:
-            raise InputError(f"{conflict} Nothing was changed.") from None
+            raise InputError(f"nothing was changed: {conflict}") from None
 
 
 def _is_open(session: SessionFound, is_excluded: bool) -> bool:

@@ -33,7 +33,7 @@ class Visitor:
     participant: str
     """The laboratory's own code, such as `P01`."""
     occasion: int
-    """Which of the participant's sessions, from 1."""
+    """Number of the participant's session, from 1."""
     group: int | None
     """Counterbalance group; None for the one with the fewest participants."""
     kind: Kind = Kind.HUMAN

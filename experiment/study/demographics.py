@@ -66,7 +66,7 @@ class DemographicQuestion(BaseModel):
             wanted = "one of its options" if self.options else "a text"
             raise InputError(f"`{self.name}` takes {wanted}, not {answer!r}.")
         elif self.answer == "text" and len(answer) > LONGEST_TEXT:
-            raise InputError(f"`{self.name}` takes a text of at most {LONGEST_TEXT} characters.")
+            raise InputError(f"`{self.name}` is longer than {LONGEST_TEXT} characters. Fix: shorten it.")
 
 
 class Questionnaire(BaseModel):

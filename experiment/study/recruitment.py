@@ -85,7 +85,7 @@ class Exits(BaseModel):
 
 
 class Recruitment(BaseModel):
-    """Who may take part, and how many participants are wanted; may change while data come in."""
+    """Rules for who may take part, and the number of participants wanted; may change while data come in."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -160,8 +160,8 @@ class Recruitment(BaseModel):
                 re.compile(pattern or "")
         except FutureWarning as warning:
             raise ValueError(
-                f"ambiguous regular expression ({warning}). Fix: write a backslash before each sign that stands for "
-                "itself, such as `\\[`."
+                f"ambiguous regular expression ({warning}). Fix: write a backslash before each literal sign, "
+                "such as `\\[`."
             ) from None
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"not a regular expression ({error}). Fix: correct it, such as `[0-9]{{6}}`.") from None

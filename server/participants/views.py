@@ -344,7 +344,7 @@ def _check_missing(plan: SessionPlan, phase: Phase, response: records.Response) 
     timing, resume = plan.definition.timing, plan.definition.resume
     may_be = {"deadline": timing.deadline_ms is not None, "interrupted": resume.interrupted_trial == "skip"}
     if response.response is not None or phase is Phase.PRACTICE or not may_be[response.missing or ""]:
-        raise InputError(f"a response cannot be missing here as `{response.missing}`.")
+        raise InputError(f"a response cannot be missing here as `{response.missing}`. Fix: send a response.")
 
 
 def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> range:

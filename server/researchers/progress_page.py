@@ -146,9 +146,9 @@ def _sign_in() -> str | None:
     if token_mark != _token_mark():
         return None
     events = context().store.events(context().study, int(number), (Access.SIGNED_IN, Access.SIGNED_OUT))
-    told = [event.event for event in events if event.details["sign_in"] == name]
+    logged = [event.event for event in events if event.details["sign_in"] == name]
     # Another entry may have this number if the store was replaced by a backup.
-    return name if told == [Access.SIGNED_IN] else None
+    return name if logged == [Access.SIGNED_IN] else None
 
 
 def _token_mark() -> str:

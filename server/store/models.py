@@ -31,7 +31,7 @@ class Release(StrEnum):
     RETURN = "return"
     EXCLUSION = "exclusion"
     PRACTICE = "practice not passed"
-    TOO_OLD = "too old to go on"
+    TOO_OLD = "too old to go on"  # prose: stored
     RELOADED = "reloaded too often"
     RESTARTED = "begun again"
     NO_ROOM = "no room"
@@ -88,7 +88,7 @@ class StoredSession:
 
     @property
     def ended_for(self) -> Release | None:
-        """Why the session cannot be resumed by the study's rules, or None."""
+        """Rule of the study by which the session cannot be resumed, or None."""
         if self.session.status is not Status.ACTIVE or self.release_reason not in ENDED_FOR:
             return None
         return Release(self.release_reason)

@@ -42,7 +42,7 @@ class Verified:
 class _Logs:
     """Content of the logs of all studies."""
 
-    told: dict[str, tuple[str, str | None, str | None, str | None]] = field(default_factory=dict)
+    sessions: dict[str, tuple[str, str | None, str | None, str | None]] = field(default_factory=dict)
     """Status, time of completion (of people), slot, and reason of its release, of each session, by its name."""
     broken: set[str] = field(default_factory=set)
     """Studies whose log has a gap, so that its content is incomplete."""
@@ -122,16 +122,16 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
         if event not in ACCESSES:
             decided = link(decided, [study_digest, n_decided, at, event, session, details])
             n_decided += 1
-        told = json.loads(details)
-        _tell(logs, event, session, told)
+        entry = json.loads(details)
+        _replay(logs, event, session, entry)
         if event == "closed":
-            logs.closed.add((study_digest, told["group"]))
+            logs.closed.add((study_digest, entry["group"]))
         elif event == "opened":
-            logs.closed.discard((study_digest, told["group"]))
+            logs.closed.discard((study_digest, entry["group"]))
         elif event in {"registered", "revised"}:
-            revision = told.get("revision", 1)
+            revision = entry.get("revision", 1)
             logs.revisions.add((study_digest, revision))
-            if told["content"] != content_checksum(db, study_digest, revision):
+            if entry["content"] != content_checksum(db, study_digest, revision):
                 logs.problems.append(
                     f"{_named(study_digest)}: its definition, texts or items are not those "
                     f"registered{f' as revision {revision}' if revision > 1 else ''}."
@@ -141,9 +141,9 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
     return None if (len(events), expected) == end else "entries are missing at the end of the log."
 
 
-def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any]) -> None:
+def _replay(logs: _Logs, event: str, session: str | None, details: dict[str, Any]) -> None:
     if event == "begun before this log":
-        logs.told |= {
+        logs.sessions |= {
             name: (status, at, slot, Release.WITHDRAWAL if slot == SlotState.RELEASED else None)
             for name, (status, at, slot) in details["sessions"].items()
         }
@@ -153,7 +153,7 @@ def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any])
         logs.excluded[session] = (details["excluded_at"], details["reason"])
     elif event == "included":
         logs.excluded.pop(session, None)
-    status, completed_at, slot, reason = logs.told.get(session, ("active", None, None, None))
+    status, completed_at, slot, reason = logs.sessions.get(session, ("active", None, None, None))
     slots = {"reserved": "reserved", "regained": "reserved", "confirmed": "confirmed", "released": "released"}
     if event == "withdrew":
         status = "withdrawn"
@@ -164,7 +164,7 @@ def _tell(logs: _Logs, event: str, session: str | None, details: dict[str, Any])
         reason = Release.NO_ROOM if slot == SlotState.RELEASED else None
     elif event in slots:
         slot, reason = slots[event], details.get("because")
-    logs.told[session] = (status, details.get("completed_at", completed_at), slot, reason)
+    logs.sessions[session] = (status, details.get("completed_at", completed_at), slot, reason)
 
 
 def _check_sessions(
@@ -214,19 +214,19 @@ def _check_sessions(
                 f"session {session}: it is completed, but only {n_there} of {n_trials} responses are present."
             )
         if study_digest in logs.whole:
-            told = logs.told.get(session)
-            if told is None:
+            logged = logs.sessions.get(session)
+            if logged is None:
                 found.problems.append(f"session {session}: it is present, but not in the log.")
-            elif told != (status, None if is_model else completed_at, slot, reason):
+            elif logged != (status, None if is_model else completed_at, slot, reason):
                 found.problems.append(
                     f"session {session}: its status, slot, release or time of completion differs from the log "
-                    f"({status}, not {told[0]}; {slot} ({reason}), not {told[2]} ({told[3]}))."
+                    f"({status}, not {logged[0]}; {slot} ({reason}), not {logged[2]} ({logged[3]}))."
                 )
         elif study_digest not in logs.broken:
             found.problems.append(f"session {session}: its study {study_digest[:12]}... is missing.")
         beside = [*visits_of(session), *([demographics] if demographics else [])]
         yield f"{session} {status} {n_answered} {checksum}{' ' + link('', beside) if beside else ''}"
-    found.problems += [f"session {session}: it is missing, but in the log." for session in logs.told.keys() - seen]
+    found.problems += [f"session {session}: it is missing, but in the log." for session in logs.sessions.keys() - seen]
 
 
 def _check_chain(

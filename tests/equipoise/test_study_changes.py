@@ -215,7 +215,7 @@ def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) ->
     assert [json.loads(row["details"])["reason"] for row in decisions] == ["=fire alarm", "another session was meant"]
 
 
-def test_an_exclusion_by_hand_deviates_from_a_locked_plan(kept: Kept) -> None:
+def test_an_exclusion_by_researcher_deviates_from_a_locked_plan(kept: Kept) -> None:
     done("analyze", kept.folder, "--lock")
     assert "The plan of this analysis is the locked one." in report(kept)
     done("exclude", kept.folder, "--panel-id", "anna", "--reason", "fire alarm")

@@ -236,7 +236,7 @@ def held_by(store: SqliteStore) -> dict[str, str]:
     return {table: repr(rows(store, f'SELECT * FROM "{table}"')) for table in TABLES}
 
 
-def by_hand(store: Store, *statements: str) -> None:
+def execute_sql(store: Store, *statements: str) -> None:
     """Change a store's tables behind its back, as somebody with a database tool could, foreign keys or not."""
     if isinstance(store, SqliteStore):
         connection = sqlite3.connect(store.path)

@@ -85,7 +85,7 @@ class InputDevices:
 
     backend: Backend
     obstacle: str | None
-    """Why psychtoolbox does not read the keys; None if it does, or if another backend was requested."""
+    """Reason why psychtoolbox does not read the keys; None if it does, or if another backend was requested."""
 
     def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
         self._window = window

@@ -136,7 +136,7 @@ class LabWindow:
 
     @property
     def pacing(self) -> Literal["frames", "clock"]:
-        """What paces a presentation: the screen's frames if flips wait for them, otherwise the clock."""
+        """Pace of a presentation: the screen's frames if flips wait for them, otherwise the clock."""
         return "frames" if self.refresh.is_synchronised else "clock"
 
     @property

@@ -61,7 +61,7 @@ def lab_session_records(db: Database, study: Study) -> list[LabSessionRecord]:
     rows = db.execute(
         f"{_SELECT} AND sessions.study_digest = ? ORDER BY started_at, session", (_digest(db, study),)
     ).fetchall()
-    return [_taken(db, row) for row in rows]
+    return [_record(db, row) for row in rows]
 
 
 def _digest(db: Database, study: Study) -> str:
@@ -71,7 +71,7 @@ def _digest(db: Database, study: Study) -> str:
 
 def lab_session_record(db: Database, session: str) -> LabSessionRecord:
     """Return a laboratory session."""
-    return _taken(db, db.execute(f"{_SELECT} AND session = ?", (session,)).fetchone())
+    return _record(db, db.execute(f"{_SELECT} AND session = ?", (session,)).fetchone())
 
 
 def versions_of_others(db: Database, study: Study) -> dict[str, int]:
@@ -107,7 +107,7 @@ def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
     return [session for (session,) in rows.fetchall()]
 
 
-def _taken(db: Database, row: Sequence[Any]) -> LabSessionRecord:
+def _record(db: Database, row: Sequence[Any]) -> LabSessionRecord:
     session, participant, code, occasion, kind, group, seed, status, *rest = row
     (
         started_at,

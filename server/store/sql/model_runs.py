@@ -47,9 +47,9 @@ def _refuse_stored_answers(db: Database, run: Run) -> None:
 
 
 def _free_label(db: Database, label: str) -> str:
-    taken = {row[0] for row in db.execute("SELECT run FROM runs")}
+    in_use = {row[0] for row in db.execute("SELECT run FROM runs")}
     free, number = label, 1
-    while free in taken:
+    while free in in_use:
         number += 1
         free = f"{label} ({number})"
     return free

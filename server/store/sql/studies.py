@@ -228,7 +228,9 @@ def revise(db: Database, study: Study, reason: str) -> Revision:
     log = lock_log(db, begun)
     known = find(db, study.digest)
     if known is not None and known.study_digest == begun:
-        raise InputError(f"{path}: this is revision {known.revision} of version {version} already; nothing to accept.")
+        raise InputError(
+            f"{path}: this is revision {known.revision} of version {version} already. Fix: none is needed."
+        )
     latest = _latest(db, begun)
     found = _changes_since(db, latest, study)
     if found.substance or not found.wording:

@@ -4,7 +4,7 @@ import pytest
 
 from analysis.data.tidy_table import read_trials, tidy_trials
 from analysis.exclusions.by_group import exclusions_by_group
-from analysis.exclusions.by_researcher import deviations_by_hand, notes_by_hand
+from analysis.exclusions.by_researcher import exclusion_deviations, exclusion_notes
 from analysis.exclusions.flow import apply_exclusions
 from analysis.provenance.changed_items import notes_on_rewording, refuse_changed_items
 from analysis.provenance.record import data_digest
@@ -15,7 +15,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 AFTER, BEFORE = "2026-01-03T09:00:00.000+00:00", "2026-01-02T10:10:00.000+00:00"
 
 
-def by_hand(reason="fire alarm", at=AFTER):
+def by_researcher(reason="fire alarm", at=AFTER):
     return {"excluded_reason": reason, "excluded_at": at}
 
 
@@ -29,11 +29,11 @@ def dispositions(result):
 
 def test_an_excluded_session_is_a_step_before_the_rules_and_the_books_balance(view, session):
     rows = view(
-        session(participant="A", **by_hand()),
-        session(participant="B", status="active", **by_hand()),
-        session(participant="C", status="withdrawn", response=None, **by_hand()),
+        session(participant="A", **by_researcher()),
+        session(participant="B", status="active", **by_researcher()),
+        session(participant="C", status="withdrawn", response=None, **by_researcher()),
         session(participant="D", group=2),
-        session(participant="E", group=2, **by_hand("typed before she read")),
+        session(participant="E", group=2, **by_researcher("typed before she read")),
     )
     result = apply_exclusions(tidy_trials(rows), planned({"rule": "missing"}))
     assert dispositions(result) == {
@@ -57,11 +57,11 @@ def test_an_excluded_session_is_a_step_before_the_rules_and_the_books_balance(vi
 def test_without_an_exclusion_there_is_no_such_step(view, session):
     result = apply_exclusions(tidy_trials(view(session(), session(kind="model"))), AnalysisPlan())
     assert "excluded_by_researcher" not in set(result.flow["step"])
-    assert notes_by_hand(result.trials) == deviations_by_hand(result.trials) == []
+    assert exclusion_notes(result.trials) == exclusion_deviations(result.trials) == []
 
 
 def test_of_two_completed_sessions_the_researcher_chooses_by_excluding_the_other(view, session):
-    first = session(participant="A", session="first", completed_at="2026-01-02T11:00:00Z", **by_hand())
+    first = session(participant="A", session="first", completed_at="2026-01-02T11:00:00Z", **by_researcher())
     second = session(participant="A", session="second", completed_at="2026-01-02T12:00:00Z")
     for plan in (planned(), planned({"rule": "duplicates"})):
         result = apply_exclusions(tidy_trials(view(first, second)), plan)
@@ -72,14 +72,18 @@ def test_of_two_completed_sessions_the_researcher_chooses_by_excluding_the_other
 
 
 def test_it_is_told_whether_an_exclusion_came_after_the_answers(view, session):
-    trials = tidy_trials(view(session(participant="A", **by_hand(at=BEFORE)), session(participant="B", **by_hand())))
-    assert "before all responses were in" in notes_by_hand(trials)[0]
-    (deviation,) = deviations_by_hand(trials)
+    trials = tidy_trials(
+        view(session(participant="A", **by_researcher(at=BEFORE)), session(participant="B", **by_researcher()))
+    )
+    assert "before all responses were in" in exclusion_notes(trials)[0]
+    (deviation,) = exclusion_deviations(trials)
     assert deviation.startswith("2\u00a0sessions were excluded by the researcher and not by a rule of the plan, 1 of")
 
 
 def test_an_export_keeps_revisions_and_exclusions_and_older_data_keep_their_digest(view, session, tmp_path):
-    rows = view(session(participant="A", study_revision=2, **by_hand()), session(participant="B", study_revision=1))
+    rows = view(
+        session(participant="A", study_revision=2, **by_researcher()), session(participant="B", study_revision=1)
+    )
     rows.to_csv(tmp_path / "export.csv", index=False)
     read = read_trials(tmp_path / "export.csv")
     assert data_digest(read) == data_digest(tidy_trials(rows))

@@ -39,13 +39,13 @@ def test_boxes_run_from_recruitment_to_the_analysis(readable):
 def test_steps_that_took_nothing_stand_in_small_print_and_not_in_a_box(readable):
     words = spaced(readable(exclusion_flow(flow(), "human", "a")))
     assert "Not completed" not in words
-    assert "Took nothing: not completed (session not completed)" in " ".join(words)
+    assert "Rules that excluded nobody: not completed (session not completed)" in " ".join(words)
 
 
 def test_the_description_tells_every_step(readable):
     said = readable(exclusion_flow(flow(), "human", "a")).description.replace("\u00a0", " ")
     assert "Recruited: 54 participants, 1,296 test trials." in said
-    assert "median RT (median response time under 20,000 ms): 3 participants, 72 test trials left" in said
+    assert "median RT (median response time under 20,000 ms): 3 participants, 72 test trials excluded" in said
     assert "In the analysis: 50 participants, 1,111 test trials." in said
 
 

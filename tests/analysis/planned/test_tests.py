@@ -592,7 +592,7 @@ def test_each_test_gets_the_rows_of_those_it_is_about():
         ({"where": {"item": 1}}, "there is no column `item`"),
         ({"where": {"group": "none"}}, "`group` has no level none. Fix: name one of even, odd."),
         ({"levels": ["even", "none"]}, "`group` has no level none. Fix: name one of even, odd."),
-        ({"where": {"group": "even"}}, "there is nothing to compare"),
+        ({"where": {"group": "even"}}, "so that two or more remain"),
         ({"of": "condition"}, "the column `condition` holds text, such as 'a'"),
         ({"where": {"unit": ["u0", "u1", "u2"]}}, "and a test needs at least 2"),
     ],
@@ -611,7 +611,7 @@ def test_more_than_two_levels_need_two_names_for_a_t_test():
 
 
 def test_a_level_named_for_an_analysis_of_variance_needs_another():
-    assert "nothing to compare" in refused(
+    assert "so that two or more remain" in refused(
         units(), test="anova", of="value", per="unit", within="condition", levels=["a"]
     )
 

@@ -20,7 +20,7 @@ from tests.equipoise.stores.commands import (
     refused,
     run,
 )
-from tests.server.stores import by_hand, rows
+from tests.server.stores import execute_sql, rows
 
 # store verify
 
@@ -62,7 +62,7 @@ def test_verify_counts_what_is_there_and_prints_a_digest_that_stays(kept: Kept) 
 )
 def test_verify_finds_what_was_changed_by_hand_and_ends_with_1(kept: Kept, statement: str) -> None:
     with kept.opened() as store:
-        by_hand(store, statement.format(**kept.sessions))
+        execute_sql(store, statement.format(**kept.sessions))
     result = run("store", "verify", kept.folder, *kept.option)
     assert result.exit_code == 1
     assert isinstance(result.exception, SystemExit)
@@ -122,7 +122,7 @@ def test_a_backup_never_writes_over_a_file(kept: Kept, tmp_path: Path) -> None:
 def test_a_backup_of_a_store_that_was_changed_by_hand_says_so(kept: Kept, tmp_path: Path) -> None:
     """Anyone who backs up each night would else replace the last sound backup by copies of what was spoilt."""
     with kept.opened() as store:
-        by_hand(store, f"UPDATE responses SET rt_ms = 1 WHERE session = '{kept.sessions['anna']}'")
+        execute_sql(store, f"UPDATE responses SET rt_ms = 1 WHERE session = '{kept.sessions['anna']}'")
     result = run("store", "backup", kept.folder, "-o", tmp_path / "backup.db", *kept.option)
     assert isinstance(result.exception, SystemExit | None)
     assert kept.sessions["anna"] in result.output

@@ -13,7 +13,7 @@ from server.store import Conflict, Identity, Refusal
 from server.store.sql.lab_sessions import LabSessionRecord, lab_session_records, n_without_code
 from server.store.sqlite.store import SqliteStore
 from tests.server.laboratory.laboratories import LabOf, Laboratory, n_sessions, new_id, uploaded
-from tests.server.stores import by_hand, problems, response, rows, saying, verified
+from tests.server.stores import execute_sql, problems, response, rows, saying, verified
 
 RESTART = Resume(max_reloads=0, otherwise="restart")
 
@@ -216,7 +216,7 @@ def test_all_sessions_of_who_had_to_begin_again_are_handed_on(
         lab_session = there.start(occasion=2)
         there.answer(lab_session, n_answers)
     if is_old:
-        by_hand(there.store, "UPDATE sessions SET start_id = NULL")
+        execute_sql(there.store, "UPDATE sessions SET start_id = NULL")
     taken = taken_in(there)
     assert sorted(len(one.responses) for one in taken) == [1, 2, 3]
     assert len({one.start_id for one in taken}) == 3

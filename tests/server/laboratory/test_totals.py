@@ -17,7 +17,7 @@ from server.store.copying import copy_store
 from server.store.sqlite.store import SqliteStore
 from server.store.verify import verify
 from tests.server.laboratory.laboratories import LabOf, Laboratory, new_id, start_of
-from tests.server.stores import Clock, Person, by_hand, problems, recruiting, reopened, response, rows, verified
+from tests.server.stores import Clock, Person, execute_sql, problems, recruiting, reopened, response, rows, verified
 
 
 def test_sessions_of_the_web_and_of_the_laboratory_stand_side_by_side(lab: Laboratory) -> None:
@@ -42,7 +42,7 @@ def test_what_was_changed_of_a_session_that_was_taken_elsewhere_is_found(lab_of:
     Person(lab.store, lab.study)
     uploaded = lab.add_uploaded(group=2)
     assert problems(lab.store) == []
-    by_hand(lab.store, f"UPDATE sessions SET {change} WHERE session = '{uploaded.plan.session}'")
+    execute_sql(lab.store, f"UPDATE sessions SET {change} WHERE session = '{uploaded.plan.session}'")
     assert any(uploaded.plan.session in problem for problem in problems(lab.store))
 
 

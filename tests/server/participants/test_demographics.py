@@ -27,7 +27,7 @@ from tests.server.stores import (
     Person,
     another,
     at_once,
-    by_hand,
+    execute_sql,
     problems,
     reopened,
     rows,
@@ -345,5 +345,5 @@ def test_the_check_of_a_store_tells_of_an_answer_about_the_person_put_in_by_hand
     person: Participant, any_store: Store
 ) -> None:
     before = verified(any_store).digest
-    by_hand(any_store, 'UPDATE sessions SET demographics = \'{"answers":{"age":99}}\'')
+    execute_sql(any_store, 'UPDATE sessions SET demographics = \'{"answers":{"age":99}}\'')
     assert verified(any_store).digest != before

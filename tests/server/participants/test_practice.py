@@ -21,7 +21,7 @@ from tests.server.conftest import SECRETS, Participant
 from tests.server.stores import (
     another,
     at_once,
-    by_hand,
+    execute_sql,
     practising,
     problems,
     recruiting,
@@ -547,7 +547,9 @@ def test_a_practice_answer_that_was_deleted_is_found_though_others_were_passed_o
         if is_whole:
             assert finish(person).status_code == 200
         assert not of_session(problems(any_store), person)
-        by_hand(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}' AND trial_index = {index}")
+        execute_sql(
+            any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}' AND trial_index = {index}"
+        )
         assert of_session(problems(any_store), person), index
 
 
@@ -556,14 +558,16 @@ def test_a_question_that_was_deleted_is_found_too(person_of: PersonOf, any_store
         person = person_of()
         practise(person, 0, RIGHT, RIGHT)
         assert finish(person).status_code == 200
-        by_hand(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}' AND trial_index = {index}")
+        execute_sql(
+            any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}' AND trial_index = {index}"
+        )
         assert of_session(problems(any_store), person), index
 
 
 def test_a_single_practice_answer_that_was_deleted_is_found(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
     send(person, answer_to(0, RIGHT))
-    by_hand(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}'")
+    execute_sql(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}'")
     assert of_session(problems(any_store), person)
 
 
@@ -573,7 +577,7 @@ def test_answers_to_practice_are_not_taken_for_passed_over_without_a_criterion(
     person = person_of(study=practising(small_study, N_IN_ROUND, None))
     for index in range(N_IN_ROUND + 1):
         send(person, answer_to(index))
-    by_hand(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}' AND trial_index = 1")
+    execute_sql(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}' AND trial_index = 1")
     assert of_session(problems(any_store), person)
 
 

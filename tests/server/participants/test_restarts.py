@@ -42,7 +42,7 @@ from tests.server.stores import (
     Person,
     another,
     at_once,
-    by_hand,
+    execute_sql,
     of,
     problems,
     recruiting,
@@ -379,13 +379,13 @@ def test_the_digest_tells_of_a_visit_or_an_answer_about_the_person_that_was_chan
     before = verified(any_store)
     assert before == verified(any_store)
     assert before.problems == []
-    by_hand(any_store, statement)
+    execute_sql(any_store, statement)
     assert verified(any_store).digest != before.digest
 
 
 def test_a_visit_of_nobodys_is_found(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of())
-    by_hand(any_store, "UPDATE visits SET session = 'stranger'")
+    execute_sql(any_store, "UPDATE visits SET session = 'stranger'")
     assert any("stranger" in problem for problem in problems(any_store))
     assert person.now
 

@@ -29,7 +29,7 @@ from server.settings import Settings
 from server.store import SqliteStore, Store
 from server.store.copying import copy_store
 from tests.server.conftest import SECRETS, Participant
-from tests.server.stores import Person, by_hand, problems, response, saying, verified, version_of
+from tests.server.stores import Person, execute_sql, problems, response, saying, verified, version_of
 
 NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 ALL = {
@@ -366,7 +366,7 @@ def test_whatever_is_changed_by_hand_is_found(study_of: StudyOf, any_store: Stor
     participant.answer(1, **SHOWN)
     miss(participant, 2, "deadline")
     assert problems(any_store) == []
-    by_hand(any_store, statement)
+    execute_sql(any_store, statement)
     assert problems(any_store) != []
 
 

@@ -21,7 +21,7 @@ from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
 from tests.server.conftest import SECRETS, Participant
-from tests.server.stores import Clock, by_hand, rows
+from tests.server.stores import Clock, execute_sql, rows
 
 
 def answered(store: SqliteStore) -> list[dict[str, Any]]:
@@ -476,7 +476,7 @@ def test_nothing_that_is_served_tells_which_question_is_an_attention_check(
         served = [person.start(start_id=str(uuid.UUID(int=9))).data]
         cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
         assert cookie is not None
-        by_hand(store, f"UPDATE planned_trials SET phase = '{phase}' WHERE phase = 'attention_check'")
+        execute_sql(store, f"UPDATE planned_trials SET phase = '{phase}' WHERE phase = 'attention_check'")
         store.close()
         store = SqliteStore(tmp_path / name / "equipoise.db")  # so that the plan is read as it is now
         http = create_app(sample_study, store, SECRETS, Settings()).test_client()

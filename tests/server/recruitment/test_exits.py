@@ -21,7 +21,7 @@ from server.app import create_app
 from server.settings import Settings
 from server.store import SqliteStore, Store
 from tests.server.conftest import SECRETS, Participant
-from tests.server.stores import Clock, another, by_hand, practising, problems, recruiting, saying
+from tests.server.stores import Clock, another, execute_sql, practising, problems, recruiting, saying
 
 NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 PANEL = "https://app.prolific.com/submissions/complete"
@@ -356,7 +356,7 @@ def test_only_an_old_session_with_the_code_of_everyone_has_none_to_withdraw_with
     """As an earlier Equipoise stored it: the fixed code in place of one's own."""
     study = saying(checked_study, completion_code="FIXED-CODE")
     person = taken(create_app(study, any_store, SECRETS, NO_LIMITS))
-    by_hand(any_store, "UPDATE sessions SET withdrawal_code = 'FIXED-CODE'")
+    execute_sql(any_store, "UPDATE sessions SET withdrawal_code = 'FIXED-CODE'")
     cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
     assert cookie is not None
     person.http = create_app(study, another(any_store), SECRETS, NO_LIMITS).test_client()

@@ -319,10 +319,10 @@ def test_who_looked_changes_no_digest_of_the_data(served: Flask, any_store: Stor
 
 
 def test_an_entry_about_the_researcher_that_is_changed_is_noticed(app: Flask, store: SqliteStore) -> None:
-    from tests.server.stores import by_hand
+    from tests.server.stores import execute_sql
 
     sign_in(app.test_client())
-    by_hand(store, "UPDATE events SET details = '{}' WHERE event = 'signed in'")
+    execute_sql(store, "UPDATE events SET details = '{}' WHERE event = 'signed in'")
     assert any("the log is missing or changed" in problem for problem in problems(store))
 
 

@@ -20,7 +20,7 @@ from server.store.verify import Verified
 from tests.server.store.used_stores import KINDS
 from tests.server.stores import (
     Person,
-    by_hand,
+    execute_sql,
     problems,
     recruiting,
     response,
@@ -251,7 +251,7 @@ def test_a_backup_of_a_damaged_store_says_what_is_damaged(
 ) -> None:
     store.register_study(small_study)
     person = Person(store, small_study).complete()
-    by_hand(store, "DELETE FROM responses WHERE trial_index = 1")
+    execute_sql(store, "DELETE FROM responses WHERE trial_index = 1")
     assert any(person.session in problem for problem in back_up(store, tmp_path / "backup.db").problems)
 
 

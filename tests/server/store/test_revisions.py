@@ -19,7 +19,7 @@ from experiment.study.definition import MaxRun, Order, Study
 from experiment.study.exclusion_rules import AttentionCheckRule, MedianRtRule
 from experiment.study.timeline import Resume
 from server.store import Identity, Store, Visit
-from tests.server.stores import Person, another, at_once, by_hand, problems, rows, saying, version_of
+from tests.server.stores import Person, another, at_once, execute_sql, problems, rows, saying, version_of
 
 Change = Callable[[Study], Study]
 
@@ -349,7 +349,7 @@ def test_of_a_content_that_cannot_be_read_any_more_it_is_said_that_something_cha
 ) -> None:
     any_store.register_study(study)
     Person(any_store, study)
-    by_hand(any_store, "UPDATE studies SET definition = '{}'")
+    execute_sql(any_store, "UPDATE studies SET definition = '{}'")
     changed = dataclasses.replace(
         study, battery=Battery(**(study.battery.model_dump() | {"items": study.battery.items[1:]}))
     )

@@ -21,7 +21,7 @@ from tests.server.store.used_stores import live_in, names
 from tests.server.stores import (
     Person,
     address,
-    by_hand,
+    execute_sql,
     problems,
     recruiting,
     reopened,
@@ -501,7 +501,7 @@ def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, smal
         values[RESPONSE_COLUMNS.index("response")] = json.dumps("reflected")
         checksum = link_answer(checksum, values)
         changed.append((values[1], checksum))
-    by_hand(
+    execute_sql(
         store,
         *(
             f"UPDATE responses SET response = '\"reflected\"', checksum = '{end}' WHERE trial_index = {index}"
@@ -511,7 +511,7 @@ def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, smal
     )
     (problem,) = problems(store)
     assert "its responses are not those that were stored" in problem
-    by_hand(
+    execute_sql(
         store,
         "DELETE FROM response_totals",
         f"INSERT INTO response_totals VALUES ('{small_study.digest}', 0, 3, "

@@ -40,7 +40,10 @@ def test_a_window_can_be_smaller_than_the_screen(screen):
     ("options", "sentence"),
     [
         ({"monitor": "lab1"}, "PsychoPy knows no monitor 'lab1', only testMonitor. Fix: name one of these, or add"),
-        ({"size_px": [1024, 769]}, "A window of 1024 x 769 px does not fit on screen 0, which has 1024 x 768. Fix: ask"),
+        (
+            {"size_px": [1024, 769]},
+            "A window of 1024 x 769 px does not fit on screen 0, which has 1024 x 768. Fix: ask",
+        ),
         ({"screen": 1}, "Screen 1 does not exist: this machine has 1, counted from 0. Fix: name another"),
     ],
 )

@@ -19,7 +19,7 @@ from tests.server.stores import (
     Person,
     another,
     at_once,
-    by_hand,
+    execute_sql,
     of,
     problems,
     recruiting,
@@ -103,7 +103,7 @@ def test_the_log_of_each_study_is_its_own(store: Store, small_study: Study) -> N
 
 def test_the_view_has_a_row_for_every_planned_trial_even_without_its_item(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
-    by_hand(store, f"DELETE FROM items WHERE item_id = '{person.stored.plan.trials[1].item.item_id}'")
+    execute_sql(store, f"DELETE FROM items WHERE item_id = '{person.stored.plan.trials[1].item.item_id}'")
     found = store.trials()
     assert len(found) == 3
     assert [row["content"] is None for row in found] == [False, True, False]

@@ -22,7 +22,7 @@ from server.store.sqlite.file import connect, refuse_network
 from tests.server.store.sqlite.files import files_of
 from tests.server.stores import (
     Person,
-    by_hand,
+    execute_sql,
     problems,
     recruiting,
     reopened,
@@ -275,7 +275,7 @@ def test_a_first_start_that_was_interrupted_is_taken_up_again(tmp_path: Path) ->
 
 def test_a_store_of_a_newer_version_is_refused_and_untouched(store: SqliteStore) -> None:
     store.close()
-    by_hand(
+    execute_sql(
         store,
         "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('equipoise', 'm999_future', '')",
     )
