@@ -16,7 +16,7 @@ from analysis.exclusions.flow import Exclusions, apply_exclusions
 from analysis.measures.accuracy import accuracy, check_factors, kept_trials
 from analysis.measures.comparisons import comparison
 from analysis.measures.differences import differences
-from analysis.measures.invalid_responses import invalid_answers, regraded, stored_scoring
+from analysis.measures.invalid_responses import invalid_responses, regraded, stored_scoring
 from analysis.measures.study_measures import study_measures
 from analysis.output_files import csv_bytes, drawing_files
 from analysis.planned.figures import model_figures
@@ -127,7 +127,7 @@ def _tables(exclusions: Exclusions, plan: AnalysisPlan) -> dict[str, pd.DataFram
         "accuracy_overall": accuracy(trials, [], plan),
         "differences": differences(trials, plan.by, plan),
         "differences_overall": differences(trials, [], plan),
-        "invalid": invalid_answers(trials),
+        "invalid": invalid_responses(trials),
         "stored_scoring": stored_scoring(trials),
         "regraded": regraded(trials),
     }

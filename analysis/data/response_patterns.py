@@ -70,11 +70,11 @@ def _same_response_run(trials: pd.DataFrame) -> pd.Series:
     return pd.Series(runs, index=trials.index[answered], dtype="Int32").reindex(trials.index)
 
 
-def _numbered(answers: list[object]) -> npt.NDArray[np.int64]:
+def _numbered(responses: list[object]) -> npt.NDArray[np.int64]:
     """Return a number for each response, the same for equal ones; `1`, `1.0` and `true` differ."""
-    number, first = _objects(answers)
+    number, first = _objects(responses)
     known: dict[object, int] = {}
-    texts = [json.dumps(answers[row]) for row in first]
+    texts = [json.dumps(responses[row]) for row in first]
     return np.array([known.setdefault(text, len(known)) for text in texts], dtype="int64")[number]
 
 

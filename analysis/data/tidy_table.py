@@ -264,10 +264,10 @@ def _scores(
     """Return `correct`, `score` and `chance`; equal responses to equal items are graded once."""
     is_valid = table["valid"].fillna(True).to_numpy(dtype=bool)
     parts = [*(cells[column].number for column in ("task", "content", "key", "response")), is_valid.astype("intp")]
-    answers = _together(parts)
+    responses = _together(parts)
     chances: dict[tuple[int, int], float] = {}
     correct, score, chance = [], [], []
-    for row in answers.distinct:
+    for row in responses.distinct:
         task_number, content_number, key_number, response_number, valid = (int(part[row]) for part in parts)
         task, content = cells["task"].distinct[task_number], values["content"][content_number]
         response = None if response_number < 0 else values["response"][response_number]
@@ -281,9 +281,9 @@ def _scores(
         score.append(credit)
         chance.append(chances[task_number, content_number])
     return {
-        "correct": answers.spread(correct, "boolean"),
-        "score": answers.spread(score, "float64"),
-        "chance": answers.spread(chance, "float64"),
+        "correct": responses.spread(correct, "boolean"),
+        "score": responses.spread(score, "float64"),
+        "chance": responses.spread(chance, "float64"),
     }
 
 

@@ -89,10 +89,10 @@ class _Matrix:
 def _matrix(assigned: pd.DataFrame, row_factor: str, conditions_by: list[str]) -> _Matrix:
     by = [row_factor, "group", *conditions_by]
     kept = kept_trials(assigned)
-    answers = kept.groupby(by, dropna=False).agg(
+    responses = kept.groupby(by, dropna=False).agg(
         n_participants=("participant", "nunique"), n_trials=("item_id", "size")
     )
-    counts = assigned[by].drop_duplicates().merge(answers.reset_index(), how="left", on=by)
+    counts = assigned[by].drop_duplicates().merge(responses.reset_index(), how="left", on=by)
     counts = counts.fillna({"n_participants": 0, "n_trials": 0})
     counts = counts.astype({"group": "int64", "n_participants": "int64", "n_trials": "int64"})
     keys = [[level_order(level) for level in row] for row in counts[by].itertuples(index=False)]

@@ -15,7 +15,7 @@ from analysis.measures.accuracy import (
     ordered_table,
     participant_counts,
 )
-from analysis.measures.shared_items import compared, of_answers
+from analysis.measures.shared_items import compared, of_responses
 from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, weighted_accuracy
 from analysis.statistics.level_order import level_order
 from experiment.study.analysis_plan import AnalysisPlan
@@ -59,7 +59,9 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     runs = kept[kept["kind"] == "model"]
     pairs = compared(kept)
     rows: list[tuple[Any, ...]] = []
-    for pair, cells in zip(pairs, of_answers(pairs, lambda answers: _people_cells(answers, by, plan)), strict=True):
+    for pair, cells in zip(
+        pairs, of_responses(pairs, lambda responses: _people_cells(responses, by, plan)), strict=True
+    ):
         ours = _by_cell(pair.asked, by)
         n_model = _n_items(runs[runs["run"] == pair.model], by)
         n_people = {}
@@ -67,7 +69,7 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
             n_people = _n_items(kept[(kept["kind"] == pair.kind) & kept["response"].notna()], by)
         for cell in cells:
             if cell.name in ours:
-                n_shared = len(cell.n_answers)
+                n_shared = len(cell.n_responses)
                 only = n_model[cell.name] - n_shared, n_people.get(cell.name, n_shared) - n_shared
                 rows.append((*pair.names.values(), *_compared(cell, ours[cell.name], plan), *only))
     return ordered_table(rows, ["kind", "people", "model"], by, MEASURES, kept)
@@ -79,34 +81,36 @@ class _PeopleCell:
 
     name: tuple[object, ...]
     levels: list[Any]
-    n_answers: pd.Series
+    n_responses: pd.Series
     """By item."""
     accuracy: float
     interval: Interval
 
 
-def _people_cells(answers: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> list[_PeopleCell]:
-    sizes = answers.groupby(["kind", *by, "item_id"], dropna=False, sort=False).size().rename("n_answers").reset_index()
-    n_answers = {name: rows.set_index("item_id")["n_answers"] for name, rows in _by_cell(sizes, by).items()}
+def _people_cells(responses: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> list[_PeopleCell]:
+    sizes = (
+        responses.groupby(["kind", *by, "item_id"], dropna=False, sort=False).size().rename("n_responses").reset_index()
+    )
+    n_responses = {name: rows.set_index("item_id")["n_responses"] for name, rows in _by_cell(sizes, by).items()}
     return [
         _PeopleCell(
             name,
             counts[list(by)].iloc[0].tolist() if by else [],
-            n_answers[name],
+            n_responses[name],
             float(counts["n_correct"].sum() / counts["n_trials"].sum()),
             interval_of(counts, plan),
         )
-        for name, counts in _by_cell(participant_counts(answers, by), by).items()
+        for name, counts in _by_cell(participant_counts(responses, by), by).items()
     ]
 
 
 def _compared(cell: _PeopleCell, asked: pd.DataFrame, plan: AnalysisPlan) -> tuple[Any, ...]:
-    accuracy, interval = _in_mixture(asked, cell.n_answers, plan)
+    accuracy, interval = _in_mixture(asked, cell.n_responses, plan)
     difference = mover_difference(cell.accuracy, cell.interval, accuracy, interval)
     ratio = (math.nan,) * 3
     if cell.accuracy > 0:
         ratio = (accuracy / cell.accuracy, *mover_ratio(accuracy, interval, cell.accuracy, cell.interval))
-    return (*cell.levels, len(cell.n_answers), cell.accuracy, accuracy, cell.accuracy - accuracy, *difference, *ratio)
+    return (*cell.levels, len(cell.n_responses), cell.accuracy, accuracy, cell.accuracy - accuracy, *difference, *ratio)
 
 
 def _n_items(trials: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], int]:
@@ -124,5 +128,5 @@ def _in_mixture(asked: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> 
     correct = asked["correct"].fillna(False).astype("int64")
     items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
     counts = (items["n_correct"], items["n_trials"], weights.reindex(items.index, fill_value=0))
-    n_correct, n_trials, n_answers = (count.to_numpy(dtype="int64") for count in counts)
-    return weighted_accuracy(n_correct, n_trials, n_answers, plan.confidence)
+    n_correct, n_trials, n_responses = (count.to_numpy(dtype="int64") for count in counts)
+    return weighted_accuracy(n_correct, n_trials, n_responses, plan.confidence)

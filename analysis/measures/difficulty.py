@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.data.columns import dtype_of_levels
 from analysis.measures.accuracy import COUNTED_COLUMNS, check_factors, interval_of, kept_trials, participant_counts
-from analysis.measures.shared_items import Compared, Subject, of_answers, subjects_compared
+from analysis.measures.shared_items import Compared, Subject, of_responses, subjects_compared
 from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import Interval, percentile_interval, weighted_accuracy
 from analysis.statistics.level_order import level_order
@@ -142,7 +142,9 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
     numbers = _numbers(kept[factor])
     subjects = [(subject, levels) for subject, levels in _subjects(kept, factor, plan) if len(levels.names) > 1]
     pairs = [subject.pair for subject, _ in subjects if subject.pair]
-    theirs = of_answers(pairs, lambda answers: _levels_of_people(answers, factor, numbers, plan).slope(plan.confidence))
+    theirs = of_responses(
+        pairs, lambda responses: _levels_of_people(responses, factor, numbers, plan).slope(plan.confidence)
+    )
     slopes_of_people = iter(theirs)
     rows: list[dict[str, Any]] = []
     for subject, levels in subjects:
@@ -189,8 +191,10 @@ def _subjects(kept: pd.DataFrame, factor: str, plan: AnalysisPlan) -> list[tuple
     ]
 
 
-def _levels_of_people(answers: pd.DataFrame, factor: str, numbers: Mapping[Any, float], plan: AnalysisPlan) -> _Levels:
-    counts = participant_counts(answers, [factor])
+def _levels_of_people(
+    responses: pd.DataFrame, factor: str, numbers: Mapping[Any, float], plan: AnalysisPlan
+) -> _Levels:
+    counts = participant_counts(responses, [factor])
     names = [name for name in numbers if (counts[factor] == name).any()]
     tables = [
         counts.pivot(index="_unit", columns=factor, values=of)
@@ -205,7 +209,7 @@ def _levels_of_people(answers: pd.DataFrame, factor: str, numbers: Mapping[Any, 
     if len(tables[0]) > 1 and len(names) > 1:
         sums = drawn_sums(np.hstack(tables), plan.bootstrap_resamples, plan.bootstrap_seed)
         slopes, changes = _drawn_trends(sums[:, : len(names)], sums[:, len(names) :], x)
-    items = answers.groupby(factor)["item_id"].nunique()
+    items = responses.groupby(factor)["item_id"].nunique()
     return _Levels(
         names,
         x,
@@ -234,14 +238,14 @@ def _levels_of_run(subject: Subject, factor: str, numbers: Mapping[Any, float], 
     items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
     items = items.assign(
         level=asked.drop_duplicates("item_id").set_index("item_id")[factor],
-        n_answers=subject.answers_of_item.reindex(items.index),
+        n_responses=subject.responses_to_item.reindex(items.index),
     )
     names = [name for name in numbers if (items["level"] == name).any()]
     cells = [items[items["level"] == name] for name in names]
     counted = []
     for cell in cells:
         n_correct, n_trials, weights = (
-            cell[name].to_numpy(dtype="int64") for name in ("n_correct", "n_trials", "n_answers")
+            cell[name].to_numpy(dtype="int64") for name in ("n_correct", "n_trials", "n_responses")
         )
         counted.append(weighted_accuracy(n_correct, n_trials, weights, plan.confidence))
     return _Levels(
@@ -249,7 +253,7 @@ def _levels_of_run(subject: Subject, factor: str, numbers: Mapping[Any, float], 
         np.array([numbers[name] for name in names]),
         [len(cell) for cell in cells],
         [int(cell["n_trials"].sum()) for cell in cells],
-        np.array([float(cell["n_answers"].sum()) for cell in cells]),
+        np.array([float(cell["n_responses"].sum()) for cell in cells]),
         np.array([accuracy for accuracy, _ in counted]),
         [interval for _, interval in counted],
     )

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.data.columns import PEOPLE
 from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.measures.item_agreement import in_order
-from analysis.measures.shared_items import compared, of_answers
+from analysis.measures.shared_items import compared, of_responses
 from analysis.statistics.agreement_measures import Floats, beyond_expected
 from analysis.statistics.bootstrap import drawn_sums
 from analysis.statistics.intervals import percentile_interval
@@ -62,14 +62,14 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     kept = kept_trials(trials, _NEEDED)
     rows = []
     for kind, people in PEOPLE.items():
-        answers = kept[(kept["kind"] == kind) & kept["response"].notna()]
-        if not answers.empty:
+        responses = kept[(kept["kind"] == kind) & kept["response"].notna()]
+        if not responses.empty:
             names = {"kind": kind, "people": people, "compared_with": "each other"}
-            rows.append({**names, "n_items": answers["item_id"].nunique(), **_with_each_other(answers, plan)})
+            rows.append({**names, "n_items": responses["item_id"].nunique(), **_with_each_other(responses, plan)})
     among_people = pd.DataFrame(rows, columns=CONSISTENCY_COLUMNS)
     rows = []
     pairs = compared(kept)
-    shares = of_answers(pairs, lambda answers: _shares(answers, ["participant", "item_id"]).reset_index())
+    shares = of_responses(pairs, lambda responses: _shares(responses, ["participant", "item_id"]).reset_index())
     for pair, of_people in zip(pairs, shares, strict=True):
         names = {"kind": pair.kind, "people": pair.people, "compared_with": pair.model}
         rows.append({**names, **pair.counts, **_with_model(of_people, pair.asked, plan)})
@@ -99,11 +99,11 @@ def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -
     return found | _interval(sums, kappa[known], len(n), plan)
 
 
-def _with_each_other(answers: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
+def _with_each_other(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
     rng = np.random.default_rng(plan.bootstrap_seed)
-    participants = sorted(answers["participant"].unique())
+    participants = sorted(responses["participant"].unique())
     chosen = participants if len(participants) <= MOST_PAIRED else rng.choice(participants, MOST_PAIRED, replace=False)
-    shares = _shares(answers[answers["participant"].isin(chosen)], ["participant", "item_id"]).unstack("item_id")
+    shares = _shares(responses[responses["participant"].isin(chosen)], ["participant", "item_id"]).unstack("item_id")
     answered = shares.notna().to_numpy(dtype="float64")
     right = shares.fillna(0).to_numpy(dtype="float64")
     n = answered @ answered.T

@@ -12,7 +12,7 @@ STORED_COLUMNS = ["run", "model", "n", "accuracy_stored", "accuracy", "n_differe
 REGRADED_COLUMNS = ["run", "item_id", "response", "key", "imported_correct", "correct"]
 
 
-def invalid_answers(trials: pd.DataFrame) -> pd.DataFrame:
+def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
     """Return for each run in the analysis the number of unanswered and invalid trials.
 
     Both count as not correct in `accuracy`; `accuracy_of_valid_answers` leaves them out, and is missing without a valid
@@ -20,13 +20,13 @@ def invalid_answers(trials: pd.DataFrame) -> pd.DataFrame:
     """
     kept = kept_trials(trials, ["kind", "run", "model", "response", "valid", "correct"])
     rows = []
-    for (run, model), answers in _runs(kept[kept["kind"] == "model"]):
-        unanswered = answers["response"].isna()
-        invalid = ~unanswered & ~answers["valid"].fillna(True)
-        correct = answers["correct"].fillna(False).astype(bool)
+    for (run, model), responses in _runs(kept[kept["kind"] == "model"]):
+        unanswered = responses["response"].isna()
+        invalid = ~unanswered & ~responses["valid"].fillna(True)
+        correct = responses["correct"].fillna(False).astype(bool)
         n_valid = int((~unanswered & ~invalid).sum())
         of_valid = float(correct.sum() / n_valid) if n_valid else float("nan")
-        counts = (len(answers), int(unanswered.sum()), int(invalid.sum()))
+        counts = (len(responses), int(unanswered.sum()), int(invalid.sum()))
         rows.append((run, model, *counts, float(correct.mean()), of_valid))
     return pd.DataFrame(rows, columns=INVALID_COLUMNS)
 
@@ -37,16 +37,16 @@ def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
     `n` counts the test trials with a stored correctness, completed run or not; both accuracies are over these.
     """
     rows = []
-    for (run, model), answers in _runs(_with_stored_scoring(trials)):
-        stored, ours = answers["imported_correct"].astype(bool), answers["correct"].fillna(False).astype(bool)
-        rows.append((run, model, len(answers), float(stored.mean()), float(ours.mean()), int((stored != ours).sum())))
+    for (run, model), responses in _runs(_with_stored_scoring(trials)):
+        stored, ours = responses["imported_correct"].astype(bool), responses["correct"].fillna(False).astype(bool)
+        rows.append((run, model, len(responses), float(stored.mean()), float(ours.mean()), int((stored != ours).sum())))
     return pd.DataFrame(rows, columns=STORED_COLUMNS)
 
 
 def regraded(trials: pd.DataFrame) -> pd.DataFrame:
     """Return every response whose stored correctness differs from ours, by run and item."""
-    answers = _with_stored_scoring(trials)
-    different = answers[answers["imported_correct"] != answers["correct"].fillna(False)]
+    responses = _with_stored_scoring(trials)
+    different = responses[responses["imported_correct"] != responses["correct"].fillna(False)]
     order = sorted(
         different.index,
         key=lambda row: (level_order(different.at[row, "run"]), level_order(different.at[row, "item_id"])),

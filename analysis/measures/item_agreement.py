@@ -6,7 +6,7 @@ import pandas as pd
 from analysis.data.cell_text import ROWS_AT_ONCE
 from analysis.data.columns import factor_columns, subject_order
 from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
-from analysis.measures.shared_items import COMPARED_COLUMNS, Compared, compared, of_answers
+from analysis.measures.shared_items import COMPARED_COLUMNS, Compared, compared, of_responses
 from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
 from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
@@ -53,7 +53,7 @@ def item_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 def _items(pair: Compared) -> pd.DataFrame:
     sides = []
-    for trials, name in ((pair.answers, "people"), (pair.asked, "model")):
+    for trials, name in ((pair.responses, "people"), (pair.asked, "model")):
         correct = trials["correct"].fillna(False).astype("float64").groupby(trials["item_id"])
         sides.append(pd.DataFrame({f"n_{name}": correct.size(), f"accuracy_{name}": correct.mean()}))
     return sides[0].join(sides[1])
@@ -92,7 +92,7 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     """
     kept = kept_trials(trials, _NEEDED)
     pairs = compared(kept)
-    reliabilities = of_answers(pairs, lambda answers: _reliability(answers, plan))
+    reliabilities = of_responses(pairs, lambda responses: _reliability(responses, plan))
     rows = [
         {**pair.names, **pair.counts, **_joined(_correlations(pair, plan), reliability)}
         for pair, reliability in zip(pairs, reliabilities, strict=True)
@@ -124,11 +124,11 @@ def _correlations(pair: Compared, plan: AnalysisPlan) -> dict[str, float | str]:
     return found
 
 
-def _reliability(answers: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | str]:
-    correct = answers["correct"].to_numpy(dtype="float64")
+def _reliability(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | str]:
+    correct = responses["correct"].to_numpy(dtype="float64")
     try:
         reliability = split_half_reliability(
-            answers["participant"], answers["item_id"], correct, seed=plan.bootstrap_seed
+            responses["participant"], responses["item_id"], correct, seed=plan.bootstrap_seed
         )
     except InputError as error:
         return {"reason": f"no reliability: {error}"}

@@ -26,7 +26,7 @@ class Compared:
     """`people` or `simulated participants`."""
     model: str
     """The label of the run."""
-    answers: pd.DataFrame
+    responses: pd.DataFrame
     """People's answered trials; the same object for all runs that share the same items with them."""
     asked: pd.DataFrame
     """The run's trials, unanswered ones too."""
@@ -62,22 +62,22 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
     runs = dict(list(kept[kept["kind"] == "model"].groupby("run", sort=False)))
     pairs = []
     for kind, people in PEOPLE.items():
-        answers = kept[(kept["kind"] == kind) & kept["response"].notna()]
-        if answers.empty:
+        responses = kept[(kept["kind"] == kind) & kept["response"].notna()]
+        if responses.empty:
             continue
-        numbers, items = pd.factorize(answers["item_id"])
-        answers_at = {np.ones(len(items), dtype=bool).tobytes(): answers}
+        numbers, items = pd.factorize(responses["item_id"])
+        responses_at = {np.ones(len(items), dtype=bool).tobytes(): responses}
         for run, asked in runs.items():
             is_shared = items.isin(asked["item_id"])
-            if is_shared.tobytes() not in answers_at:
-                answers_at[is_shared.tobytes()] = answers[is_shared[numbers]]
+            if is_shared.tobytes() not in responses_at:
+                responses_at[is_shared.tobytes()] = responses[is_shared[numbers]]
             n_items = int(is_shared.sum())
             pairs.append(
                 Compared(
                     kind,
                     people,
                     str(run),
-                    answers_at[is_shared.tobytes()],
+                    responses_at[is_shared.tobytes()],
                     asked[asked["item_id"].isin(items)],
                     n_items,
                     int(asked["item_id"].nunique()) - n_items,
@@ -87,13 +87,13 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
     return pairs
 
 
-def of_answers(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
+def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
     """Return for each pair a result of its people's responses, computed once for all runs that share the same items."""
     computed: dict[int, T] = {}
     for pair in pairs:
-        if id(pair.answers) not in computed:
-            computed[id(pair.answers)] = compute(pair.answers)
-    return [computed[id(pair.answers)] for pair in pairs]
+        if id(pair.responses) not in computed:
+            computed[id(pair.responses)] = compute(pair.responses)
+    return [computed[id(pair.responses)] for pair in pairs]
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ class Subject:
         return {"people": self.people, "kind": self.kind, "subject": self.name}
 
     @property
-    def answers_of_item(self) -> pd.Series:
+    def responses_to_item(self) -> pd.Series:
         """Weight of each item of a run: the number of people's responses, or the run's own if there are no people."""
-        return (self.pair.answers if self.pair else self.trials)["item_id"].value_counts()
+        return (self.pair.responses if self.pair else self.trials)["item_id"].value_counts()
 
 
 def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
@@ -130,9 +130,9 @@ def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
     pairs = compared(kept)
     found = []
     for kind, people in PEOPLE.items():
-        answers = kept[(kept["kind"] == kind) & kept["response"].notna()]
-        if not answers.empty:
-            found.append(Subject(people, kind, people, answers, None))
+        responses = kept[(kept["kind"] == kind) & kept["response"].notna()]
+        if not responses.empty:
+            found.append(Subject(people, kind, people, responses, None))
         runs = sorted((pair for pair in pairs if pair.kind == kind), key=lambda pair: level_order(pair.model))
         found += [Subject(people, "model", pair.model, pair.asked, pair) for pair in runs]
     if not found:

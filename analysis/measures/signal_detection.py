@@ -160,7 +160,7 @@ def _measures(subject: Subject, plan: AnalysisPlan) -> dict[str, Any]:
     if not (found["n_signal"] and found["n_noise"]):
         return found | {"reason": "no signal trials" if found["n_noise"] else "no trials without signal"}
     if subject.kind == "model":
-        return found | _of_one(_counts_of_run(trials, subject.answers_of_item), plan)
+        return found | _of_one(_counts_of_run(trials, subject.responses_to_item), plan)
     said = trials["said"].astype("int64").groupby([trials["participant"], trials["is_signal"]])
     counts = np.column_stack([
         of_participant.reindex(columns=[True, False], fill_value=0).to_numpy(dtype="int64")
@@ -169,13 +169,13 @@ def _measures(subject: Subject, plan: AnalysisPlan) -> dict[str, Any]:
     return found | {"n_participants": len(counts)} | _of_people(counts[:, [0, 2, 1, 3]], plan)
 
 
-def _counts_of_run(trials: pd.DataFrame, n_answers: pd.Series) -> _Counts:
+def _counts_of_run(trials: pd.DataFrame, n_responses: pd.Series) -> _Counts:
     """Return a run's counts, weighted by people's responses to its items, with Kish's effective number of trials."""
     said = trials["said"].astype("float64").groupby([trials["is_signal"], trials["item_id"]]).agg(["mean", "size"])
     counts = []
     for is_signal in (True, False):
         items = said.loc[is_signal]
-        weights = n_answers.reindex(items.index).to_numpy(dtype="float64")
+        weights = n_responses.reindex(items.index).to_numpy(dtype="float64")
         n_effective = weights.sum() ** 2 / (weights**2 / items["size"].to_numpy()).sum()
         counts += [float(weights @ items["mean"].to_numpy() / weights.sum() * n_effective), float(n_effective)]
     return _Counts(*counts)

@@ -33,7 +33,7 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
     not_computed : list of str
         Receives the sentences on results that cannot be computed.
     """
-    trials = _named_by_answers(trials)
+    trials = _named_by_responses(trials)
     tables: dict[str, pd.DataFrame] = {}
     kinds = set(trials["kind"])
     if "model" in kinds and kinds & PEOPLE.keys():
@@ -55,14 +55,14 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
     return tables
 
 
-def _named_by_answers(trials: pd.DataFrame) -> pd.DataFrame:
+def _named_by_responses(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials with participants named by the order of their responses.
 
     Resampling goes through participants in the order of their names. Pseudonyms are random, so the same responses in
     another store would give other intervals; with these names, they give the same.
     """
-    answers = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
-    digests = pd.Series(pd.util.hash_pandas_object(answers, index=False).to_numpy(), index=trials.index)
+    responses = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
+    digests = pd.Series(pd.util.hash_pandas_object(responses, index=False).to_numpy(), index=trials.index)
     content = digests.where(trials["excluded_by"].isna(), 0).groupby(trials["participant"]).sum()
     in_order = content.sort_index().sort_values(kind="stable").index
     names = {name: f"{place:09}" for place, name in enumerate(in_order)}

@@ -187,8 +187,8 @@ def planned_model_analysis(
     table = table[needed]
     try:
         # To see the structure of the model first.
-        any_answers: Floats = np.arange(len(table), dtype=np.float64) % 2
-        frame = model_frame(_answered(table, any_answers, chosen), formula, planned.family, planned.reference)
+        any_responses: Floats = np.arange(len(table), dtype=np.float64) % 2
+        frame = model_frame(_answered(table, any_responses, chosen), formula, planned.family, planned.reference)
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
     columns = design_columns(formula.intercept, formula.terms, frame.n_levels)

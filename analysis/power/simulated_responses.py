@@ -208,7 +208,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
     return np.array(solved)[place]
 
 
-def simulated_answers(
+def simulated_responses(
     trials: PlannedTrials, accuracy: Floats, population: Population, *, simulations: int, seed: int
 ) -> Iterator[tuple[Floats, Bools]]:
     r"""Yield for each simulated study the correctness of each trial, and whether it is in the analysis.
@@ -264,12 +264,12 @@ def simulated_answers(
     logits = conditional_logits(accuracy, population.sd)
     for simulation in range(simulations):
         # One stream for each kind of draw, so that more participants do not change the others.
-        of_people, of_items, of_answers, of_losses = (
+        of_people, of_items, of_responses, of_losses = (
             np.random.default_rng([seed, simulation, stream]) for stream in range(4)
         )
         abilities = population.participant_sd * of_people.standard_normal(trials.n)
         easiness = population.item_sd * of_items.standard_normal(int(items.max()) + 1)
         p_correct = expit(logits + abilities[trials.participants] + easiness[items])
-        correct = (of_answers.random(len(p_correct)) < p_correct).astype(float)
+        correct = (of_responses.random(len(p_correct)) < p_correct).astype(float)
         stays = of_losses.random(trials.n) >= population.excluded
         yield correct, stays[trials.participants]

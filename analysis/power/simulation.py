@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.row_filters import level_text, levels_of
-from analysis.power.simulated_responses import Bools, Effect, Floats, PlannedTrials, Population, simulated_answers
+from analysis.power.simulated_responses import Bools, Effect, Floats, PlannedTrials, Population, simulated_responses
 from analysis.statistics.intervals import wilson
 from analysis.statistics.t_tests import one_sample_t
 from batteries.errors import InputError
@@ -263,7 +263,7 @@ def simulated_power(
     for name, right, sizes in scenarios:
         found: dict[int, list[Outcome | InputError]] = {n: [] for n in sizes}
         n_analysed = dict.fromkeys(sizes, 0)
-        for correct, stays in simulated_answers(trials, right, population, simulations=simulations, seed=seed):
+        for correct, stays in simulated_responses(trials, right, population, simulations=simulations, seed=seed):
             for n in sizes:
                 kept = stays & (trials.participants < n)
                 n_analysed[n] += len(np.unique(trials.participants[kept]))

@@ -273,19 +273,19 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     >>> round(result.statistic, 6), result.df, round(result.p_value, 6), round(result.effect, 6)
     (8.0, 2, 0.018316, 0.333333)
     """
-    answers = _numbers(table)
-    n, k = answers.shape
+    responses = _numbers(table)
+    n, k = responses.shape
     if n < 2 or k < 2:
         raise InputError(
             f"Cochran's Q needs at least 2 units and 2 conditions, and there are {n} and {k}. Fix: collect more or "
             "choose another test."
         )
-    unusable = int((~np.isin(answers, (0, 1))).any(axis=1).sum())
+    unusable = int((~np.isin(responses, (0, 1))).any(axis=1).sum())
     if unusable:
         raise InputError(
             f"{unusable} of {n} units have a cell that is missing or neither 0 nor 1. Fix: exclude these units first."
         )
-    by_condition, by_unit = answers.sum(axis=0), answers.sum(axis=1)
+    by_condition, by_unit = responses.sum(axis=0), responses.sum(axis=1)
     changing = int(((by_unit > 0) & (by_unit < k)).sum())
     if changing == 0:
         raise InputError(

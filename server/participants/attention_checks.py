@@ -8,20 +8,20 @@ from experiment.study.exclusion_rules import AttentionCheckRule
 from server.store import SessionPlan
 
 
-def has_passed_checks(plan: SessionPlan, answers: dict[int, Any]) -> bool:
+def has_passed_checks(plan: SessionPlan, responses: dict[int, Any]) -> bool:
     """Return True if a session's responses satisfy the rule; without a rule, every session does.
 
     Parameters
     ----------
     plan
         The session's plan, with the definition at the session's start.
-    answers
+    responses
         The responses by trial index.
     """
     rules = [rule for rule in plan.definition.analysis.exclusions if isinstance(rule, AttentionCheckRule)]
     n_failed = sum(
-        not task_named(trial.item.task).score(trial.item.content, trial.item.key, answers[trial.trial_index]).correct
+        not task_named(trial.item.task).score(trial.item.content, trial.item.key, responses[trial.trial_index]).correct
         for trial in plan.trials
-        if trial.phase is Phase.ATTENTION_CHECK and trial.trial_index in answers
+        if trial.phase is Phase.ATTENTION_CHECK and trial.trial_index in responses
     )
     return all(n_failed <= rule.max_failed for rule in rules)

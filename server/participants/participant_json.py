@@ -99,15 +99,15 @@ def session_json(stored: StoredSession) -> dict[str, Any]:
     """Return a session with its plan, and what its state requires; it has ended if its practice was not passed."""
     store, plan = context().store, stored.plan
     is_completed = stored.session.status is Status.COMPLETED
-    answers = store.answers(plan.session) if is_completed or practice.is_under_way(plan, stored.n_answered) else {}
-    judged = practice.judged_so_far(plan, answers, stored.n_answered) if answers else None
+    responses = store.responses(plan.session) if is_completed or practice.is_under_way(plan, stored.n_answered) else {}
+    judged = practice.judged_so_far(plan, responses, stored.n_answered) if responses else None
     if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
         # The server stopped between the last practice response and the record of the end; a visit completes the record.
         stored = replace(stored, slot=SlotState.RELEASED, release_reason=Release.PRACTICE)
-    return _session_fields(stored, answers, judged)
+    return _session_fields(stored, responses, judged)
 
 
-def _session_fields(stored: StoredSession, answers: Mapping[int, Any], judged: Judged | None) -> dict[str, Any]:
+def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged: Judged | None) -> dict[str, Any]:
     plan, definition = stored.plan, stored.plan.definition
     breaks, criterion = definition.timeline.breaks, definition.practice_criterion
     body: dict[str, Any] = {
@@ -136,7 +136,7 @@ def _session_fields(stored: StoredSession, answers: Mapping[int, Any], judged: J
         ],
     }
     if stored.session.status is Status.COMPLETED:
-        body |= completion_json(plan, answers)
+        body |= completion_json(plan, responses)
     elif stored.ended_for is not None:
         body |= {"status": "ended", **ended_json(plan, stored.ended_for)}
     return body
@@ -165,11 +165,11 @@ def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
     }
 
 
-def completion_json(plan: SessionPlan, answers: Mapping[int, Any]) -> dict[str, Any]:
+def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> dict[str, Any]:
     """Return the end page of a participant who has answered everything."""
     timeline, exits = plan.definition.timeline, _exits(context().study, plan.kind)
     outcome = exits.completed
-    if exits.failed_checks is not None and not has_passed_checks(plan, dict(answers)):
+    if exits.failed_checks is not None and not has_passed_checks(plan, dict(responses)):
         outcome = exits.failed_checks
     fixed = None if plan.kind is Kind.SIMULATED else plan.definition.completion_code
     code = outcome.code or fixed or plan.withdrawal_code

@@ -36,21 +36,21 @@ def ends_round(plan: SessionPlan, trial_index: int) -> bool:
     return (trial_index + 1) % n_in_round == 0
 
 
-def judge(plan: SessionPlan, answers: Mapping[int, Any], last: int) -> Judged:
+def judge(plan: SessionPlan, responses: Mapping[int, Any], last: int) -> Judged:
     """Judge the round that ends with the trial `last`, after those before it: one good round is enough.
 
     Parameters
     ----------
     plan
         The session's plan, of a study with a practice criterion.
-    answers
+    responses
         The session's responses by trial index; all up to `last` are present.
     last
         A trial for which `ends_round` is true.
     """
     criterion, n_in_round = plan.definition.practice_criterion, len(plan.definition.practice)
     assert criterion is not None
-    n_correct = [_n_correct(plan, answers, first, n_in_round) for first in range(0, last + 1, n_in_round)]
+    n_correct = [_n_correct(plan, responses, first, n_in_round) for first in range(0, last + 1, n_in_round)]
     passed, n_all = max(n_correct) >= criterion.correct, n_planned(plan)
     return Judged(
         passed=passed,
@@ -61,9 +61,9 @@ def judge(plan: SessionPlan, answers: Mapping[int, Any], last: int) -> Judged:
     )
 
 
-def _n_correct(plan: SessionPlan, answers: Mapping[int, Any], first: int, n_in_round: int) -> int:
+def _n_correct(plan: SessionPlan, responses: Mapping[int, Any], first: int, n_in_round: int) -> int:
     return sum(
-        task_named(trial.item.task).score(trial.item.content, trial.item.key, answers[trial.trial_index]).correct
+        task_named(trial.item.task).score(trial.item.content, trial.item.key, responses[trial.trial_index]).correct
         for trial in plan.trials[first : first + n_in_round]
     )
 
@@ -73,20 +73,20 @@ def is_under_way(plan: SessionPlan, n_answered: int) -> bool:
     return plan.definition.practice_criterion is not None and 0 < n_answered <= n_planned(plan)
 
 
-def judged_so_far(plan: SessionPlan, answers: Mapping[int, Any], n_answered: int) -> Judged | None:
+def judged_so_far(plan: SessionPlan, responses: Mapping[int, Any], n_answered: int) -> Judged | None:
     """Return the consequence of the rounds finished so far; None if there is none yet, or no criterion."""
     n_in_round = len(plan.definition.practice)
     if not is_under_way(plan, n_answered) or n_answered < n_in_round:
         return None
-    return judge(plan, answers, n_answered - n_answered % n_in_round - 1)
+    return judge(plan, responses, n_answered - n_answered % n_in_round - 1)
 
 
-def passed_over(plan: SessionPlan, answers: Mapping[int, Any]) -> range:
+def passed_over(plan: SessionPlan, responses: Mapping[int, Any]) -> range:
     """Return the practice trials that need no response, because a round before them was passed."""
     n_answered = 0
-    while n_answered in answers:
+    while n_answered in responses:
         n_answered += 1
-    judged = judged_so_far(plan, answers, n_answered)
+    judged = judged_so_far(plan, responses, n_answered)
     return range(n_answered, n_planned(plan)) if judged and judged.passed else range(n_answered, n_answered)
 
 
@@ -98,8 +98,8 @@ def release_if_failed(store: Store, stored: StoredSession) -> None:
     plan = stored.plan
     if stored.session.status is not Status.ACTIVE or stored.ended_for or not _may_end(plan, stored.n_answered):
         return
-    answers, n_practice = store.answers(plan.session), n_planned(plan)
-    if all(index in answers for index in range(n_practice)) and judge(plan, answers, n_practice - 1).has_ended:
+    responses, n_practice = store.responses(plan.session), n_planned(plan)
+    if all(index in responses for index in range(n_practice)) and judge(plan, responses, n_practice - 1).has_ended:
         store.release_slot(plan.session, Release.PRACTICE)
 
 

@@ -220,12 +220,12 @@ def complete() -> Response:
     if stored.session.status is Status.ACTIVE and stored.ended_for is None and n_missing > 0:
         # Before the responses are read: later ones would complete the session without being judged.
         raise Refusal("answers_missing", number=n_missing)
-    answers = store.answers(plan.session)
+    responses = store.responses(plan.session)
     if stored.session.status is not Status.COMPLETED:
-        passed_checks = has_passed_checks(plan, answers)
+        passed_checks = has_passed_checks(plan, responses)
         store.complete_session(context().study, plan.session, passed_checks, body.completed_at)
         logger.info("session completed", extra={"session": plan.session})
-    return jsonify(participant_json.completion_json(plan, answers))
+    return jsonify(participant_json.completion_json(plan, responses))
 
 
 @participants.post("/api/withdraw")
@@ -356,12 +356,12 @@ def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> ra
     first_question = next((response for response in responses if response.trial_index == n_practice), None)
     if plan.definition.practice_criterion is None or first_question is None:
         return NOTHING_PASSED_OVER
-    answers = context().store.answers(plan.session) | {r.trial_index: r.response for r in responses}
-    all_there = all(index in answers for index in range(n_practice))
-    judged = practice.judged_so_far(plan, answers, n_practice) if all_there else None
+    known = context().store.responses(plan.session) | {r.trial_index: r.response for r in responses}
+    all_there = all(index in known for index in range(n_practice))
+    judged = practice.judged_so_far(plan, known, n_practice) if all_there else None
     if judged and judged.has_ended:
         raise Refusal("session_over")
-    passed = practice.passed_over(plan, answers)
+    passed = practice.passed_over(plan, known)
     if not all_there and not passed:
         raise Refusal("answer_missing")
     return passed
@@ -378,6 +378,6 @@ def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] |
         "solution": feedback.solution,
     }
     if practice.ends_round(plan, response.trial_index):
-        judged = practice.judge(plan, context().store.answers(plan.session), response.trial_index)
+        judged = practice.judge(plan, context().store.responses(plan.session), response.trial_index)
         said["practice"] = participant_json.practice_json(plan, judged)
     return said

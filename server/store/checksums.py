@@ -55,7 +55,7 @@ def link(previous: str, values: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps([previous, *values], separators=(",", ":")).encode()).hexdigest()
 
 
-def link_answer(previous: str, values: Sequence[Any]) -> str:
+def link_response(previous: str, values: Sequence[Any]) -> str:
     """Return the checksum of a response after the one before it.
 
     Later columns without a value are left out at the end, so that responses from before these columns keep their
@@ -74,7 +74,7 @@ def link_answer(previous: str, values: Sequence[Any]) -> str:
     return link(previous, values[:n_covered])
 
 
-def is_link_of_answer(checksum: str, previous: str, values: Sequence[Any]) -> bool:
+def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> bool:
     """Return True if a checksum is that of a response after the one before it, in any version.
 
     Parameters
@@ -86,13 +86,13 @@ def is_link_of_answer(checksum: str, previous: str, values: Sequence[Any]) -> bo
     values
         The response, in the order of `RESPONSE_COLUMNS`.
     """
-    if checksum == link_answer(previous, values):
+    if checksum == link_response(previous, values):
         return True
     later = {*TIMING_COLUMNS, *RESPONSE_COLUMNS[N_FIRST_COLUMNS:]}
-    answer = dict(zip(RESPONSE_COLUMNS, values, strict=True))
-    if any(answer[column] is not None for column in later):
+    response = dict(zip(RESPONSE_COLUMNS, values, strict=True))
+    if any(response[column] is not None for column in later):
         return False
-    return checksum == link(previous, [value for column, value in answer.items() if column not in later])
+    return checksum == link(previous, [value for column, value in response.items() if column not in later])
 
 
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:

@@ -145,7 +145,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def answers(self, session: str) -> dict[int, Any]:
+    def responses(self, session: str) -> dict[int, Any]:
         """Return a session's responses by trial index."""
 
     @abstractmethod

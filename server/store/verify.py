@@ -15,7 +15,7 @@ from typing import Any
 
 from experiment.plan import Phase
 from experiment.records import Kind
-from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_answer, link
+from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_response, link
 from server.store.database import Database
 from server.store.models import Access, Release, SlotState
 from server.store.sql import identities, response_totals
@@ -180,7 +180,7 @@ def _check_sessions(
         "SELECT session, phase, item_id FROM planned_trials WHERE session IN (SELECT session FROM sessions) "
         "ORDER BY session, trial_index",
     )
-    answers_of = _BySession(
+    responses_of = _BySession(
         db,
         f"SELECT {', '.join(RESPONSE_COLUMNS)}, checksum FROM responses "
         "WHERE session IN (SELECT session FROM sessions) ORDER BY session, trial_index, attempt",
@@ -198,10 +198,10 @@ def _check_sessions(
         study_digest, status, completed_at, slot, reason, n_trials, n_answered, checksum, demographics, *fixed = row
         session, is_model = fixed[0], fixed[2] == Kind.MODEL
         seen.add(session)
-        plan, rows = [trial[1:] for trial in plan_of(session)], answers_of(session)
+        plan, rows = [trial[1:] for trial in plan_of(session)], responses_of(session)
         found.n_sessions += 1
         found.n_responses += len(rows)
-        numbers = [response_totals.number_of(answer[-1]) for answer in rows]
+        numbers = [response_totals.number_of(response[-1]) for response in rows]
         totals_here[study_digest] = [
             before + here
             for before, here in zip(totals_here.get(study_digest, (0, 0)), (len(rows), sum(numbers)), strict=True)
@@ -238,10 +238,10 @@ def _check_chain(
     if len(rows) + _n_passed_over(plan, rows, n_answered) != n_answered:
         yield f"session {session}: {len(rows)} responses are present of {n_answered} that were acknowledged."
     last = beginning_of_session(fixed, plan)
-    if not (is_link_of_answer(rows[0][-1], last, rows[0][:-1]) if rows else checksum == last):
+    if not (is_link_of_response(rows[0][-1], last, rows[0][:-1]) if rows else checksum == last):
         last = beginning_of_session(fixed[:-1], plan)  # As before `m007`.
     for *values, stored in rows:
-        if not is_link_of_answer(stored, last, values):
+        if not is_link_of_response(stored, last, values):
             yield f"session {session}: the response to trial {values[1]}, or data before it, was changed."
             return
         last = stored

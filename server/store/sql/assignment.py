@@ -262,7 +262,7 @@ class HeldSlot:
     status: Status
     slot: SlotState
     release_reason: str | None
-    has_all_answers: bool
+    has_all_responses: bool
     source: Source
     is_uploaded: bool
     """True if it was begun elsewhere, so that its responses are never refused."""
@@ -282,7 +282,7 @@ def held_slot(db: Database, session: str) -> HeldSlot:
         status=Status(status),
         slot=SlotState(slot),
         release_reason=reason,
-        has_all_answers=n_missing == 0,
+        has_all_responses=n_missing == 0,
         source=Source(source),
         is_uploaded=uploaded_at is not None,
     )

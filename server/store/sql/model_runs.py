@@ -5,7 +5,7 @@ from batteries.errors import InputError
 from experiment.plan import Phase, Plan, Trial
 from experiment.records import Kind, Participant, Run, Session, Status
 from experiment.study.definition import Study
-from server.store.checksums import link_answer
+from server.store.checksums import link_response
 from server.store.database import Database, insert_sql
 from server.store.errors import Conflict
 from server.store.models import AddedRun
@@ -28,14 +28,14 @@ def add(log: Log, study: Study, run: Run) -> AddedRun:
     known = db.execute("SELECT run FROM runs WHERE session = ?", (session,)).fetchone()
     if known:
         return AddedRun(known[0], is_new=False)
-    _refuse_stored_answers(db, run)
+    _refuse_stored_responses(db, run)
     label = _free_label(db, run.run)
     _insert(db, served(db, study), study, run, session, label)
     log.write("run added", session, run=label)
     return AddedRun(label, is_new=True)
 
 
-def _refuse_stored_answers(db: Database, run: Run) -> None:
+def _refuse_stored_responses(db: Database, run: Run) -> None:
     trial_index_of = {response.response_id: response.trial_index for response in run.responses}
     stored = db.execute("SELECT response_id, run FROM runs JOIN responses USING (session)")
     for response_id, label in stored:
@@ -87,7 +87,7 @@ def _insert(db: Database, registered: Registered, study: Study, run: Run, sessio
     rows = []
     for response in sorted(run.responses, key=lambda response: response.trial_index):
         values = responses.row(session, response, received_at, response.valid, response.text, response.imported_correct)
-        checksum = link_answer(checksum, values)
+        checksum = link_response(checksum, values)
         rows.append((*values, checksum))
     responses.write(db, rows)
     response_totals.add(db, ((registered.study_digest, row[-1]) for row in rows))

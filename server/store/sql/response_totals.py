@@ -23,14 +23,14 @@ def number_of(checksum: str) -> int:
         return 0
 
 
-def add(db: Database, answers: Iterable[tuple[str, str]], sign: int = 1) -> None:
+def add(db: Database, responses: Iterable[tuple[str, str]], sign: int = 1) -> None:
     """Add responses to the totals of their studies, or subtract them, in one statement.
 
     Parameters
     ----------
     db
         A connection inside a transaction.
-    answers
+    responses
         Study digest and checksum of each.
     sign
         1 if they are stored, -1 if they are deleted.
@@ -38,7 +38,7 @@ def add(db: Database, answers: Iterable[tuple[str, str]], sign: int = 1) -> None
     n_responses: Counter[str] = Counter()
     sums: Counter[str] = Counter()
     number = 0
-    for study_digest, checksum in answers:
+    for study_digest, checksum in responses:
         number = number_of(checksum)
         n_responses[study_digest] += sign
         sums[study_digest] += sign * number

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from experiment.records import Response, Status
-from server.store.checksums import RESPONSE_COLUMNS, link_answer
+from server.store.checksums import RESPONSE_COLUMNS, link_response
 from server.store.database import Database, marks
 from server.store.errors import Conflict, NotYourSession, Refusal
 from server.store.models import ENDED_FOR, NOTHING_PASSED_OVER
@@ -51,22 +51,22 @@ def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Confl
 
     Uses six statements, however large the batch. See `Store.add_responses`.
     """
-    states = _lock_states(db, sorted({answers.session for answers in batch}))
+    states = _lock_states(db, sorted({request.session for request in batch}))
     _note_known_ids(db, batch, states)
     received_at = now()
     accepted: list[tuple[Any, ...]] = []
     outcomes: list[list[bool] | Conflict] = []
-    for answers in batch:
-        state = states.get(answers.session)
+    for request in batch:
+        state = states.get(request.session)
         before = replace(state, known_ids=set(state.known_ids)) if state else None
         n_accepted = len(accepted)
         try:
-            if state is None or state.token_digest != answers.token_digest:
+            if state is None or state.token_digest != request.token_digest:
                 raise NotYourSession("opened_elsewhere")
-            outcomes.append([_accept(db, answers, state, one, received_at, accepted) for one in answers.responses])
+            outcomes.append([_accept(db, request, state, one, received_at, accepted) for one in request.responses])
         except Conflict as conflict:
             if before:
-                states[answers.session] = before
+                states[request.session] = before
             del accepted[n_accepted:]
             outcomes.append(conflict)
     write(db, accepted)
@@ -99,7 +99,7 @@ def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
 
 def _note_known_ids(db: Database, batch: Sequence[ResponseBatch], states: dict[str, _State]) -> None:
     # Searched among a session's own responses: an index over all would be one more page to write for each.
-    sent = [(answers.session, response.response_id) for answers in batch for response in answers.responses]
+    sent = [(request.session, response.response_id) for request in batch for response in request.responses]
     for some in _portions(sent):
         rows = db.execute(
             f"SELECT session, response_id FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS sent "
@@ -112,7 +112,7 @@ def _note_known_ids(db: Database, batch: Sequence[ResponseBatch], states: dict[s
 
 def _accept(
     db: Database,
-    answers: ResponseBatch,
+    request: ResponseBatch,
     state: _State,
     response: Response,
     received_at: str,
@@ -120,21 +120,21 @@ def _accept(
 ) -> bool:
     """Add the row of a new response to the accepted ones, or find that it is stored already."""
     if response.trial_index < state.n_answered:
-        _check_is_retry(db, answers.session, response, accepted)
+        _check_is_retry(db, request.session, response, accepted)
         return False
     if state.status != Status.ACTIVE or state.release_reason in ENDED_FOR:
         raise Refusal("session_over")
     if response.trial_index >= state.n_trials:
         raise Conflict(f"There is no trial {response.trial_index} in this session.")
-    if state.n_answered in answers.passed_over:
-        state.n_answered = answers.passed_over.stop
+    if state.n_answered in request.passed_over:
+        state.n_answered = request.passed_over.stop
     if response.trial_index > state.n_answered:
         raise Refusal("answer_missing")
     if response.response_id in state.known_ids:
         raise Conflict(ID_IN_USE)
     state.known_ids.add(response.response_id)
-    values = row(answers.session, response, received_at)
-    state.n_answered, state.checksum = state.n_answered + 1, link_answer(state.checksum, values)
+    values = row(request.session, response, received_at)
+    state.n_answered, state.checksum = state.n_answered + 1, link_response(state.checksum, values)
     accepted.append((*values, state.checksum))
     return True
 
@@ -209,7 +209,7 @@ def _plain(number: float | None) -> float | None:
     return None if number is None else number + 0.0
 
 
-def answers_of(db: Database, session: str) -> list[tuple[int, str]]:
+def responses_of(db: Database, session: str) -> list[tuple[int, str]]:
     """Return trial index and response (JSON) of a session's responses."""
     rows: list[tuple[int, str]] = db.execute(
         "SELECT trial_index, response FROM responses WHERE session = ? ORDER BY trial_index", (session,)

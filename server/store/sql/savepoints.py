@@ -31,8 +31,8 @@ def run_batch(
     outcomes: dict[int, Any] = {}
     new = [position for position, work in enumerate(batch) if isinstance(work, ResponseBatch)]
     if new:
-        answers = [work for work in batch if isinstance(work, ResponseBatch)]
-        together = _attempt(db, lambda db: responses.add(db, answers), of_one_alone, of_all)
+        batches = [work for work in batch if isinstance(work, ResponseBatch)]
+        together = _attempt(db, lambda db: responses.add(db, batches), of_one_alone, of_all)
         if isinstance(together, Exception):
             # One of them holds what the database cannot store: each is tried alone, so that it does not affect the
             # others.

@@ -202,7 +202,7 @@ def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: 
         _regain(log, held, study)
         return
     was_sent_away = held.slot is SlotState.RELEASED and held.release_reason not in REGAINED_AFTER
-    is_exempt = is_exempt or held.has_all_answers or was_sent_away
+    is_exempt = is_exempt or held.has_all_responses or was_sent_away
     reason = None if is_exempt else _broken_rule(db, held.session)
     if reason is None:
         _regain(log, held, study)
@@ -293,7 +293,7 @@ def _regain(log: Log, held: HeldSlot, study: Study) -> None:
         assignment.regain(log, held, study.definition.recruitment)
     except StudyFull:
         # A participant who has answered everything only needs the end page: no one is refused after their work is done.
-        if not (held.has_all_answers or held.is_uploaded):
+        if not (held.has_all_responses or held.is_uploaded):
             raise
 
 

@@ -207,9 +207,9 @@ class SqlStore(Store):
             withdrawal_code=withdrawal_code,
         )
 
-    def answers(self, session: str) -> dict[int, Any]:
+    def responses(self, session: str) -> dict[int, Any]:
         with self._reading() as db:
-            return {trial_index: json.loads(response) for trial_index, response in responses.answers_of(db, session)}
+            return {trial_index: json.loads(response) for trial_index, response in responses.responses_of(db, session)}
 
     def add_responses(
         self, session: str, token_digest: str, responses: Sequence[Response], passed_over: range = NOTHING_PASSED_OVER

@@ -4,7 +4,7 @@ import pytest
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
-from analysis.measures.invalid_responses import invalid_answers, regraded, stored_scoring
+from analysis.measures.invalid_responses import invalid_responses, regraded, stored_scoring
 from experiment.study.analysis_plan import AnalysisPlan
 
 
@@ -19,7 +19,7 @@ def test_invalid_and_unanswered_trials_are_counted_a_run(view, session, row):
         row(kind="model", run="M", trial_index=8, item_id="i8", response=None),
         row(kind="model", run="M", trial_index=9, item_id="i9", response="?", valid=0),
     )
-    line = invalid_answers(marked(rows)).iloc[0]
+    line = invalid_responses(marked(rows)).iloc[0]
     assert line["run"] == "M"
     assert line[["n_trials", "n_unanswered", "n_invalid"]].tolist() == [4, 1, 1]
     assert line["accuracy"] == 0.5

@@ -17,7 +17,7 @@ from analysis.power.simulated_responses import (
     accuracies,
     conditional_logits,
     planned_trials,
-    simulated_answers,
+    simulated_responses,
 )
 from analysis.power.simulation import (
     NOT_COMPUTABLE,
@@ -114,7 +114,7 @@ def test_simulated_accuracies_are_those_asked_for():
         ("A", 0): 0.8, ("A", 2): 0.85, ("A", 3): 0.8, ("B", 0): 0.7, ("B", 2): 0.75, ("B", 3): 0.55
     }  # fmt: skip
     studies = 300
-    found = simulated_answers(trials, accuracy, Population(1.2, 0.8), simulations=studies, seed=2)
+    found = simulated_responses(trials, accuracy, Population(1.2, 0.8), simulations=studies, seed=2)
     means = pd.DataFrame(
         [trials.table.assign(y=correct).groupby(["condition", "level"])["y"].mean() for correct, _ in found]
     )
@@ -128,7 +128,7 @@ def test_participants_and_items_vary_as_asked():
     population = Population(participant_sd=1.5, item_sd=0.0)
     everyone = [
         correct.reshape(60, 120)
-        for correct, _ in simulated_answers(trials, np.full(7200, 0.6), population, simulations=40, seed=1)
+        for correct, _ in simulated_responses(trials, np.full(7200, 0.6), population, simulations=40, seed=1)
     ]
     by_person = np.concatenate([one.mean(axis=1) for one in everyone])
     z = np.random.default_rng(0).standard_normal(200_000)
@@ -142,7 +142,7 @@ def test_participants_items_and_losses_have_nothing_to_do_with_one_another():
     trials = planned_trials(one_group(20), 40)
     population = Population(participant_sd=1.5, item_sd=1.5, excluded=0.5)
     people, items, kept = [], [], []
-    for correct, stays in simulated_answers(trials, np.full(1600, 0.6), population, simulations=60, seed=1):
+    for correct, stays in simulated_responses(trials, np.full(1600, 0.6), population, simulations=60, seed=1):
         right = correct.reshape(40, 40) - correct.mean()
         people.append(right.mean(axis=1))
         items.append(right.mean(axis=0))
@@ -344,7 +344,7 @@ def test_an_item_without_the_factor_has_no_effect():
 def test_an_unknown_column_of_items_is_refused():
     trials = planned_trials(one_group(), 2)
     with pytest.raises(InputError, match="there is no column `tale` to identify the items"):
-        next(simulated_answers(trials, np.full(48, 0.8), Population(1, 1, ("tale",)), simulations=1, seed=1))
+        next(simulated_responses(trials, np.full(48, 0.8), Population(1, 1, ("tale",)), simulations=1, seed=1))
 
 
 def test_flawed_fits_count_as_not_significant_and_are_told():
@@ -444,7 +444,7 @@ def test_a_planned_test_is_corrected_for_its_family(correction, factor):
     )
     trials = planned_trials(latin_square(), 30)
     accuracy = accuracies(trials.table, 0.8, [Effect({"condition": "B", "level": 3}, -0.5)])
-    correct, kept = next(simulated_answers(trials, accuracy, NOBODY_VARIES, simulations=1, seed=1))
+    correct, kept = next(simulated_responses(trials, accuracy, NOBODY_VARIES, simulations=1, seed=1))
     analysis = planned_test_analysis(trials, plan, "paired")
     alone = planned_test_analysis(trials, plan, "apart").run(correct, kept)
     assert analysis.run(correct, kept).p_value == pytest.approx(factor * alone.p_value)
@@ -484,7 +484,7 @@ MODELS = {
 def test_a_term_is_tested_as_the_planned_model_tests_it(name, term, row):
     trials = planned_trials(latin_square(), 20)
     correct, kept = next(
-        simulated_answers(trials, np.full(240, 0.7), Population(1.5, 0.0, excluded=0.1), simulations=1, seed=1)
+        simulated_responses(trials, np.full(240, 0.7), Population(1.5, 0.0, excluded=0.1), simulations=1, seed=1)
     )
     outcome = planned_model_analysis(trials, plan_of(models=MODELS), name, term).run(correct, kept)
     planned = plan_of(models=MODELS).models[name]

@@ -184,14 +184,14 @@ def test_a_check_that_is_answered_during_the_completion_is_judged_too(
         while left:
             assert left.pop(0)().status_code == 201
 
-    answers = store.answers
+    answers = store.responses
 
     def answers_of_a_moment_ago(session: str) -> dict[int, Any]:
         found = answers(session)
         send_what_is_left()
         return found
 
-    monkeypatch.setattr(store, "answers", answers_of_a_moment_ago)
+    monkeypatch.setattr(store, "responses", answers_of_a_moment_ago)
     person.complete()
     send_what_is_left()
     assert person.complete().status_code == 200

@@ -317,7 +317,7 @@ def test_a_practice_answer_cannot_be_made_right_afterwards(person_of: PersonOf, 
         assert send(person, first, answer_to(FIRST_QUESTION)).status_code == 409
         assert send(person, first, sent[1], answer_to(FIRST_QUESTION)).status_code == 409
     assert answered(any_store, person) == [0, 1]
-    assert [answer for _, answer in sorted(any_store.answers(person.session["session"]).items())] == [WRONG, RIGHT]
+    assert [answer for _, answer in sorted(any_store.responses(person.session["session"]).items())] == [WRONG, RIGHT]
 
 
 def test_who_has_not_passed_takes_no_question_and_gets_no_code(person_of: PersonOf, any_store: Store) -> None:
@@ -472,7 +472,7 @@ def test_a_question_sent_at_the_same_time_as_the_last_practice_answer_is_refused
     """The practice cannot be judged before its last answer is stored; a client waits for what it led to."""
     person = person_of(otherwise)
     assert send(person, *map(answer_to, range(FIRST_QUESTION - 1))).status_code == 201
-    last, stored_answers = [answer_to(FIRST_QUESTION - 1)], any_store.answers
+    last, stored_answers = [answer_to(FIRST_QUESTION - 1)], any_store.responses
 
     def answers_of_a_moment_ago(session: str) -> dict[int, Any]:
         found = stored_answers(session)
@@ -481,7 +481,7 @@ def test_a_question_sent_at_the_same_time_as_the_last_practice_answer_is_refused
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(any_store, "answers", answers_of_a_moment_ago)
+        patch.setattr(any_store, "responses", answers_of_a_moment_ago)
         assert send(person, answer_to(FIRST_QUESTION)).status_code == 409
     assert answered(any_store, person) == list(range(FIRST_QUESTION))
     statuses = {"continue": 201, "end": 409}
@@ -644,7 +644,7 @@ def test_whatever_is_sent_questions_are_answered_only_after_enough_was_right(
             assert reply.status_code in {201, 409}, reply.text
             new = set(answered(store, person)) - set(stored)
             assert len(new) == (len(sent) if reply.status_code == 201 else 0)
-    given_answers = store.answers(person.session["session"])
+    given_answers = store.responses(person.session["session"])
     rounds = [
         [given_answers.get(first + number) for number in range(N_IN_ROUND)]
         for first in range(0, FIRST_QUESTION, N_IN_ROUND)

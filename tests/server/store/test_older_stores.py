@@ -14,7 +14,7 @@ from experiment.models.baselines import run_baseline
 from experiment.records import Kind, Source
 from experiment.study.definition import Study
 from server.store import Identity, SessionStart
-from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, TIMING_COLUMNS, link, link_answer
+from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, TIMING_COLUMNS, link, link_response
 from server.store.contract import Store
 from server.store.database import Database
 from server.store.open import open_store
@@ -39,7 +39,7 @@ def take_back_to_m006(db: Database, migrations: str) -> None:
         checksum = beginning(db, session, FIXED_IN_M006)
         query = f"SELECT {', '.join(RESPONSE_COLUMNS)} FROM responses WHERE session = ? ORDER BY trial_index"
         for row in db.execute(query, (session,)).fetchall():
-            checksum = link_answer(checksum, row)
+            checksum = link_response(checksum, row)
             db.execute(
                 "UPDATE responses SET checksum = ? WHERE session = ? AND trial_index = ?", (checksum, session, row[1])
             )

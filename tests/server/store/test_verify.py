@@ -12,7 +12,7 @@ import pytest
 from experiment.models.baselines import run_baseline
 from experiment.study.definition import Study
 from server.store import Release, SqliteStore, Store
-from server.store.checksums import RESPONSE_COLUMNS, link_answer
+from server.store.checksums import RESPONSE_COLUMNS, link_response
 from server.store.database import SqliteDatabase
 from server.store.postgres.store import PostgresDatabase, PostgresStore
 from server.store.sql.response_totals import number_of
@@ -499,7 +499,7 @@ def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, smal
         f"SELECT {', '.join(RESPONSE_COLUMNS)}, checksum FROM responses WHERE trial_index > 0 ORDER BY trial_index",
     ):
         values[RESPONSE_COLUMNS.index("response")] = json.dumps("reflected")
-        checksum = link_answer(checksum, values)
+        checksum = link_response(checksum, values)
         changed.append((values[1], checksum))
     execute_sql(
         store,

@@ -84,7 +84,7 @@ def test_an_answer_is_kept_with_all_that_was_sent_with_it(store: Store, small_st
 def test_any_answer_comes_back_as_it_was_given(store: Store, small_study: Study, value: Any) -> None:
     person = Person(store, small_study)
     person.send(response(0, response=value))
-    assert store.answers(person.session) == {0: value}
+    assert store.responses(person.session) == {0: value}
     assert problems(store) == []
 
 

@@ -135,7 +135,7 @@ def test_withdrawal_takes_the_answers_along(
         leaver.complete()
     leaver.withdraw()
     assert responses_of(store, leaver.session) == []
-    assert store.answers(leaver.session) == {}
+    assert store.responses(leaver.session) == {}
     assert (leaver.now.session.status, leaver.now.slot, leaver.now.n_answered) == (
         Status.WITHDRAWN,
         SlotState.RELEASED,

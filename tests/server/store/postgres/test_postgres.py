@@ -176,7 +176,7 @@ def test_every_method_says_that_the_database_is_gone(
         store.check,
         store.trials,
         partial(store.why_full, small_study),
-        partial(store.answers, person.session),
+        partial(store.responses, person.session),
         partial(store.complete_session, small_study, person.session, True),
         partial(problems, store),
         partial(by_filling, store),

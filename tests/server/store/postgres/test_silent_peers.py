@@ -78,7 +78,7 @@ def remote(store: PostgresStore, network: SilentNetwork, shared_database: str) -
 
 
 def operations(store: PostgresStore, study: Study, person: Person) -> list[Callable[[], object]]:
-    return [person.answer, partial(store.answers, person.session), partial(store.why_full, study), person.begin]
+    return [person.answer, partial(store.responses, person.session), partial(store.why_full, study), person.begin]
 
 
 def test_a_frozen_database_is_given_up_and_used_again_when_it_goes_on(

@@ -28,7 +28,7 @@ OPERATIONS: dict[str, Callable[[Person], Any]] = {
     "resume_session": lambda person: person.store.resume_session(person.study, person.session),
     "register_study": lambda person: person.store.register_study(version_of(person.study, "9")),
     "find_session": lambda person: person.now,
-    "answers": lambda person: person.store.answers(person.session),
+    "responses": lambda person: person.store.responses(person.session),
     "why_full": lambda person: person.store.why_full(person.study),
     "require_slot": lambda person: person.store.require_slot(person.study, Identity("lab", "P01"), 1, None),
     "progress": lambda person: person.store.progress(person.study),

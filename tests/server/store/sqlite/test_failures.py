@@ -45,7 +45,7 @@ def test_nothing_is_acknowledged_while_another_program_holds_the_file(
         assert of(StoreUnavailable, outcomes) == 5
         with pytest.raises(StoreUnavailable, match="locked"):
             again.check()
-        assert [again.answers(person.session) for person in people] == [{}] * 5  # reading goes on
+        assert [again.responses(person.session) for person in people] == [{}] * 5  # reading goes on
         blocker.execute("ROLLBACK")
         blocker.close()
         assert at_once(*(person.answer_all for person in people)) == people
@@ -141,7 +141,7 @@ def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_room(
         assert full_at < 20, "the disk did not get full"
         outcomes = at_once(*(person.answer_all for person in people[full_at:]))
         assert of(StoreUnavailable, outcomes) == len(outcomes)
-        for read in (store.trials, lambda: store.answers(people[0].session), lambda: store.progress(small_study)):
+        for read in (store.trials, lambda: store.responses(people[0].session), lambda: store.progress(small_study)):
             with suppress(StoreUnavailable):  # or it can be read; but nothing else is the matter
                 read()
 
@@ -234,7 +234,7 @@ def test_damage_is_found_when_the_store_is_checked_whichever_page_it_strikes(fil
             store.check_integrity()
 
 
-@pytest.mark.parametrize("name", ["add_responses", "answers", "trials", "withdraw_session"])
+@pytest.mark.parametrize("name", ["add_responses", "responses", "trials", "withdraw_session"])
 def test_a_page_that_cannot_be_read_makes_the_store_unavailable_and_nothing_else(filled: Person, name: str) -> None:
     damage(filled.store.path, root_page(filled.store, "responses"))
     with closing(SqliteStore(filled.store.path)) as filled.store:
@@ -254,7 +254,7 @@ def test_after_damage_nothing_more_is_acknowledged_until_the_file_is_replaced(
         store = filled.store
         store.check()
         with pytest.raises(StoreUnavailable, match="malformed"):
-            store.answers(filled.session)
+            store.responses(filled.session)
         for write in (store.check, lambda: Person(store, small_study), filled.withdraw):
             with pytest.raises(StoreUnavailable, match="nothing is stored until it is replaced by a backup"):
                 write()

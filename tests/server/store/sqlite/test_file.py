@@ -200,13 +200,13 @@ def test_the_log_of_a_file_that_was_replaced_holds_nothing_and_is_gone(
     person.send(response(1, response=words))
     store.path.rename(kept)
     backup.rename(store.path)
-    assert store.answers(person.session).keys() == {0}
+    assert store.responses(person.session).keys() == {0}
     assert sorted(path.name for path in files_of(store)) == [
         store.path.name, f"{store.path.name}-shm", f"{store.path.name}-wal",
     ]  # fmt: skip
     assert traces_of(words, store) == 0
     with closing(SqliteStore(kept)) as replaced:
-        assert replaced.answers(person.session)[1] == words
+        assert replaced.responses(person.session)[1] == words
 
 
 @pytest.mark.parametrize("name", ["before-12345678-wal", "saved-12345678"])

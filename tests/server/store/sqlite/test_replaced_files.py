@@ -357,7 +357,7 @@ def test_a_store_that_was_unwritable_for_a_while_goes_on_by_itself(
             for path, mode in modes.items():
                 path.chmod(mode & ~0o222)
         for _ in range(2):
-            at_once(*[partial(again.answers, person.session)] * 3)
+            at_once(*[partial(again.responses, person.session)] * 3)
             with suppress(StoreUnavailable):
                 again.check()
         with as_root():
@@ -368,5 +368,5 @@ def test_a_store_that_was_unwritable_for_a_while_goes_on_by_itself(
             again.check()
         again.check()
         person.answer_all()
-        assert len(again.answers(person.session)) == 3
+        assert len(again.responses(person.session)) == 3
         assert problems(again) == []

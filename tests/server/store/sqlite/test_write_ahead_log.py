@@ -314,14 +314,14 @@ def test_what_somebody_reads_after_the_log_was_touched_is_right_or_nothing(
     store.register_study(small_study)
     person = Person(store, small_study)
     person.answer(2)
-    expected = store.answers(person.session)
+    expected = store.responses(person.session)
     store._close_idle_readers()  # so that a new connection is needed
     touch(store)
     for _ in range(3):
         with suppress(StoreUnavailable):
-            assert store.answers(person.session) == expected
+            assert store.responses(person.session) == expected
     assert person.answer() == [True]
-    assert len(store.answers(person.session)) == 3
+    assert len(store.responses(person.session)) == 3
 
 
 @each_touch
