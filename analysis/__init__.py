@@ -14,8 +14,8 @@ The rooms, in the order of the data's way through them:
     report/             one self-contained HTML page
     audit/              checks whether published numbers can all be true
 
-`study` analyzes a study and `any_table` any other tidy file; `result` is what they return. `sentences` writes numbers
-in words, and `output_files` writes tables and figures as files.
+`study` analyzes a study, with the numbers of `study_tables`; `any_table` analyzes any other tidy file. `result` is what
+they return. `sentences` writes numbers in words, and `output_files` writes tables and figures as files.
 
 Nothing here draws from a global random generator. People (`human`) and `simulated` participants are never pooled.
 """

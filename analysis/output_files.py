@@ -1,13 +1,45 @@
 """Results as the bytes of files: tables as CSV, figures as SVG, PDF and CSV."""
 
 import io
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import pandas as pd
 
 from analysis.data.cell_text import ROWS_AT_ONCE, cell_texts
 from analysis.figures import Drawing
+from analysis.result import Analysis
 from batteries.files.csv_files import cell_text
+
+
+def analysis_files(analysis: Analysis) -> dict[str, bytes | Iterable[bytes]]:
+    """Return the tables, models and figures of an analysis by their paths within its folder; the report is not one."""
+    files: dict[str, bytes | Iterable[bytes]] = {
+        f"tables/{name}.csv": csv_bytes(table) for name, table in analysis.tables.items()
+    }
+    files["tables/trials.csv"] = _trials_csv(analysis.exclusions.trials)
+    files |= {f"{name}.csv": csv_bytes(table) for name, table in analysis.planned.files().items()}
+    for drawing in (*analysis.figures.values(), *chain.from_iterable(analysis.figures_of_models.values())):
+        files |= drawing_files(drawing)
+    return files
+
+
+def _trials_csv(trials: pd.DataFrame) -> Iterator[bytes]:
+    """Yield the tidy table as CSV in portions of rows; all of it at once would fill the memory.
+
+    The rows are in order, without `content` (the battery has it), lists as JSON.
+    """
+    table = trials.drop(columns="content")
+    by = ["kind", "participant", "session", "trial_index"]
+    order = table[by].reset_index(drop=True).sort_values(by).index.to_numpy()
+    for first in range(0, len(order), ROWS_AT_ONCE):
+        rows = table.iloc[order[first : first + ROWS_AT_ONCE]]
+        for column in ("key", "response"):
+            cells = [json.dumps(value) if isinstance(value, (dict, list)) else value for value in rows[column].tolist()]
+            rows = rows.assign(**{column: pd.Series(cells, index=rows.index, dtype=object)})
+        yield csv_bytes(rows, heading=first == 0)
 
 
 def drawing_files(drawing: Drawing) -> dict[str, bytes]:

@@ -1,6 +1,8 @@
 """Proportion correct, by subject and factors, with intervals over participants."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -50,6 +52,33 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         n_trials, n_correct = int(members["n_trials"].sum()), int(members["n_correct"].sum())
         rows.append((*cell, len(members), n_trials, n_correct, n_correct / n_trials, *interval))
     return ordered_table(rows, ["kind", "subject"], by, MEASURES, kept)
+
+
+@dataclass(frozen=True)
+class FactorAccuracy:
+    """The accuracy by one factor of the plan."""
+
+    factor: str
+    """The factor."""
+    name: str
+    """Name of its table and figure, without an ending."""
+    table: pd.DataFrame
+    """The table of `accuracy`."""
+
+
+def accuracy_by_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[FactorAccuracy]:
+    """Return the accuracy by each factor of the plan's `by`, as `accuracy` computes it."""
+    names = _file_names(plan.by)
+    return [FactorAccuracy(factor, name, accuracy(trials, [factor], plan)) for factor, name in names.items()]
+
+
+def _file_names(factors: Sequence[str]) -> dict[str, str]:
+    """Return a file name for each factor, valid on any system; a number distinguishes two factors if necessary."""
+    plain = [re.sub(r"[^A-Za-z0-9_-]+", "_", factor).strip("_").lower() or "factor" for factor in factors]
+    return {
+        factor: f"accuracy_by_{name}" if plain.count(name) == 1 else f"accuracy_by_{name}_{index}"
+        for index, (factor, name) in enumerate(zip(factors, plain, strict=True), start=1)
+    }
 
 
 def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:

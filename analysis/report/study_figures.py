@@ -19,7 +19,7 @@ from analysis.figures import (
     rt_distributions,
 )
 from analysis.figures.counterbalance import MOST_ROWS
-from analysis.measures.accuracy import kept_trials
+from analysis.measures.accuracy import FactorAccuracy, kept_trials
 from analysis.sentences import percent
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -32,7 +32,7 @@ def study_figures(
     exclusions: Exclusions,
     plan: AnalysisPlan,
     tables: dict[str, pd.DataFrame],
-    by_factor: dict[str, tuple[str, pd.DataFrame]],
+    by_factor: list[FactorAccuracy],
 ) -> dict[str, Drawing]:
     """Return every figure by its name.
 
@@ -46,18 +46,18 @@ def study_figures(
         The plan.
     tables : dict of DataFrame
         The analysis' tables by name.
-    by_factor : dict
-        Factor and accuracy table of each figure by a factor, by the figure's name.
+    by_factor : list of FactorAccuracy
+        The accuracy by each factor of the plan; a factor with too many levels has no figure.
     """
     kept = kept_trials(exclusions.trials, ["chance", *plan.by])
     chance = float(kept["chance"].mean())
     found: list[Drawing | None] = [
         accuracy_figure(tables["accuracy_overall"], None, chance, plan.confidence, "accuracy")
     ]
-    for name, (factor, table) in by_factor.items():
-        if table[factor].nunique(dropna=False) <= MOST_LEVELS:
-            found.append(accuracy_figure(table, factor, chance, plan.confidence, name))
-            found.append(condition_by_subject(table, factor, f"{name}_cells", chance, plan.confidence))
+    for one in by_factor:
+        if one.table[one.factor].nunique(dropna=False) <= MOST_LEVELS:
+            found.append(accuracy_figure(one.table, one.factor, chance, plan.confidence, one.name))
+            found.append(condition_by_subject(one.table, one.factor, f"{one.name}_cells", chance, plan.confidence))
     if len(plan.by) == 2 and all(kept[factor].nunique(dropna=False) <= MOST_LEVELS for factor in plan.by):
         found.append(
             accuracy_panels(tables["accuracy"], plan.by[0], plan.by[1], chance, plan.confidence, "accuracy_panels")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.measures.accuracy import FactorAccuracy
 from analysis.measures.study_measures import TITLES
 from analysis.provenance.record import Provenance
 from analysis.report.formatting import records, shown
@@ -27,7 +28,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedComparison
 
 
-def render_report(title: str, analysis: Analysis, by_factor: dict[str, pd.DataFrame], figure_of: dict[str, str]) -> str:
+def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy]) -> str:
     """Return the report as HTML.
 
     Parameters
@@ -36,16 +37,13 @@ def render_report(title: str, analysis: Analysis, by_factor: dict[str, pd.DataFr
         Title of the study.
     analysis : Analysis
         The results.
-    by_factor : dict of DataFrame
-        The accuracy table of each factor of the plan.
-    figure_of : dict of str
-        The name of each factor's figure; it may not have been drawn.
+    by_factor : list of FactorAccuracy
+        The accuracy by each factor of the plan; its figure may not have been drawn.
     """
     exclusions, provenance, plan = analysis.exclusions, analysis.provenance, analysis.provenance.plan
     figures = {name: with_markup(drawing) for name, drawing in analysis.figures.items()}
     of_factors = [
-        {"factor": factor, "rows": records(table), "figure": figures.get(figure_of[factor])}
-        for factor, table in by_factor.items()
+        {"factor": one.factor, "rows": records(one.table), "figure": figures.get(one.name)} for one in by_factor
     ]
     return (
         environment()
@@ -74,9 +72,9 @@ def render_report(title: str, analysis: Analysis, by_factor: dict[str, pd.DataFr
     )
 
 
-def _levels(by_factor: dict[str, pd.DataFrame]) -> list[tuple[str, list[str]]]:
+def _levels(by_factor: list[FactorAccuracy]) -> list[tuple[str, list[str]]]:
     return [
-        (name, [level_words(level) for level in table[name].drop_duplicates()]) for name, table in by_factor.items()
+        (one.factor, [level_words(level) for level in one.table[one.factor].drop_duplicates()]) for one in by_factor
     ]
 
 

@@ -1,0 +1,78 @@
+"""Every table of a study's analysis by the name of its file, and the plan's own models and tests."""
+
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from analysis.exclusions.by_group import exclusions_by_group
+from analysis.exclusions.flow import Exclusions
+from analysis.measures.accuracy import FactorAccuracy, accuracy, accuracy_by_factor
+from analysis.measures.comparisons import comparison
+from analysis.measures.differences import differences
+from analysis.measures.invalid_responses import invalid_responses, regraded, stored_scoring
+from analysis.measures.study_measures import study_measures
+from analysis.planned.results import PlannedResults, run_planned
+from analysis.planned.sensitivity import sensitivity
+from analysis.planned.study_rows import plan_for, study_rows
+from analysis.provenance.study_versions import has_several_versions, study_versions
+from experiment.study.analysis_plan import AnalysisPlan
+
+
+@dataclass(frozen=True)
+class StudyTables:
+    """The numbers of a study, before figures and report."""
+
+    tables: dict[str, pd.DataFrame]
+    """Every table by its file's name without `.csv`."""
+    planned: PlannedResults
+    """The plan's own tables, models and tests, and the sentences on what could not be computed."""
+    by_factor: list[FactorAccuracy]
+    """The accuracy by each factor of the plan."""
+
+
+def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPlan) -> StudyTables:
+    """Compute every table that the plan and the data allow.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table before exclusions; the sensitivity to each rule needs it.
+    exclusions : Exclusions
+        The exclusions by the plan (`analysis.exclusions.flow.apply_exclusions`).
+    plan : AnalysisPlan
+        Factors, comparisons, measures, models and tests.
+
+    Raises
+    ------
+    InputError
+        If the plan names what the data do not have, or a comparison cannot be computed.
+    """
+    marked = exclusions.trials
+    planned = run_planned(study_rows(marked), plan_for(marked, plan), as_far_as_possible=True)
+    by_factor = accuracy_by_factor(marked, plan)
+    tables = _tables_of_every_study(exclusions, plan) | sensitivity(trials, plan, exclusions)
+    if has_several_versions(trials):
+        tables["study_versions"] = study_versions(marked)
+    not_computed: list[str] = []
+    tables |= study_measures(marked, plan, not_computed)
+    for name, compared in plan.comparisons.items():
+        tables[f"comparison_{name}"] = comparison(marked, compared, plan)
+    if len(by_factor) > 1:
+        tables |= {of_factor.name: of_factor.table for of_factor in by_factor}
+    return StudyTables(tables, replace(planned, not_computed=[*planned.not_computed, *not_computed]), by_factor)
+
+
+def _tables_of_every_study(exclusions: Exclusions, plan: AnalysisPlan) -> dict[str, pd.DataFrame]:
+    trials = exclusions.trials
+    return {
+        "exclusions": exclusions.flow,
+        "exclusions_by_group": exclusions_by_group(exclusions),
+        "participants": exclusions.participants,
+        "accuracy": accuracy(trials, plan.by, plan),
+        "accuracy_overall": accuracy(trials, [], plan),
+        "differences": differences(trials, plan.by, plan),
+        "differences_overall": differences(trials, [], plan),
+        "invalid": invalid_responses(trials),
+        "stored_scoring": stored_scoring(trials),
+        "regraded": regraded(trials),
+    }
