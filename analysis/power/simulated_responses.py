@@ -249,8 +249,8 @@ def simulated_responses(
     Examples
     --------
     >>> trials = planned_trials(pd.DataFrame({"group": 1, "item_id": range(100)}), 100)
-    >>> answers = simulated_answers(trials, np.full(10_000, 0.8), Population(0.0, 0.0), simulations=1, seed=1)
-    >>> correct, stays = next(answers)
+    >>> responses = simulated_responses(trials, np.full(10_000, 0.8), Population(0.0, 0.0), simulations=1, seed=1)
+    >>> correct, stays = next(responses)
     >>> round(float(correct.mean()), 2), bool(stays.all())
     (0.8, True)
     """

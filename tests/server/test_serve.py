@@ -610,15 +610,21 @@ def test_a_stop_while_a_process_is_started_again_drops_connections_that_never_en
 ) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(Server(study_folder, "--store", postgres.new_database(), "--processes", "2"))
-        for _ in range(20):  # some of them at each process
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=20))
-            connection.sendall(raw_request("/api/session", "Content-Type: application/json\r\nContent-Length: 500"))
+
+        def open_connections() -> None:
+            for _ in range(20):
+                connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+                connection.sendall(raw_request("/api/session", "Content-Type: application/json\r\nContent-Length: 500"))
+
+        open_connections()
         time.sleep(0.5)
         os.kill(server.workers()[0], signal.SIGKILL)
         deadline = time.monotonic() + 10
         while "a server process has exited" not in server.log:
             assert time.monotonic() < deadline
             time.sleep(0.05)
+        open_connections()  # The first ones may all have been at the killed process; these are at the other.
+        time.sleep(0.3)  # Less than the time before the killed process is started again.
         server.stop(within_s=9)
         assert "a connection that did not end was dropped" in server.log
 
