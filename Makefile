@@ -16,7 +16,7 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 $(LAB)/installed: export PIP_CONSTRAINT := $(CURDIR)/constraints-lab.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check
+.PHONY: demo test check quick
 
 demo: $(VENV)/installed  ## Run a whole study on simulated participants; ARGS=--no-serve exits after the report.
 	$(VENV)/bin/equipoise demo $(ARGS)
@@ -25,6 +25,9 @@ test: $(VENV)/installed-dev $(LAB)/installed check  ## Check style, types and im
 	sh tests/prerequisites.sh
 	$(VENV)/bin/python -m pytest --numprocesses 3 --dist worksteal -m "not lab" $(ARGS)
 	$(LAB)/bin/python -m pytest -m lab tests/experiment/lab $(ARGS)
+
+quick: check  ## Check style, types and imports, then run the quick tests that touch what changed.
+	$(VENV)/bin/python tests/quick.py
 
 check: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .
