@@ -92,8 +92,8 @@ def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
     return command, rest
 
 
-def generator() -> types.ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_reference", DOCS / "generate_reference.py")
+def generator(name: str = "generate_reference") -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -134,6 +134,11 @@ def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
     assert (DOCS / "reference" / name).read_text(encoding="utf-8") == generator().pages()[name], (
         "run docs/generate_reference.py"
     )
+
+
+def test_the_drawing_of_the_rooms_is_what_the_imports_say_now() -> None:
+    contributing = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert contributing == generator("draw_rooms").with_drawing(contributing), "run docs/draw_rooms.py"
 
 
 def test_generated_pages_say_something_about_everything() -> None:
