@@ -35,8 +35,10 @@ class Database(Protocol):
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
         """Run a statement."""
 
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a statement for each row."""
+    def insert(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], skip_known: bool = False
+    ) -> None:
+        """Insert rows; with `skip_known`, only those whose key the table does not have."""
 
     def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query without holding them all in memory."""
@@ -59,14 +61,16 @@ class SqliteDatabase:
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
         return self.connection.execute(sql, parameters)
 
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        self.connection.executemany(sql, rows)
+    def insert(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], skip_known: bool = False
+    ) -> None:
+        self.connection.executemany(insert_sql(table, columns, skip_known=skip_known), rows)
 
     def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
         return self.connection.execute(sql)
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        self.executemany(insert_sql(table, columns), rows)
+        self.connection.executemany(insert_sql(table, columns), rows)
 
     def damage(self) -> list[str]:
         try:
@@ -79,10 +83,11 @@ class SqliteDatabase:
         return [f"the file is damaged: {line}." for text in found if text != "ok" for line in text.splitlines()]
 
 
-def insert_sql(table: str, columns: Sequence[str]) -> str:
-    """Return the statement that inserts a row of these columns."""
+def insert_sql(table: str, columns: Sequence[str], n_rows: int = 1, skip_known: bool = False) -> str:
+    """Return the statement that inserts rows of these columns; with `skip_known`, only those with a new key."""
     names = ", ".join(f'"{column}"' for column in columns)
-    return f'INSERT INTO "{table}" ({names}) VALUES ({marks(columns)})'
+    values = ", ".join([f"({marks(columns)})"] * n_rows)
+    return f'INSERT INTO "{table}" ({names}) VALUES {values}' + (" ON CONFLICT DO NOTHING" if skip_known else "")
 
 
 def marks(values: Sequence[Any]) -> str:

@@ -19,7 +19,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from batteries.errors import InputError
 from batteries.store_format import KNOWN_MIGRATIONS
-from server.store.database import Database, Rows
+from server.store.database import Database, Rows, insert_sql
 from server.store.errors import StoreAway, StoreUnavailable
 from server.store.postgres import schema
 from server.store.postgres.address import LONG_WORK, OF_CONNECTIONS, away, connect, read_address, reason, refused
@@ -40,6 +40,8 @@ PATIENCE_S = 5.0
 """Longest time in which a request waits for a connection, or is repeated after conflicts."""
 CHECK_S = 2.0
 """The same for a health check."""
+ROWS_PER_STATEMENT = 500
+"""Rows inserted by one statement; PostgreSQL allows 65,535 values in all."""
 SCHEMA_LOCK = 0x65717569
 """Number of the lock under which servers that start together make the tables one after the other."""
 BYTES_OF_DELETED_ROWS = (
@@ -60,10 +62,14 @@ class PostgresDatabase:
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
         return self.connection.execute(_with_percent_s(sql), parameters)
 
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        rows = list(rows)
-        if rows:
-            self.connection.cursor().executemany(_with_percent_s(sql), rows)
+    def insert(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], skip_known: bool = False
+    ) -> None:
+        # Not by psycopg's `executemany`, which sends a pipeline: if this process freezes in the middle of a pipeline,
+        # none of PostgreSQL's limits ends the transaction, and its locks stop every other server.
+        for first in range(0, len(rows), ROWS_PER_STATEMENT):
+            some = rows[first : first + ROWS_PER_STATEMENT]
+            self.execute(insert_sql(table, columns, len(some), skip_known), [value for row in some for value in row])
 
     def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
         with self.connection.cursor(name=f"equipoise_{secrets.token_hex(4)}") as cursor:

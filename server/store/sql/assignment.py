@@ -16,6 +16,7 @@ from server.store.database import Database, marks
 from server.store.errors import Conflict, StudyFull
 from server.store.models import REGAINED_AFTER, Release, SlotState
 from server.store.sql.assignment_log import Log
+from server.store.tables import TABLES
 from server.store.timestamps import minutes_ago, now
 
 
@@ -70,14 +71,15 @@ def read_slots(db: Database, study_digest: str, kind: Kind) -> list[GroupSlots]:
 
 def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
     """Make the empty groups of a study that is registered for the first time."""
-    db.executemany(
-        'INSERT INTO slots (study_digest, kind, "group", n_begun, n_reserved, n_confirmed, is_open) '
-        "VALUES (?, ?, ?, 0, 0, 0, 1) ON CONFLICT DO NOTHING",
+    db.insert(
+        "slots",
+        TABLES["slots"],
         [
-            (study_digest, kind.value, group)
+            (study_digest, kind.value, group, 0, 0, 0, 1)
             for kind in (Kind.HUMAN, Kind.SIMULATED)
             for group in range(1, n_groups + 1)
         ],
+        skip_known=True,
     )
 
 

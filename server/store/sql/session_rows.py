@@ -13,6 +13,7 @@ from server.store.database import Database, insert_sql
 from server.store.models import SessionStart, Visit
 from server.store.sql import identities
 from server.store.sql.studies import Registered, as_json
+from server.store.tables import TABLES
 from server.store.timestamps import as_text, now
 
 
@@ -122,8 +123,9 @@ def insert(
         "revision": session.revision,
     }
     db.execute(insert_sql("sessions", list(row)), list(row.values()))
-    db.executemany(
-        "INSERT INTO planned_trials (session, trial_index, phase, item_id) VALUES (?, ?, ?, ?)",
+    db.insert(
+        "planned_trials",
+        TABLES["planned_trials"],
         [(session.session, trial.trial_index, trial.phase.value, trial.item_id) for trial in plan.trials],
     )
     return checksum

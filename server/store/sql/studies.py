@@ -16,6 +16,7 @@ from server.store.errors import StoreUnavailable
 from server.store.models import GroupProgress, RegisteredDefinition, Revision
 from server.store.sql import assignment
 from server.store.sql.assignment_log import lock_log
+from server.store.tables import TABLES
 from server.store.timestamps import now
 
 
@@ -206,13 +207,14 @@ def _content_digests(db: Database) -> list[tuple[str, str | None, str | None]]:
 
 
 def _insert_items(db: Database, study: Study) -> None:
-    db.executemany(
-        "INSERT INTO items (battery_digest, item_id, task, factors, content, key) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    db.insert(
+        "items",
+        TABLES["items"],
         [
             (study.battery.digest, item.item_id, item.task, *map(as_json, (item.factors, item.content, item.key)))
             for item in study.battery.items
         ],
+        skip_known=True,
     )
 
 

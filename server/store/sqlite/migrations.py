@@ -12,7 +12,7 @@ from sqlite_utils.migrations import Migrations
 
 from batteries.store_format import KNOWN_MIGRATIONS
 from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, link
-from server.store.database import SqliteDatabase, insert_sql
+from server.store.database import SqliteDatabase
 from server.store.sql import identities, response_totals
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.session_rows import beginning
@@ -130,8 +130,9 @@ def _chain_what_is_there(db: SqliteDatabase) -> None:
     """Give earlier sessions their slots, and their responses their checksums."""
     for study_digest, definition in db.execute("SELECT study_digest, definition FROM studies").fetchall():
         db.execute("INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '')", (study_digest,))
-        db.executemany(
-            insert_sql("places", ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open")),
+        db.insert(
+            "places",
+            ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open"),
             [
                 (study_digest, kind, group, 0, 0, 0, 1)
                 for kind in ("human", "simulated")

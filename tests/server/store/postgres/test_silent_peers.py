@@ -292,3 +292,36 @@ def test_a_server_that_is_frozen_with_the_log_locked_does_not_stop_the_other_for
         assert begin(url, timeout=15) == 201, "the server that was frozen does not go on"
     with closing(PostgresStore(location)) as store:
         assert problems(store) == []
+
+
+INSERTS_WITH_THE_LOG_LOCKED = """
+import sys
+from server.store.postgres.connections import Connection, Limits, transaction
+from server.store.postgres.store import PostgresDatabase
+connection = Connection.connect(sys.argv[1], autocommit=True, prepare_threshold=None)
+with transaction(connection, Limits(silence_s=60, statement_s=1, lock_s=1, idle_s=1)):
+    database = PostgresDatabase(connection)
+    database.execute("SELECT 1 FROM logs FOR UPDATE")
+    print("locked", flush=True)
+    for battery in range(1_000_000):
+        rows = [(str(battery), str(item), "t", "{}", "{}", "{}") for item in range(1_000)]
+        database.insert("items", ("battery_digest", "item_id", "task", "factors", "content", "key"), rows)
+"""
+
+
+@pytest.mark.usefixtures("store")
+def test_a_server_that_is_frozen_while_it_inserts_rows_does_not_keep_the_log_locked(shared_database: str) -> None:
+    command = [sys.executable, "-c", INSERTS_WITH_THE_LOG_LOCKED, shared_database]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
+        psycopg.connect(shared_database, options=f"-c lock_timeout={GIVES_UP_S}s") as database,
+    ):
+        assert process.stdout is not None
+        assert process.stdout.readline() == "locked\n"
+        try:
+            time.sleep(0.3)  # it inserts
+            process.send_signal(signal.SIGSTOP)
+            assert holds_the_log(database)
+            database.execute("SELECT 1 FROM logs FOR UPDATE")
+        finally:
+            process.kill()
