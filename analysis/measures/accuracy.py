@@ -73,12 +73,11 @@ def accuracy_by_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[FactorA
 
 
 def _file_names(factors: Sequence[str]) -> dict[str, str]:
-    """Return a file name for each factor, valid on any system; a number distinguishes two factors if necessary."""
-    plain = [re.sub(r"[^A-Za-z0-9_-]+", "_", factor).strip("_").lower() or "factor" for factor in factors]
-    return {
-        factor: f"accuracy_by_{name}" if plain.count(name) == 1 else f"accuracy_by_{name}_{index}"
-        for index, (factor, name) in enumerate(zip(factors, plain, strict=True), start=1)
-    }
+    """Return a file name for each factor, valid on any system; numbered if two would be equal."""
+    names = [re.sub(r"[^A-Za-z0-9_-]+", "_", factor).strip("_").lower() or "factor" for factor in factors]
+    if len(set(names)) < len(names):
+        names = [f"{name}_{index}" for index, name in enumerate(names, start=1)]
+    return {factor: f"accuracy_by_{name}" for factor, name in zip(factors, names, strict=True)}
 
 
 def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import pytest
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
-from analysis.measures.accuracy import accuracy
+from analysis.measures.accuracy import accuracy, accuracy_by_factor
 from analysis.statistics.intervals import wilson
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
@@ -111,3 +111,11 @@ def test_the_bootstrap_covers_the_truth_about_as_often_as_it_says(view, row):
         cell = accuracy(marked(view(rows)), [], plan).iloc[0]
         hits += cell["ci_low"] <= 6 / 9 <= cell["ci_high"]
     assert 22 <= hits <= 30
+
+
+def test_two_factors_never_share_a_file(view, session):
+    factors = ["x", "X", "x 2", "Größe!"]
+    trials = marked(view(session(factors=dict.fromkeys(factors, "level"))))
+    names = [table.name for table in accuracy_by_factor(trials, PLAN.model_copy(update={"by": factors}))]
+    assert len(set(names)) == len(factors)
+    assert all(name.isascii() and " " not in name for name in names)
