@@ -3,6 +3,7 @@
 Run `.venv/bin/python docs/draw_rooms.py` after moving a module of the way; a test fails until it is done.
 """
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,7 +22,7 @@ RESPONSE = (BROWSER, "server.participants.views", "server.store.sql.responses", 
             "analysis.measures.accuracy", "analysis.study_tables", "analysis.report.study_report",
             "analysis.study", "equipoise.commands.analyze")  # fmt: skip
 """The way of a response from a participant to the report."""
-NOT_PYTHON = {BROWSER, STORE}
+NOT_PYTHON = (BROWSER, STORE)
 
 
 def drawing() -> str:
@@ -35,17 +36,14 @@ def drawing() -> str:
     graph = grimp.build_graph(*ROOMS)
     steps = list(dict.fromkeys([*pairwise(ITEM), *pairwise(RESPONSE)]))
     names = list(dict.fromkeys([*ITEM, *RESPONSE]))
-    if missing := [name for name in names if name not in graph.modules | NOT_PYTHON]:
-        raise LookupError(f"no module {', '.join(missing)}. Fix: correct the ways in docs/draw_rooms.py.")
+    if missing := set(names) - graph.modules - set(NOT_PYTHON):
+        raise LookupError(f"no module {', '.join(sorted(missing))}. Fix: correct the ways in docs/draw_rooms.py.")
     lines = ["flowchart TB"]
-    for room in (*ROOMS, None):
-        members = [name for name in names if (name.split(".")[0] if name not in NOT_PYTHON else None) == room]
-        shown = [f'{_identifier(name)}["{name.removeprefix(f"{room}.")}"]' for name in members]
-        lines += (
-            [f"  subgraph {room}", *(f"    {node}" for node in shown), "  end"]
-            if room
-            else [f"  {node}" for node in shown]
-        )
+    for room in ROOMS:
+        members = [name for name in names if name.startswith(f"{room}.")]
+        boxes = [f'    {_identifier(name)}["{name.removeprefix(f"{room}.")}"]' for name in members]
+        lines += [f"  subgraph {room}", *boxes, "  end"]
+    lines += [f'  {_identifier(name)}["{name}"]' for name in NOT_PYTHON]
     for source, target in steps:
         arrow = "-->" if _are_linked(graph, source, target) else "-.->"
         lines.append(f"  {_identifier(source)} {arrow} {_identifier(target)}")
@@ -54,13 +52,13 @@ def drawing() -> str:
 
 def _are_linked(graph: grimp.ImportGraph, one: str, other: str) -> bool:
     """Return True if one of two modules imports the other, directly or through others."""
-    if {one, other} & NOT_PYTHON:
+    if one in NOT_PYTHON or other in NOT_PYTHON:
         return False
     return graph.chain_exists(importer=one, imported=other) or graph.chain_exists(importer=other, imported=one)
 
 
 def _identifier(name: str) -> str:
-    return "".join(character if character.isalnum() else "_" for character in name)
+    return re.sub(r"\W", "_", name)
 
 
 def with_drawing(text: str) -> str:

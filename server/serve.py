@@ -295,9 +295,9 @@ def _allow_connections(wanted: int) -> int:
 def _free_address(host: str, port: int) -> str:
     """Return the address that `host` names, after checking that the port is free."""
     try:
-        family, _, _, _, slot = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.create_server((host, port), family=family):
-            return str(slot[0])
+            return str(address[0])
     except socket.gaierror:
         raise InputError(f"--host {host}: no address of this machine has this name. Fix: try 127.0.0.1.") from None
     except OSError as error:

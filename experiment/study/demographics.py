@@ -61,10 +61,15 @@ class DemographicQuestion(BaseModel):
             return
         if self.answer == "number":
             if isinstance(answer, bool) or not isinstance(answer, int) or not self.low <= answer <= self.high:
-                raise InputError(f"`{self.name}` takes a whole number from {self.low} to {self.high}, not {answer!r}.")
+                raise InputError(
+                    f"`{self.name}` takes a whole number from {self.low} to {self.high}, not {answer!r}. "
+                    "Fix: enter such a number, or skip the question."
+                )
         elif not isinstance(answer, str) or (self.options and answer not in self.options):
             wanted = "one of its options" if self.options else "a text"
-            raise InputError(f"`{self.name}` takes {wanted}, not {answer!r}.")
+            raise InputError(
+                f"`{self.name}` takes {wanted}, not {answer!r}. Fix: enter {wanted}, or skip the question."
+            )
         elif self.answer == "text" and len(answer) > LONGEST_TEXT:
             raise InputError(f"`{self.name}` is longer than {LONGEST_TEXT} characters. Fix: shorten it.")
 
