@@ -1,4 +1,7 @@
-"""Columns of raw cells, in which each distinct cell is converted once, and cells of JSON."""
+"""Columns of raw cells, in which each distinct cell is converted once, and cells of JSON.
+
+`benchmarks/accuracy_pipeline.py` measures the time and memory that this saves with a million responses.
+"""
 
 import json
 import secrets

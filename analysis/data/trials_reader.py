@@ -1,4 +1,7 @@
-"""Raw rows: the view `trials` of a store, opened read-only, or a CSV export with the same columns."""
+"""Raw rows: the view `trials` of a store, opened read-only, or a CSV export with the same columns.
+
+`benchmarks/accuracy_pipeline.py` measures the time and memory of reading a million responses.
+"""
 
 import csv
 import ctypes

@@ -71,7 +71,10 @@ def check_output(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
 
 
 def _line(item: Item) -> str:
-    """Return the canonical JSON of an item, which json.dumps writes too where numbers are such as ours, and faster."""
+    """Return the canonical JSON of an item and a line end.
+
+    For an item's numbers `json.dumps` writes canonical JSON too, and faster: `benchmarks/vignettes.py` measures it.
+    """
     fields = {
         "content": item.content,
         "factors": item.factors,
