@@ -73,7 +73,7 @@ def accuracy_by_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[FactorA
 
 
 def _file_names(factors: Sequence[str]) -> dict[str, str]:
-    """Return a file name for each factor, valid on any system; numbered if two would be equal."""
+    """Return a file name for each factor, valid on any system; all are numbered if two would be equal."""
     names = [re.sub(r"[^A-Za-z0-9_-]+", "_", factor).strip("_").lower() or "factor" for factor in factors]
     if len(set(names)) < len(names):
         names = [f"{name}_{index}" for index, name in enumerate(names, start=1)]

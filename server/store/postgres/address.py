@@ -39,6 +39,10 @@ OF_CONNECTIONS: dict[str, Any] = {
     # PgBouncer in transaction mode gives each transaction another session. A statement that was prepared in one is
     # missing in the next, or is another client's.
     "prepare_threshold": None,
+    # Every statement is one message of PostgreSQL's simple protocol. Of the extended protocol's five messages, which
+    # psycopg sends by default, a process that freezes may have sent some: then no limit of `connections.Limits` ends
+    # its transaction. psycopg's `executemany` sends a pipeline of them; nothing of ours may use it.
+    "cursor_factory": psycopg.ClientCursor,
 }
 """Properties of every connection, whatever the address."""
 FULL = ("too many clients", "connection slots", "too many connections", "no more connections")

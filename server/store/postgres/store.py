@@ -41,7 +41,7 @@ PATIENCE_S = 5.0
 CHECK_S = 2.0
 """The same for a health check."""
 ROWS_PER_STATEMENT = 500
-"""Rows inserted by one statement; PostgreSQL allows 65,535 values in all."""
+"""Rows inserted by one statement."""
 SCHEMA_LOCK = 0x65717569
 """Number of the lock under which servers that start together make the tables one after the other."""
 BYTES_OF_DELETED_ROWS = (
@@ -65,8 +65,6 @@ class PostgresDatabase:
     def insert(
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], skip_known: bool = False
     ) -> None:
-        # Not by psycopg's `executemany`, which sends a pipeline: if this process freezes in the middle of a pipeline,
-        # none of PostgreSQL's limits ends the transaction, and its locks stop every other server.
         for first in range(0, len(rows), ROWS_PER_STATEMENT):
             some = rows[first : first + ROWS_PER_STATEMENT]
             self.execute(insert_sql(table, columns, len(some), skip_known), [value for row in some for value in row])

@@ -296,9 +296,10 @@ def test_a_server_that_is_frozen_with_the_log_locked_does_not_stop_the_other_for
 
 INSERTS_WITH_THE_LOG_LOCKED = """
 import sys
-from server.store.postgres.connections import Connection, Limits, transaction
+from server.store.postgres.address import connect
+from server.store.postgres.connections import Limits, transaction
 from server.store.postgres.store import PostgresDatabase
-connection = Connection.connect(sys.argv[1], autocommit=True, prepare_threshold=None)
+connection = connect(sys.argv[1])
 with transaction(connection, Limits(silence_s=60, statement_s=1, lock_s=1, idle_s=1)):
     database = PostgresDatabase(connection)
     database.execute("SELECT 1 FROM logs FOR UPDATE")
