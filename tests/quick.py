@@ -121,7 +121,7 @@ def main() -> int:
         "--dist",
         "load",
         "--maxschedchunk",
-        "2",
+        "1",
         "-m",
         "not lab",
         "-k",

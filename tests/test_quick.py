@@ -57,7 +57,7 @@ RUN = """
 import sys, pytest
 from tests.quick import TimeLimit
 limit = TimeLimit(float(sys.argv[2]))
-options = ["--numprocesses", "2", "--dist", "load", "--maxschedchunk", "2", "-p", "no:cacheprovider"]
+options = ["--numprocesses", "2", "--dist", "load", "--maxschedchunk", "1", "-p", "no:cacheprovider"]
 pytest.main([*options, sys.argv[1]], plugins=[limit])
 print(limit.is_over, limit.n_tests)
 """
