@@ -1,4 +1,4 @@
-"""Draws the way of one item and of one response through the rooms into CONTRIBUTING.md, from the imports.
+"""Draws the path of one item and of one response through the packages into CONTRIBUTING.md, from the imports.
 
 Run `.venv/bin/python docs/draw_rooms.py` after moving a module of the way; a test fails until it is done.
 """

@@ -83,7 +83,7 @@ it as `study.schema.json`, and `equipoise schema study` prints it.
 
 In YAML 1.2 an unquoted `no` is a text, and `1.0` is a number; put versions in quotes.
 
-[Design the participants' way](../how-to/design-the-participants-way.md) shows most fields in an example. The file of
+[Design the participants' way](../how-to/design-a-session.md) shows most fields in an example. The file of
 `timeline.demographics` has [its own fields](#the-demographics-file).
 """
 
