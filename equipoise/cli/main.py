@@ -246,8 +246,8 @@ def withdraw(
 
     Name the participant by withdrawal code, session, panel id or the laboratory's code.
     """
+    from equipoise.commands.store.withdraw import withdraw as delete_responses
     from equipoise.commands.store_access import SessionSelector
-    from equipoise.commands.withdraw import withdraw as delete_responses
 
     kept = delete_responses(study, code, SessionSelector(session, panel_id, participant), store)
     click.echo("The responses of this participant are deleted; their sessions count as withdrawn.")

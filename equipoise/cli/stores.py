@@ -43,7 +43,7 @@ def back_up(study: Path, store: str | None, output: Path) -> None:
 
     The backup is a store by itself: replace a damaged store by it, or name it with --store.
     """
-    from equipoise.commands.store import store_backup
+    from equipoise.commands.store.store import store_backup
 
     found = store_backup(study, output, store)
     click.echo(f"Made {output}: {found.n_responses:,} responses in {found.n_sessions:,} sessions.")
@@ -58,7 +58,7 @@ def verify(study: Path, store: str | None) -> None:
 
     Record the digest, or publish it: any later change of the responses changes it.
     """
-    from equipoise.commands.store import store_verify
+    from equipoise.commands.store.store import store_verify
 
     found = store_verify(study, store)
     _tell_problems(
@@ -82,7 +82,7 @@ def _tell_problems(found: "Verified", advice: str) -> None:
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def list_sessions(study: Path, store: str | None, output: Path) -> None:
     """Write one row per session: status, consent, device, and the answers to questions about the participant."""
-    from equipoise.commands.store import store_sessions
+    from equipoise.commands.store.store import store_sessions
 
     click.echo(f"Made {output} with {store_sessions(study, output, store):,} sessions.")
 
@@ -92,7 +92,7 @@ def list_sessions(study: Path, store: str | None, output: Path) -> None:
 @click.argument("target")
 def copy(source: str, target: str) -> None:
     """Copy everything in a store, a file or a database, into an empty one. Stop the server first."""
-    from equipoise.commands.store import store_copy
+    from equipoise.commands.store.store import store_copy
 
     found = store_copy(source, target)
     click.echo(f"Copied {found.n_responses:,} responses in {found.n_sessions:,} sessions. Digest: {found.digest}")
@@ -108,7 +108,7 @@ def assignment() -> None:
 @STORE
 def show(study: Path, store: str | None) -> None:
     """Show the slots of each group by their state."""
-    from equipoise.commands.assignment import assignment_show
+    from equipoise.commands.store.assignment import assignment_show
 
     for row in assignment_show(study, store):
         click.echo("".join(f"{cell:>11}" for cell in row).rstrip())
@@ -123,7 +123,7 @@ GROUP = click.option("--group", required=True, type=click.IntRange(1), help="Num
 @GROUP
 def close(study: Path, store: str | None, group: int) -> None:
     """Close a group for new participants; sessions under way continue."""
-    from equipoise.commands.assignment import assignment_close
+    from equipoise.commands.store.assignment import assignment_close
 
     assignment_close(study, group, store)
     click.echo(f"Group {group} is closed for new participants.")
@@ -135,7 +135,7 @@ def close(study: Path, store: str | None, group: int) -> None:
 @GROUP
 def reopen(study: Path, store: str | None, group: int) -> None:
     """Open a closed group for new participants again."""
-    from equipoise.commands.assignment import assignment_open
+    from equipoise.commands.store.assignment import assignment_open
 
     assignment_open(study, group, store)
     click.echo(f"Group {group} is open for new participants.")
@@ -157,7 +157,7 @@ def release(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
 ) -> None:
     """Release a participant's slot, completed or not, so that another participant is recruited. Responses stay."""
-    from equipoise.commands.assignment import assignment_release
+    from equipoise.commands.store.assignment import assignment_release
     from equipoise.commands.store_access import SessionSelector
     from server.store import Release
 
@@ -171,7 +171,7 @@ def release(
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def log(study: Path, store: str | None, output: Path) -> None:
     """Write the log: every decision about slots with its numbers, and the researcher's views and changes."""
-    from equipoise.commands.assignment import assignment_log
+    from equipoise.commands.store.assignment import assignment_log
 
     click.echo(f"Made {output} with {assignment_log(study, output, store):,} entries.")
 
@@ -187,7 +187,7 @@ def identities() -> None:
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def export(study: Path, store: str | None, output: Path) -> None:
     """Write panel ids and codes with sessions, pseudonyms and withdrawal codes, for payment."""
-    from equipoise.commands.identities import identities_export
+    from equipoise.commands.store.identities import identities_export
 
     click.echo(f"Made {output} with {identities_export(study, output, store):,} participants. Keep it safe.")
 
@@ -213,7 +213,7 @@ def delete(
 
     A participant whose id is deleted could take part again. Files in `data/lab` keep the laboratory's codes.
     """
-    from equipoise.commands.identities import identities_delete
+    from equipoise.commands.store.identities import identities_delete
     from equipoise.commands.store_access import SessionSelector
 
     n, kept = identities_delete(study, SessionSelector(session, panel_id, participant), everybody, store)
@@ -229,7 +229,7 @@ def delete(
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def links(study: Path, n_links: int, address: str, output: Path) -> None:
     """Make personal links; each admits one participant once (`recruitment: {entry: link}`)."""
-    from equipoise.commands.identities import links as make_links
+    from equipoise.commands.store.identities import links as make_links
 
     make_links(study, n_links, address, output)
     click.echo(f"Made {output} with {n_links:,} links.")

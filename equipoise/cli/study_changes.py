@@ -24,7 +24,7 @@ def revise(study: Path, store: str | None, reason: str) -> None:
     changes need a new `version`. Equipoise cannot check the meaning of new words: read the changed options that are
     printed. Sessions under way keep their wording; restart the server for later ones.
     """
-    from equipoise.commands.study_changes import revise as accept_revision
+    from equipoise.commands.store.study_changes import revise as accept_revision
     from experiment.study.revision import listed
 
     revision = accept_revision(study, reason, store)
@@ -57,8 +57,8 @@ def exclude(
     --session names one session; --panel-id and --participant mean all sessions of the participant. The report has a row
     for these exclusions and states every reason.
     """
+    from equipoise.commands.store.study_changes import exclude as exclude_sessions
     from equipoise.commands.store_access import SessionSelector
-    from equipoise.commands.study_changes import exclude as exclude_sessions
 
     named = SessionSelector(session, panel_id, participant)
     decided = exclude_sessions(study, named, reason, undo=undo, store=store)

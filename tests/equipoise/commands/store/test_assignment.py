@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.equipoise.stores.commands import N_GROUPS, Kept, answer, done, refused, table
+from tests.equipoise.commands.store.commands import N_GROUPS, Kept, answer, done, refused, table
 from tests.server.stores import rows
 
 # assignment

@@ -24,7 +24,7 @@ from server.app import create_app
 from server.security.secret_files import read_secrets
 from server.settings import Settings
 from server.store.open import opened_store
-from tests.equipoise.stores.commands import make_small_study
+from tests.equipoise.commands.store.commands import make_small_study
 
 HOSTILE = (
     "=1+cmd|'/C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "＝1+1", ' =HYPERLINK("http://a.test")', '"=1',

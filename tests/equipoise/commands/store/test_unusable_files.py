@@ -12,7 +12,7 @@ import psycopg
 import psycopg.sql
 import pytest
 
-from tests.equipoise.stores.commands import Kept, answer, done, on_a_file, refused, run
+from tests.equipoise.commands.store.commands import Kept, answer, done, on_a_file, refused, run
 
 # Places to write to, stores to read
 

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.equipoise.stores.commands import FORMULA, Kept, answer, cloned, in_a_database, make_small_study, on_a_file
+from tests.equipoise.commands.store.commands import (
+    FORMULA,
+    Kept,
+    answer,
+    cloned,
+    in_a_database,
+    make_small_study,
+    on_a_file,
+)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -12,7 +12,7 @@ from experiment.load_study import load_study
 from server.store import Store
 from server.store.open import open_store
 from server.store.postgres.store import BYTES_OF_DELETED_ROWS
-from tests.equipoise.stores.commands import Kept, another_study, answer, done, refused, run, sessions, table
+from tests.equipoise.commands.store.commands import Kept, another_study, answer, done, refused, run, sessions, table
 from tests.server.stores import rows
 
 # Withdrawals

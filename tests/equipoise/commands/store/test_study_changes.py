@@ -15,7 +15,7 @@ from equipoise.commands.server_process import running_server
 from experiment.load_study import load_study
 from server.store import Access
 from server.store.open import opened_store
-from tests.equipoise.stores.commands import Kept, answer, done, make_small_study, on_a_file, refused, run
+from tests.equipoise.commands.store.commands import Kept, answer, done, make_small_study, on_a_file, refused, run
 from tests.server.stores import problems, rows
 
 Edit = Callable[[Path, str, str], None]

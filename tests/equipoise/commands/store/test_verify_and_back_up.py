@@ -8,7 +8,7 @@ import pytest
 
 from experiment.load_study import load_study
 from server.store.open import opened_store
-from tests.equipoise.stores.commands import (
+from tests.equipoise.commands.store.commands import (
     Kept,
     answer,
     digest_of,

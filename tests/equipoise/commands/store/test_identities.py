@@ -10,7 +10,7 @@ from batteries.errors import InputError
 from experiment.load_study import load_study
 from server.store import SqliteStore, StoreUnavailable
 from server.store.postgres.store import PostgresStore
-from tests.equipoise.stores.commands import (
+from tests.equipoise.commands.store.commands import (
     FORMULA,
     Kept,
     another_study,
