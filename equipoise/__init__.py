@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from equipoise.commands.store.study_changes import exclude as exclude
     from equipoise.commands.store.study_changes import revise as revise
     from equipoise.commands.store.withdraw import withdraw as withdraw
-    from equipoise.commands.store_access import SessionSelector as SessionSelector
     from experiment.lab.session import Visitor as Visitor
     from experiment.load_study import load_study as load_study
     from experiment.models.baselines import run_baseline as run_baseline
@@ -110,7 +109,6 @@ _PARTS = {
     "InputError": "batteries.errors",
     "Item": "batteries.items",
     "Plan": "experiment.plan",
-    "SessionSelector": "equipoise.commands.store_access",
     "SqliteStore": "server.store",
     "Study": "experiment.study.definition",
     "Trial": "experiment.plan",
@@ -139,3 +137,8 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    """Return also the names that are imported at first use, for completion in an editor or a notebook."""
+    return sorted({*globals(), *__all__})

@@ -119,7 +119,7 @@ def audit(
 )  # fmt: skip
 @click.option(
     "-n", "ns", metavar="N", multiple=True, type=click.IntRange(2, 10_000),
-    help="Number of participants to try; may be repeated.  [default: 30, 60, 90]",
+    default=(30, 60, 90), show_default=True, help="Number of participants to try; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--simulations", metavar="NUMBER", default=1_000, show_default=True, type=click.IntRange(20, 1_000_000),
@@ -151,13 +151,11 @@ def power(
 
     With an effect of 0 the shares are false-positive rates. Nothing is stored.
     """
-    from analysis.power.simulated_responses import Population
-    from equipoise.commands.power import Request, parse_effect
     from equipoise.commands.power import power as find_power
 
-    population = Population(participant_sd, item_sd, item_columns or ("item_id",), excluded)
-    request = Request(
-        tuple(map(parse_effect, effects)), accuracy, population, tuple(sorted(set(ns or (30, 60, 90)))), simulations,
-        alpha, seed, test, model, term,
+    found = find_power(
+        study, effects, test=test, model=model, term=term, accuracy=accuracy, participant_sd=participant_sd,
+        item_sd=item_sd, item_columns=item_columns, ns=ns, simulations=simulations, alpha=alpha, excluded=excluded,
+        seed=seed, output=output,
     )  # fmt: skip
-    click.echo(find_power(study, request, output))
+    click.echo(found)

@@ -247,9 +247,8 @@ def withdraw(
     Name the participant by withdrawal code, session, panel id or the laboratory's code.
     """
     from equipoise.commands.store.withdraw import withdraw as delete_responses
-    from equipoise.commands.store_access import SessionSelector
 
-    kept = delete_responses(study, code, SessionSelector(session, panel_id, participant), store)
+    kept = delete_responses(study, code, session=session, panel_id=panel_id, participant=participant, store=store)
     click.echo("The responses of this participant are deleted; their sessions count as withdrawn.")
     for trace in kept:
         click.echo(trace, err=True)

@@ -158,14 +158,12 @@ def release(
 ) -> None:
     """Release a participant's slot, completed or not, so that another participant is recruited. Responses stay."""
     from equipoise.commands.store.assignment import assignment_release
-    from equipoise.commands.store_access import SessionSelector
-    from server.store import Release
 
-    found = assignment_release(study, Release(reason), SessionSelector(session, panel_id, participant), store)
+    found = assignment_release(study, reason, session=session, panel_id=panel_id, participant=participant, store=store)
     click.echo(f"The slot of session {found.session} is released; another participant will be recruited for it.")
 
 
-@assignment.command("log", epilog="Example: equipoise assignment log my-study -o places.csv")
+@assignment.command("log", epilog="Example: equipoise assignment log my-study -o slots.csv")
 @STUDY
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
@@ -214,9 +212,10 @@ def delete(
     A participant whose id is deleted could take part again. Files in `data/lab` keep the laboratory's codes.
     """
     from equipoise.commands.store.identities import identities_delete
-    from equipoise.commands.store_access import SessionSelector
 
-    n, kept = identities_delete(study, SessionSelector(session, panel_id, participant), everybody, store)
+    n, kept = identities_delete(
+        study, session=session, panel_id=panel_id, participant=participant, everybody=everybody, store=store
+    )
     click.echo(f"Deleted ids and codes: {n:,}.")
     for trace in kept:
         click.echo(trace, err=True)

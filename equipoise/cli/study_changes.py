@@ -58,10 +58,10 @@ def exclude(
     for these exclusions and states every reason.
     """
     from equipoise.commands.store.study_changes import exclude as exclude_sessions
-    from equipoise.commands.store_access import SessionSelector
 
-    named = SessionSelector(session, panel_id, participant)
-    decided = exclude_sessions(study, named, reason, undo=undo, store=store)
+    decided = exclude_sessions(
+        study, reason, session=session, panel_id=panel_id, participant=participant, undo=undo, store=store
+    )
     if not undo:
         for name in decided.sessions:
             click.echo(f"Session {name} is excluded. Its responses stay; its slot is free for another participant.")

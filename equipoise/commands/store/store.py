@@ -3,7 +3,14 @@
 from pathlib import Path
 
 from batteries.errors import InputError
-from equipoise.commands.store_access import StudyFolder, loaded, note_access, store_to_read, write_private_csv
+from equipoise.commands.store_access import (
+    StoreAddress,
+    StudyFolder,
+    loaded,
+    note_access,
+    store_to_read,
+    write_private_csv,
+)
 from equipoise.progress_bar import spinner
 from server.store import Access, StoreUnavailable
 from server.store.copying import back_up, copy_store
@@ -12,8 +19,21 @@ from server.store.sql.sessions import LISTED as SESSION_COLUMNS
 from server.store.verify import Verified, verify
 
 
-def store_verify(study: StudyFolder, store: str | None = None) -> Verified:
-    """Check that everything acknowledged is in the store, unchanged."""
+def store_verify(study: StudyFolder, store: StoreAddress | None = None) -> Verified:
+    """Check that every acknowledged response is in the store, unchanged.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    store
+        The store; by default the store in the settings.
+
+    Returns
+    -------
+    Verified
+        Numbers of sessions and responses, the digest of the responses, and one sentence for each problem.
+    """
     study = loaded(study)
     with store_to_read(study, store) as opened, spinner("Checking"), opened.snapshot() as db:
         damage = db.damage()
@@ -21,23 +41,50 @@ def store_verify(study: StudyFolder, store: str | None = None) -> Verified:
         found.problems[:0] = damage
         if not damage and not db.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
             found.problems.append(
-                "no study is registered in this store, so it is not the one with the responses. Fix: find the file "
-                "that was here, or a backup."
+                "no study is registered in this store, so the responses are in another store. Fix: find the original "
+                "file, or a backup."
             )
         return found
 
 
-def store_backup(study: StudyFolder, path: Path, store: str | None = None) -> Verified:
-    """Write a backup of a store, which may be in use, to a new file."""
+def store_backup(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> Verified:
+    """Write a backup of a store to a new file; the server may be running.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    output
+        New file for the backup.
+    store
+        The store; by default the store in the settings.
+
+    Returns
+    -------
+    Verified
+        Numbers of sessions and responses in the backup, their digest, and one sentence for each problem.
+    """
     study = loaded(study)
     with store_to_read(study, store) as opened, spinner("Backing up"):
-        verified = back_up(opened, path)
+        verified = back_up(opened, Path(output))
         note_access(opened, study, Access.BACKED_UP)
     return verified
 
 
-def store_copy(source: str, target: str) -> Verified:
-    """Copy a store, a file or a database, into another that is empty.
+def store_copy(source: StoreAddress, target: StoreAddress) -> Verified:
+    """Copy a store into an empty store. Stop the server first.
+
+    Parameters
+    ----------
+    source
+        The store to copy: its file, or the address of its database.
+    target
+        The store to copy to: a new file, or the address of an empty database.
+
+    Returns
+    -------
+    Verified
+        Numbers of copied sessions and responses, and their digest.
 
     Raises
     ------
@@ -45,7 +92,11 @@ def store_copy(source: str, target: str) -> Verified:
         If a store cannot be used, or the target is not empty.
     """
     try:
-        with opened_store(source, must_exist=True) as read, opened_store(target) as write, spinner("Copying"):
+        with (
+            opened_store(str(source), must_exist=True) as read,
+            opened_store(str(target)) as write,
+            spinner("Copying"),
+        ):
             verified = copy_store(read, write)
             note_access(read, None, Access.COPIED)
     except StoreUnavailable as error:
@@ -53,8 +104,22 @@ def store_copy(source: str, target: str) -> Verified:
     return verified
 
 
-def store_sessions(study: StudyFolder, path: Path, store: str | None = None) -> int:
-    """Write one row per session to a CSV file (status, device, answers about the participant); return their number.
+def store_sessions(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> int:
+    """Write one row per session as CSV: status, consent, device, and the responses about the participant.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    output
+        File to write, .csv.
+    store
+        The store; by default the store in the settings.
+
+    Returns
+    -------
+    int
+        Number of sessions.
 
     Raises
     ------
@@ -66,5 +131,5 @@ def store_sessions(study: StudyFolder, path: Path, store: str | None = None) -> 
         sessions = opened.sessions(study)
         note_access(opened, study, Access.EXPORTED, what="sessions", number=len(sessions))
     columns = list(dict.fromkeys([*SESSION_COLUMNS, *(name for session in sessions for name in session)]))
-    write_private_csv(path, columns, [[session.get(name, "") for name in columns] for session in sessions])
+    write_private_csv(output, columns, [[session.get(name, "") for name in columns] for session in sessions])
     return len(sessions)

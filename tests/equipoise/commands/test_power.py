@@ -101,13 +101,13 @@ def test_a_test_that_takes_items_as_fixed_comes_with_a_warning(vignettes):
 
 def test_what_is_unequal_or_lost_is_told(vignettes):
     text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 20, "-n", 31, "--excluded", 0.1)
-    assert "N = 20, 31: not a multiple of the 6 groups, so some groups have one more." in text
+    assert "N = 20, 31: not a multiple of the 6 groups, so some groups have one participant more." in text
     assert "each participant is excluded with probability 0.1." in text
 
 
 def test_when_no_number_suffices_it_says_so(vignettes):
     text = said(vignettes, "--effect", "condition=B:-0.01", "-n", 6)
-    assert "in 80 % of studies is none of them, and in 90 % of studies is none of them." in text
+    assert "in 80 % of studies is none of these, and in 90 % of studies is none of these." in text
 
 
 def test_a_test_and_a_model_of_the_plan(vignettes):
@@ -151,7 +151,7 @@ def test_the_table_is_written_and_written_again(vignettes, tmp_path):
 def test_results_of_an_analysis_are_left_alone(vignettes, tmp_path):
     (tmp_path / "provenance.json").write_text('{"files": {"a.csv": ""}}', encoding="utf-8")
     message = refused(vignettes, "--effect", "condition=B:-0.1", "-o", tmp_path)
-    assert "holds the results of an analysis. Fix: name another one" in message
+    assert "holds the results of an analysis. Fix: choose another folder" in message
     assert [path.name for path in tmp_path.iterdir()] == ["provenance.json"]
 
 
@@ -183,10 +183,13 @@ def test_a_study_whose_groups_are_dealt(sample_study):
             ["--effect", "condition=B:0.1", "--model", "answers", "--term", "x"],
             "has no term `x`. Fix: name one of its terms (condition",
         ),
-        (["--effect", "condition=B:0.1", "--term", "x"], "only a model has terms. Fix: name the model with --model."),
+        (
+            ["--effect", "condition=B:0.1", "--term", "x"],
+            "only a mixed model has terms. Fix: name the mixed model with --model.",
+        ),
         (
             ["--effect", "condition=B:0.1", "--test", "a", "--model", "b"],
-            "a test and a model are named. Fix: name only one of them.",
+            "a test and a mixed model are named. Fix: name only one of them.",
         ),
         (["--effect", "condition=B:0.1", "--item", "tale"], "there is no column `tale` to identify the items"),
         (["--effect", "condition=B:0.1", "-n", "1"], "'-n'"),

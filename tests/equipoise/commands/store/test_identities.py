@@ -151,7 +151,7 @@ def test_an_export_that_cannot_be_noted_is_made_and_says_so(
         path = tmp_path / command[1]
         result = run(*command, kept.folder, "-o", path, *kept.option)
         assert (result.exit_code, path.exists()) == (0, True)
-        assert "Not written to the log of the store (attempt to write a readonly database)." in result.stderr
+        assert "The log of the store was not written (attempt to write a readonly database)." in result.stderr
 
 
 @pytest.mark.parametrize("command", [["identities", "export"], ["store", "sessions"], ["store", "backup"]])
