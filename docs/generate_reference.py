@@ -4,6 +4,7 @@ Run `.venv/bin/python docs/generate_reference.py` after changing a model or a co
 """
 
 import inspect
+import re
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,10 +52,15 @@ ARGUMENTS = {
 
 API_INTRO = """# Python API
 
-`import equipoise as eq` gives every command as a function of the same name, with `_` for spaces and hyphens:
-`equipoise store verify my-study` is `eq.store_verify("my-study")`. A function takes a study's folder, or a study that
-`eq.load_study` has loaded. Where the command prints, the function returns. Bad input raises `eq.InputError`, whose
-message is the sentence that the command prints.
+`import equipoise as eq` makes every command a function of the same name, with `_` for spaces and hyphens:
+`equipoise store verify my-study` is `eq.store_verify("my-study")`. The parameters of a function are the arguments and
+options of its command, with the same defaults. A file, a folder or a store is a text or a `pathlib.Path`. A study is
+its folder, or a study that `eq.load_study` has loaded.
+
+Where a command prints its result, the function returns it. Bad input raises `eq.InputError`; its message is the
+sentence that the command prints. `help(eq.analyze)` shows the documentation of a function.
+
+The examples on this page are one program: each example uses the files of the examples before it.
 
 ```python
 from pathlib import Path
@@ -69,9 +75,89 @@ eq.analyze("my-study", "my-study/results")
 trials = eq.read_trials(Path("my-study/data/equipoise.db"))
 print(trials.groupby("kind")["correct"].mean())
 ```
-
-`help(eq.analyze)` shows all parameters of a function.
 """
+
+API_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "Studies",
+        """study = eq.load_study(Path("my-study"))
+print(study.name, len(study.test_items))
+print(eq.plan_session(study, group=1, seed=1).trials[0].item_id)
+print(eq.schema("study")["title"])""",
+        ("new", "demo", "schema", "load_study", "Study", "plan_session", "Plan", "Trial", "InputError"),
+    ),
+    (
+        "Batteries",
+        """n_items = eq.battery_build("intuition", "battery.jsonl", seed=2)
+eq.battery_preview("battery.jsonl", "preview.html")
+eq.battery_export("battery.jsonl", "csv", "battery.csv")
+battery = eq.load_battery(Path("battery.jsonl"))
+print(n_items, battery.items[0].item_id)""",
+        (
+            "battery_build", "battery_check", "battery_export", "battery_import", "battery_preview",
+            "load_battery", "save_battery", "Battery", "Item", "jspsych_plugins",
+        ),
+    ),
+    (
+        "Server and simulated participants",
+        """print(eq.simulate("my-study", n_participants=5, seed=8))""",
+        ("serve", "simulate", "create_app", "SqliteStore"),
+    ),
+    (
+        "Models",
+        """for sentence in eq.models_run("my-study", "baseline/nearest-atom"):
+    print(sentence)""",
+        ("models_import", "models_run", "read_stored_runs", "run_baseline"),
+    ),
+    (
+        "Store",
+        """verified = eq.store_verify("my-study")
+print(verified.n_responses, verified.digest, verified.problems)
+eq.store_backup("my-study", "backups/monday.db")
+print(eq.store_sessions("my-study", "sessions.csv"))""",
+        ("store_backup", "store_copy", "store_sessions", "store_verify"),
+    ),
+    (
+        "Assignment to groups",
+        """eq.assignment_close("my-study", group=3)
+for row in eq.assignment_show("my-study"):
+    print(*row)
+eq.assignment_open("my-study", group=3)
+print(eq.assignment_log("my-study", "slots.csv"))""",
+        ("assignment_show", "assignment_close", "assignment_open", "assignment_release", "assignment_log"),
+    ),
+    (
+        "Identities",
+        """print(eq.identities_export("my-study", "panel-ids.csv"))
+n_deleted, files_with_traces = eq.identities_delete("my-study", everybody=True)
+print(n_deleted, files_with_traces)""",
+        ("identities_export", "identities_delete", "links"),
+    ),
+    (
+        "Changes in a study under way",
+        """session = trials.loc[trials["kind"] == "simulated", "session"].iloc[0]
+print(eq.exclude("my-study", "fire alarm", session=session).sessions)
+print(eq.exclude("my-study", "no fire alarm in this room", session=session, undo=True).sessions)
+print(eq.withdraw("my-study", session=session))""",
+        ("exclude", "revise", "withdraw"),
+    ),
+    (
+        "Analysis",
+        """eq.analyze("my-study", "results-of-models", without_simulated=True)
+print(Path("results-of-models/report.html").stat().st_size)""",
+        ("analyze", "analyze_table", "analyze_trials", "read_trials", "fit_mixed_model"),
+    ),
+    (
+        "Power and audit",
+        """print(eq.power("my-study", "outcome=absorbed:-0.10", ns=[20, 40], simulations=100))
+
+Path("table.csv").write_text("group,n,women\\na,20,11\\nb,22,9\\nTotal,42,20\\n", encoding="utf-8")
+print(eq.audit("table.csv")[["row", "check", "verdict"]])""",
+        ("power", "audit", "audit_table"),
+    ),
+    ("Laboratory", "", ("lab_run", "lab_check", "lab_upload", "Visitor")),
+)  # fmt: skip
+"""The groups of public names: heading, example and names. The laboratory needs a window, so it has no example."""
 
 STUDY_INTRO = """# study.yaml
 
@@ -232,28 +318,81 @@ def command_page() -> str:
 
 def api_page() -> str:
     """Return the page on the Python API."""
-    groups = (("Commands", equipoise._COMMANDS), ("Parts", equipoise._PARTS))
     lines = [GENERATED + API_INTRO]
-    for heading, names in groups:
-        lines += [f"## {heading}\n", *(_api_section(name) for name in sorted(names))]
+    for heading, example, names in API_GROUPS:
+        lines.append(f"## {heading}\n")
+        if example:
+            lines.append(f"```python\n{example}\n```\n")
+        lines += [_api_section(name) for name in names]
     return "\n".join(lines)
 
 
 def _api_section(name: str) -> str:
-    """Return a public name with its signature and the first paragraph of its docstring."""
+    """Return a public name with its signature and the parts of its docstring."""
     thing = getattr(equipoise, name)
-    about = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+    about, sections = docstring_parts(inspect.getdoc(thing) or "")
+    lines = [f"### eq.{name}\n"]
     if inspect.isclass(thing):
-        return f"### eq.{name}\n\n{about}\n"
-    parameters = ", ".join(_parameter_words(each) for each in inspect.signature(thing).parameters.values())
-    return f"### eq.{name}\n\n```text\neq.{name}({parameters})\n```\n\n{about}\n"
+        return "\n".join([*lines, f"{about}\n"])
+    signature = inspect.signature(thing)
+    shown = ", ".join(_parameter_words(each) for each in signature.parameters.values())
+    lines += [f"```text\neq.{name}({shown})\n```\n", f"{about}\n"]
+    if "Parameters" in sections:
+        lines += ["| parameter | default | meaning |", "|---|---|---|"]
+        lines += [
+            f"| {', '.join(f'`{each}`' for each in names)} | {_defaults(signature, names)} | {_cell(meaning)} |"
+            for entry, meaning in sections["Parameters"]
+            for names in [entry.partition(" : ")[0].split(", ")]
+        ]
+        lines.append("")
+    lines += [f"Returns `{entry}`{_after_colon(meaning)}\n" for entry, meaning in sections.get("Returns", [])]
+    lines += [f"Raises `{entry}`{_condition(meaning)}\n" for entry, meaning in sections.get("Raises", [])]
+    return "\n".join(lines)
+
+
+def docstring_parts(docstring: str) -> tuple[str, dict[str, list[tuple[str, str]]]]:
+    r"""Return the text before the sections of a NumPy docstring, and each section's entries with their meanings.
+
+    Examples
+    --------
+    >>> docstring_parts("Add numbers.\n\nParameters\n----------\na, b : int\n    Numbers to\n    add.")
+    ('Add numbers.', {'Parameters': [('a, b : int', 'Numbers to add.')]})
+    """
+    before, *rest = re.split(r"^(\w+)\n-+\n", docstring, flags=re.MULTILINE)
+    about = "\n\n".join(" ".join(paragraph.split()) for paragraph in before.strip().split("\n\n"))
+    sections = {}
+    for heading, text in zip(rest[::2], rest[1::2], strict=True):
+        found = re.findall(r"^(\S.*)\n((?:[ ]+\S.*(?:\n|$)|\n)+)", text, flags=re.MULTILINE)
+        sections[heading] = [(entry, " ".join(meaning.split())) for entry, meaning in found]
+    return about, sections
+
+
+def _after_colon(meaning: str) -> str:
+    """Return a meaning as the end of a sentence, with a small first letter."""
+    if not meaning:
+        return "."
+    return ": " + (meaning[0].lower() + meaning[1:] if meaning[1:2].islower() else meaning)
+
+
+def _condition(meaning: str) -> str:
+    return f" if {meaning[3:]}" if meaning.startswith("If ") else _after_colon(meaning)
+
+
+def _defaults(signature: inspect.Signature, names: list[str]) -> str:
+    """Return the defaults of parameters that share one entry; one word if all are equal."""
+    found = [signature.parameters[name].default for name in names]
+    shown = ["required" if each is inspect.Parameter.empty else f"`{_default(each)}`" for each in found]
+    return ", ".join(dict.fromkeys(shown)) if len(set(shown)) == 1 else ", ".join(shown)
+
+
+def _default(value: Any) -> str:
+    return str(value.__name__) if callable(value) else repr(value)
 
 
 def _parameter_words(parameter: inspect.Parameter) -> str:
     if parameter.default is inspect.Parameter.empty:
         return parameter.name
-    default = parameter.default
-    return f"{parameter.name}={default.__name__ if callable(default) else repr(default)}"
+    return f"{parameter.name}={_default(parameter.default)}"
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

@@ -40,9 +40,9 @@ def audit(
     source
         CSV file of the table as printed, in UTF-8 with commas, semicolons or tabs.
     participants
-        Number of participants in the study.
+        Number of participants recruited in the whole study.
     trials
-        Number of trials per participant.
+        Number of trials of one participant in one row of the table.
     items
         Number of responses in the mean of one participant.
     scale

@@ -2,6 +2,7 @@
 
 import csv
 import importlib.util
+import inspect
 import re
 import shlex
 import subprocess
@@ -129,7 +130,8 @@ def written_battery(folder: Path, form: str, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["study-yaml.md", "battery.md", "battery-spec.md", "settings.md", "command-line.md"])
+@pytest.mark.parametrize("name", ["study-yaml.md", "battery.md", "battery-spec.md", "settings.md", "command-line.md",
+    "python-api.md", "texts.md"])  # fmt: skip
 def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
     assert (DOCS / "reference" / name).read_text(encoding="utf-8") == generator().pages()[name], (
         "run docs/generate_reference.py"
@@ -244,9 +246,28 @@ def test_every_python_example_compiles_and_uses_names_that_exist() -> None:
     assert names <= set(equipoise.__all__)
 
 
-def test_the_example_of_the_python_api_runs(tmp_path: Path) -> None:
-    (source,) = [text for words, text in fences(DOCS / "reference" / "python-api.md") if words == "python"]
-    run = [sys.executable, "-c", source]
+def test_every_public_name_is_in_one_group_of_the_python_api() -> None:
+    names = [name for _, _, group in generator().API_GROUPS for name in group]
+    assert sorted(names) == sorted({*equipoise._COMMANDS, *equipoise._PARTS})
+
+
+@pytest.mark.parametrize("name", sorted(equipoise._COMMANDS))
+def test_the_python_api_describes_every_parameter_of_a_function(name: str) -> None:
+    function = getattr(equipoise, name)
+    about, sections = generator().docstring_parts(inspect.getdoc(function))
+    described = {each for entry, _ in sections["Parameters"] for each in entry.partition(" : ")[0].split(", ")}
+    assert described == set(inspect.signature(function).parameters)
+    assert about
+    assert all(meaning for entries in sections.values() for _, meaning in entries)
+    returns_nothing = inspect.signature(function).return_annotation in (None, "None")
+    assert ("Returns" in sections) != returns_nothing
+
+
+def test_the_examples_of_the_python_api_run_one_after_another(tmp_path: Path) -> None:
+    examples = [text for words, text in fences(DOCS / "reference" / "python-api.md") if words == "python"]
+    groups = [example for _, example, _ in generator().API_GROUPS if example]
+    assert len(examples) == 1 + len(groups)
+    run = [sys.executable, "-c", "\n".join(examples)]
     ran = subprocess.run(run, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "my-study" / "results" / "report.html").exists()

@@ -12,7 +12,7 @@ import equipoise as eq
 from batteries.errors import InputError
 from equipoise.cli.main import main
 from equipoise.commands import server_process
-from tests.equipoise.commands.store.commands import Kept, answer, make_small_study, on_a_file
+from tests.equipoise.commands.store.commands import Kept, answer, done, make_small_study, on_a_file
 
 LABORATORY = {"lab_check", "lab_run", "lab_upload"}
 """These functions need a window or a server; their tests are in tests/experiment/lab."""
@@ -182,6 +182,66 @@ def test_a_value_that_the_command_line_refuses_is_refused_with_a_fix(
     with pytest.raises(InputError, match="Fix: ") as refused:
         call()
     assert message in str(refused.value)
+
+
+def _lines(printed: str) -> list[str]:
+    return [line.rstrip() for line in printed.splitlines()]
+
+
+def test_battery_build_does_the_same(kept: Kept) -> None:
+    printed = done("battery", "build", TEMPLATES, "--spec", "spec.yaml", "--seed", 3, "-o", "by-command.jsonl")
+    n_items = eq.battery_build(TEMPLATES, "by-function.jsonl", spec="spec.yaml", seed=3)
+    assert printed == f"Made by-command.jsonl with {n_items} items.\n"
+    assert Path("by-command.jsonl").read_bytes() == Path("by-function.jsonl").read_bytes()
+
+
+def test_store_sessions_and_verify_do_the_same(kept: Kept) -> None:
+    done("store", "sessions", "study", "-o", "by-command.csv")
+    assert eq.store_sessions("study", "by-function.csv") == 2
+    assert Path("by-command.csv").read_bytes() == Path("by-function.csv").read_bytes()
+    assert eq.store_verify("study").digest in done("store", "verify", "study")
+
+
+def test_assignment_show_does_the_same(kept: Kept) -> None:
+    printed = [line.split() for line in done("assignment", "show", "study").splitlines()]
+    assert printed == [" ".join(row).split() for row in eq.assignment_show("study")]
+
+
+def test_identities_export_does_the_same(kept: Kept) -> None:
+    printed = done("identities", "export", "study", "-o", "by-command.csv")
+    assert printed.startswith(f"Made by-command.csv with {eq.identities_export('study', 'by-function.csv')} ")
+    assert Path("by-command.csv").read_bytes() == Path("by-function.csv").read_bytes()
+
+
+def test_exclude_does_the_same(kept: Kept) -> None:
+    decided = eq.exclude("study", "fire alarm", panel_id="anna")
+    eq.exclude("study", "no fire alarm", panel_id="anna", undo=True)
+    printed = done("exclude", "study", "--panel-id", "anna", "--reason", "fire alarm")
+    assert decided.sessions[0] in printed
+
+
+def test_models_run_does_the_same(kept: Kept) -> None:
+    printed = done("models", "run", "study", "--model", "baseline/tracer", "--store", "by-command.db")
+    assert _lines(printed) == eq.models_run("study", "baseline/tracer", store="by-function.db")
+
+
+def test_analyze_does_the_same(kept: Kept) -> None:
+    done("analyze", "study", "-o", "by-command")
+    eq.analyze("study", "by-function")
+    tables = {path.name: path.read_bytes() for path in Path("by-command/tables").iterdir()}
+    assert tables == {path.name: path.read_bytes() for path in Path("by-function/tables").iterdir()}
+
+
+def test_power_does_the_same(kept: Kept) -> None:
+    effect = "outcome=absorbed:-0.1"
+    printed = done("power", "study", "--effect", effect, "-n", 8, "-n", 6, "--simulations", 20, "--seed", 4)
+    assert _lines(printed) == _lines(eq.power("study", [effect], ns=[6, 8], simulations=20, seed=4))
+
+
+def test_audit_does_the_same(kept: Kept) -> None:
+    printed = done("audit", "table.csv", "--participants", 42)
+    found = eq.audit("table.csv", participants=42)
+    assert [line.rpartition("  ")[2] for line in printed.splitlines()[1 : 1 + len(found)]] == list(found["explanation"])
 
 
 def test_dir_lists_the_public_names() -> None:

@@ -52,7 +52,7 @@ def test_a_group_that_there_is_not_is_named(kept: Kept) -> None:
 def test_a_place_is_not_released_for_an_exclusion_that_would_leave_the_answers_in_the_analysis(kept: Kept) -> None:
     before = shown(kept)
     named = ["--panel-id", "anna", "--reason", "exclusion"]
-    assert "Fix: `equipoise exclude " in refused("assignment", "release", kept.folder, *named, *kept.option)
+    assert "Fix: use `equipoise exclude " in refused("assignment", "release", kept.folder, *named, *kept.option)
     assert shown(kept) == before
 
 
@@ -101,7 +101,7 @@ def test_a_model_run_has_no_place_to_release(kept: Kept) -> None:
     with kept.opened() as store:
         ((run_session,),) = rows(store, "SELECT session FROM runs")
     found = refused("assignment", "release", kept.folder, "--session", run_session, "--reason", "return", *kept.option)
-    assert "no such session" in found
+    assert "no session with this name" in found
 
 
 def test_the_log_of_decisions_is_written_with_its_numbers(kept: Kept, tmp_path: Path) -> None:

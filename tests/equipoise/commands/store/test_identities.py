@@ -34,7 +34,7 @@ from tests.server.stores import rows
 def test_panel_ids_are_exported_with_codes_for_the_owners_eyes_and_no_formula_runs(kept: Kept, tmp_path: Path) -> None:
     path = tmp_path / "panel-ids.csv"
     printed = done("identities", "export", kept.folder, "-o", path, *kept.option)
-    assert printed == f"Made {path} with 4 participants. Keep it safe.\n"
+    assert printed == f"Made {path} with 4 participants. Keep this file safe.\n"
     assert mode(path) == 0o600
     people = {row["external_id"]: row for row in table(path)}
     assert set(people) == {"anna", "bert", "carl", f"'{FORMULA}"}

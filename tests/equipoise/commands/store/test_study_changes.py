@@ -85,7 +85,7 @@ def test_a_revision_of_options_prints_them_before_and_after(kept: Kept, edit: Ed
     assert ", option 2: “blue” -> “Blue”\n" in printed
     assert ", option 4: “yellow” -> “light yellow”\n" in printed
     assert "option 1" not in printed
-    assert "The OPTIONS changed: check that each still means the same." in printed
+    assert "The OPTIONS changed: check that each option still has the same meaning." in printed
     assert "Equipoise cannot check the meaning of new words" in " ".join(done("revise", "--help").split())
 
 
@@ -232,7 +232,7 @@ def test_who_cannot_be_excluded_is_named(kept: Kept) -> None:
     assert "is excluded already (fire alarm)" in refused("exclude", kept.folder, "--panel-id", "anna", *reason)
     assert "is not excluded" in refused("exclude", kept.folder, "--panel-id", "bert", "--undo", *reason)
     assert "--panel-id nobody" in refused("exclude", kept.folder, "--panel-id", "nobody", *reason)
-    assert "name it by one of" in refused("exclude", kept.folder, *reason)
+    assert "give one of" in refused("exclude", kept.folder, *reason)
     assert "--reason" in refused("exclude", kept.folder, "--panel-id", "bert")
     done("withdraw", kept.folder, "--panel-id", "bert")
     assert "was withdrawn" in refused("exclude", kept.folder, "--panel-id", "bert", *reason)
