@@ -1,6 +1,7 @@
-"""Writes the reference pages from the code: study.yaml, texts, batteries, SPEC.yaml, settings, commands, Python API.
+"""Write the reference pages from the code: study.yaml, texts, batteries, SPEC.yaml, settings, commands, Python API.
 
-Run `.venv/bin/python docs/generate_reference.py` after changing a model or a command; a test fails until it is done.
+Run `.venv/bin/python docs/generate_reference.py` after changing a pydantic model, a command or a public function. A
+test fails until the pages agree with the code.
 """
 
 import inspect
@@ -43,10 +44,12 @@ ARGUMENTS = {
     "files": "The files with the runs, as JSON.",
     "folder": "The new folder; it must not exist, or be empty.",
     "study": "The study's folder.",
-    "source": "A study's folder, or a battery's file; of `import`, the CSV file; of `audit`, the table as CSV; of "
-    "`store copy`, the store to copy.",
-    "target": "The store to copy to: a new file, or an empty database.",
-    "templates": "The templates' folder, or `intuition` for the templates that come with Equipoise.",
+    "source": "A study's folder, or a battery's file.",
+    "equipoise audit source": "CSV file of the table as printed.",
+    "equipoise battery import source": "The CSV file of the battery.",
+    "equipoise store copy source": "The store to copy: its file, or the address of its database.",
+    "target": "The store to copy to: a new file, or the address of an empty database.",
+    "templates": "Folder of the templates, or `intuition` for the templates that come with Equipoise.",
     "what": "Kind of file to describe.",
 }
 
@@ -161,21 +164,21 @@ print(eq.audit("table.csv")[["row", "check", "verdict"]])""",
 
 STUDY_INTRO = """# study.yaml
 
-A study is a folder with a file `study.yaml` (YAML 1.2, UTF-8). These are all its fields. An unknown field is
-refused with its file and line. File names are relative to the folder.
+A study is a folder with a file `study.yaml` (YAML 1.2, UTF-8). This page lists all fields of the file. An unknown field
+causes an error with file and line. File names are relative to the folder.
 
-An editor with the YAML language server checks the file while you type: `equipoise new` writes the JSON Schema beside
-it as `study.schema.json`, and `equipoise schema study` prints it.
+An editor with the YAML language server checks the file while you type. It uses the JSON Schema `study.schema.json`,
+which `equipoise new` writes into the same folder; `equipoise schema study` prints this schema.
 
 In YAML 1.2 an unquoted `no` is a text, and `1.0` is a number; put versions in quotes.
 
 [Design the participants' way](../how-to/design-the-participants-way.md) shows most fields in an example. The file of
-`timeline.demographics` has [its own fields](#the-demographics-file).
+`timeline.demographics` has [other fields](#the-demographics-file).
 """
 
-DEMOGRAPHICS_INTRO = """A YAML file of questions about the participant, named by `timeline.demographics`. They are
-asked once, on one page, after consent; each may be skipped. The answers are in the
-[list of sessions](data.md#the-list-of-sessions).
+DEMOGRAPHICS_INTRO = """A YAML file of questions about the participant, named by `timeline.demographics`. The
+questions are on one page after the consent, once per participant; the participant may skip each question. The responses
+are in the [list of sessions](data.md#the-list-of-sessions).
 
 ```yaml
 questions:
@@ -187,10 +190,10 @@ questions:
 
 TEXTS_INTRO = f"""# Participants' texts
 
-The texts that participants read beside a study's own pages and items: buttons, announcements, feedback, errors. There
-are catalogues for the languages {", ".join(f"`{language}`" for language in languages())}; `language` in
-[study.yaml](study-yaml.md) chooses one (`de-AT` uses `de`), and a language without one uses the English texts, marked
-as English for screen readers. A study can replace any text by its own:
+Participants read these texts in addition to a study's pages and items: buttons, announcements, feedback, errors. There
+are catalogues for the languages {", ".join(f"`{language}`" for language in languages())}. `language` in
+[study.yaml](study-yaml.md) chooses the catalogue (`de-AT` uses `de`). A language without a catalogue uses the English
+texts, and the page marks these texts as English for screen readers. A study can replace any text:
 
 ```yaml
 language: de
@@ -199,38 +202,39 @@ texts:
   question_of: "Geschichte {{number}} von {{total}}"
 ```
 
-A word in braces is a placeholder; it may be omitted. Texts are plain text, not Markdown.
+A word in braces is a placeholder; a text may omit it. Texts are plain text, not Markdown.
 """
 
 BATTERY_INTRO = """# The battery file
 
-A battery is one file, JSON Lines (`.jsonl`) or YAML (`.yaml`, `.yml`), in UTF-8. In JSON Lines the first line is the
-header and every further line one item; in YAML the header's fields are at the top and the items in the list
-`items`. [Write a battery](../how-to/write-a-battery.md) has an example of each. `equipoise schema item` prints the
+A battery is one file, JSON Lines (`.jsonl`) or YAML (`.yaml`, `.yml`), in UTF-8. In JSON Lines, the first line is the
+header, and each further line is one item. In YAML, the header's fields are at the top, and the items are in the list
+`items`. [Write a battery](../how-to/write-a-battery.md) has an example of each form. `equipoise schema item` prints the
 JSON Schema of an item.
 
-A battery is identified by its digest: the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. The
-order of the items, the order of the fields and the form of the file do not change it; a changed letter of a text does.
-The description and the canary are not part of it.
+The digest identifies a battery. It is the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. A
+changed letter of a text changes the digest. The order of the items, the order of the fields and the form of the file do
+not change it. The description and the canary are not part of the digest.
 """
 
 SPEC_INTRO = """# SPEC.yaml
 
-`equipoise battery build TEMPLATES --spec SPEC.yaml` builds the battery of this specification, and `equipoise battery
-check` with it checks only the selected templates. Every field may be omitted; without any, the battery holds every
-template at all four inference levels, in the first person, in five variants.
+`equipoise battery build TEMPLATES --spec SPEC.yaml` builds the battery of this specification. `equipoise battery check
+TEMPLATES --spec SPEC.yaml` checks only the selected templates. Every field may be omitted. Without any field, the
+battery has every template at all four inference levels, in the first person, in five variants.
 [Build a vignette battery](../how-to/build-a-vignette-battery.md) has an example; `equipoise schema spec` prints its
 JSON Schema for editors.
 """
 
 SETTINGS_INTRO = """# Settings of a server
 
-The settings of a server; the properties of a study are in [study.yaml](study-yaml.md). Each setting can be given as an
-environment variable. Some are also options of `equipoise serve`; the option takes precedence. A variable with almost
-the name of a setting is refused, so that a typing error does not send responses to another store.
+This page lists the settings of a server; the properties of a study are in [study.yaml](study-yaml.md). Each setting is
+an environment variable. Some settings are also options of `equipoise serve`; an option has precedence over its
+variable. The server refuses a variable whose name is almost that of a setting, so that a typing error does not send
+responses to another store.
 
-No secret has a default: the two secrets are made at the first start, in files that only their owner may read (see
-`EQUIPOISE_SECRETS`). The address of a database may hold a password; it is neither logged nor shown.
+No secret has a default. The server makes its two secrets at the first start, in files that only the owner can read (see
+`EQUIPOISE_SECRETS`). The address of a database may contain a password; the server neither logs nor shows the address.
 """
 
 COMMANDS_INTRO = """# The command line
@@ -504,7 +508,7 @@ def _yaml_words(value: Any) -> str:
 
 
 def _meaning(field: FieldInfo) -> str:
-    return field.description or "Says which of the alternatives this is."
+    return field.description or "Selects this alternative."
 
 
 def _cell(text: str) -> str:
@@ -527,11 +531,11 @@ def _parameter_row(parameter: click.Parameter, context: click.Context) -> str:
         name = ", ".join(f"`{option}`" for option in parameter.opts)
         if not parameter.is_flag:
             name += f" {_value_words(parameter, context)}"
-        # A default that depends on what is there already is written at the end of the help.
+        # A default that depends on files or settings is at the end of the help.
         meaning, _, default = (parameter.help or "").partition("  [default: ")
         default = default.rstrip("]") or parameter.to_info_dict()["default"]
     else:
-        name, meaning, default = f"`{parameter.make_metavar(context)}`", ARGUMENTS[str(parameter.name)], None
+        name, meaning, default = f"`{parameter.make_metavar(context)}`", _argument_words(parameter, context), None
     if parameter.required:
         words = "required"
     elif isinstance(parameter, click.Option) and parameter.is_flag:
@@ -539,6 +543,11 @@ def _parameter_row(parameter: click.Parameter, context: click.Context) -> str:
     else:
         words = "none" if default is None else f"`{default}`"
     return f"| {_cell(name)} | {words} | {_cell(meaning)} |"
+
+
+def _argument_words(parameter: click.Parameter, context: click.Context) -> str:
+    """Return the meaning of an argument in this command, or in all commands."""
+    return ARGUMENTS.get(f"{context.info_name} {parameter.name}") or ARGUMENTS[str(parameter.name)]
 
 
 def _value_words(option: click.Option, context: click.Context) -> str:

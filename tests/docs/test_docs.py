@@ -194,6 +194,16 @@ def test_the_commands_on_the_page_about_vignettes_print_its_output(
     assert load_battery(Path("battery-again.jsonl")).by_id == load_battery(Path("battery.jsonl")).by_id
 
 
+def test_the_page_on_power_shows_the_output_of_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = DOCS / "how-to" / "find-the-number-of-participants.md"
+    monkeypatch.chdir(tmp_path)
+    equipoise.new("my-study", "intuition-single")
+    blocks = list(fences(page))
+    (command,) = blocks[0][1].splitlines()
+    result = CliRunner().invoke(command_line, shlex.split(command.removeprefix("$ "))[1:])
+    assert blocks[1] == ("text", result.output)
+
+
 def test_both_tasks_and_both_designs_have_a_complete_example() -> None:
     marked = "".join(text for page in PAGES for words, text in fences(page) if words.split()[1:])
     for needed in ("multiple_choice", "blackbox_predict", "method: latin_square", "method: deal"):
