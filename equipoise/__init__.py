@@ -1,9 +1,9 @@
 """Equipoise: one battery of questions for people and language models, and one analysis that compares them fairly.
 
-The public Python API. Each command of the command line is a function of the same name, which does the same: `equipoise
-store verify my-study` is `eq.store_verify("my-study")`. Below them are the parts that commands use, such as
-`load_study` and `plan_session`. Names are imported at first use, so that a command starts fast and a server does not
-import the statistics.
+This module is the public Python API. Each command of the command line is a function with the same name, parameters and
+result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. Further names are parts of the commands, such
+as `load_study` and `plan_session`. A name is imported at its first use, so that a command starts fast and a server does
+not import the statistics.
 """
 
 from importlib import import_module
@@ -102,7 +102,7 @@ _COMMANDS = {
     "store_verify": "equipoise.commands.store.store",
     "withdraw": "equipoise.commands.store.withdraw",
 }
-"""The module of each command's function."""
+"""Names of the commands' functions, each with its module."""
 
 _PARTS = {
     "Battery": "batteries.items",
@@ -126,7 +126,7 @@ _PARTS = {
     "run_baseline": "experiment.models.baselines",
     "save_battery": "batteries.items",
 }
-"""The module of each other public name."""
+"""Other public names, each with its module."""
 
 __version__ = version("equipoise")
 __all__ = ["__version__", *_COMMANDS, *_PARTS]  # noqa: PLE0604 (the names are texts, only not literal ones)
