@@ -29,7 +29,7 @@ FORMS = ("csv", "gorilla", "jspsych")
 
 
 def templates_folder(given: Path | str) -> Path:
-    """Return the given folder of templates, or that of the battery `intuition` for its name."""
+    """Return the given folder of templates; for `intuition`, the folder of the templates that come with Equipoise."""
     return intuition.FOLDER if str(given) == INTUITION and not Path(given).exists() else Path(given)
 
 

@@ -36,7 +36,7 @@ def withdraw(
     Raises
     ------
     InputError
-        If not exactly one name or code is given, or no participant has it.
+        If not exactly one code or name is given, or no participant has this code or name.
     """
     if [code, session, panel_id, participant].count(None) != 3:
         raise InputError(
@@ -53,7 +53,7 @@ def withdraw(
             raise InputError(
                 f"no session of this study has the withdrawal code {code}, so nothing was deleted. Fix: check the "
                 "code with the participant. A completion code in study.yaml is not a withdrawal code, because all "
-                "participants have the same one."
+                "participants have the same code."
             )
         for one in sessions:
             opened.withdraw_session(one, by_researcher=True)
