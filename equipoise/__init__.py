@@ -1,9 +1,9 @@
 """Equipoise: one battery of questions for people and language models, and one analysis that compares them fairly.
 
 This module is the public Python API. Each command of the command line is a function with the same name, parameters and
-result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. Other names are parts of the commands, such as
-`load_study` and `plan_session`. A name is imported at its first use, so that a command starts fast and a server does
-not import the statistics.
+result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. Other names are parts of the commands, such
+as `load_study`. A name is imported at its first use, so that a command starts fast and a server does not import the
+statistics.
 """
 
 from importlib import import_module
