@@ -139,8 +139,6 @@ print(n_deleted, files_with_traces)""",
     (
         "Changes in a study under way",
         """session = trials.loc[trials["kind"] == "simulated", "session"].iloc[0]
-print(eq.exclude("my-study", "fire alarm", session=session).sessions)
-print(eq.exclude("my-study", "no fire alarm in this room", session=session, undo=True).sessions)
 print(eq.withdraw("my-study", session=session))""",
         ("exclude", "revise", "withdraw"),
     ),
