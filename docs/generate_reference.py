@@ -539,7 +539,8 @@ def _parameter_row(parameter: click.Parameter, context: click.Context) -> str:
     elif isinstance(parameter, click.Option) and parameter.is_flag:
         words = "off"
     else:
-        words = "none" if default is None else f"`{default}`"
+        shown = ", ".join(map(str, default)) if isinstance(default, (list, tuple)) else default
+        words = "none" if default is None else f"`{shown}`"
     return f"| {_cell(name)} | {words} | {_cell(meaning)} |"
 
 

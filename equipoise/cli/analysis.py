@@ -64,7 +64,7 @@ def _print_lock(locked: "Lock") -> None:
 @click.option("--trials", type=click.IntRange(1), help="Number of trials of one participant in one row of the table.")
 @click.option("--items", type=click.IntRange(1), help="Number of responses in the mean of one participant.")
 @click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest response, as whole numbers.")
-@click.option("--whole-numbers", is_flag=True, help="Responses are whole numbers: check means and SDs.")
+@click.option("--whole-numbers", is_flag=True, help="Check means and SDs, because responses are whole numbers.")
 @click.option("--total", "totals", multiple=True, metavar="LABEL", help="Label of a row with a total; may be repeated.")
 @click.option("--column", "columns", multiple=True, metavar="WHAT=HEADER", help="Meaning of a column; may be repeated.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the findings, .csv.")
@@ -96,7 +96,7 @@ def audit(
 @STUDY
 @click.option(
     "--effect", "effects", metavar="EFFECT", multiple=True, required=True,
-    help="Levels and their difference in accuracy, such as condition=B,inference_level=3:-0.15; effects are added.",
+    help="Levels and their difference in accuracy, such as condition=B,inference_level=3:-0.15; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--test", metavar="NAME", help="A test of the analysis plan.  [default: a paired t test of the first effect]"
@@ -151,7 +151,7 @@ def power(
 ) -> None:  # fmt: skip
     """Find the number of participants: simulate responses to a study's items many times, and analyze them.
 
-    With an effect of 0 the printed rates are false-positive rates. No response is stored.
+    Several effects are added. With an effect of 0 the printed rates are false-positive rates. No response is stored.
     """
     from equipoise.commands.power import power as find_power
 

@@ -54,7 +54,7 @@ def back_up(study: Path, store: str | None, output: Path) -> None:
 @STUDY
 @STORE
 def verify(study: Path, store: str | None) -> None:
-    """Check that every acknowledged response is stored unchanged; exit code 1 if not.
+    """Check that every acknowledged response is stored unchanged. The exit code is 1 if there is a problem.
 
     Record or publish the digest, because any later change of the responses changes the digest.
     """
@@ -92,7 +92,7 @@ def list_sessions(study: Path, store: str | None, output: Path) -> None:
 @click.argument("source")
 @click.argument("target")
 def copy(source: str, target: str) -> None:
-    """Copy a store, a file or a database, into an empty store. Stop the server first."""
+    """Copy a store into an empty store. Each is a file or a database; stop the server first."""
     from equipoise.commands.store.store import store_copy
 
     found = store_copy(source, target)
