@@ -20,8 +20,8 @@ from typing import TypeGuard
 ROOT = Path(__file__).parent.parent
 
 UNCLEAR = {
-    r"whoever|whomever": "name the actor: participant, researcher, client",
-    r"somebody|someone": "name the actor: participant, researcher, client",
+    r"whoever|whomever": "the actor: participant, researcher or client",
+    r"somebody|someone": "the actor: participant, researcher or client",
     r"mend(?:s|ed|ing)?": "fix, correct or resolve",
     r"told|tell(?:s|ing)? of": "say, report or name",
     r"stands?|stood": "is",
@@ -82,7 +82,7 @@ def check_test(text: str) -> Iterator[tuple[int, str]]:
         if _is_docstring(node):
             yield from ((node.lineno, problem) for problem in problems_in(_words_of(node)))
             yield from _problems_of_first_word(node)
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
             yield from ((node.lineno, problem) for problem in problems_in(node.name.replace("_", " ")))
 
 
