@@ -1,9 +1,11 @@
-"""Writes the reference pages from the code: study.yaml, texts, batteries, SPEC.yaml, settings, commands, Python API.
+"""Write the reference pages from the code: study.yaml, texts, batteries, SPEC.yaml, settings, commands, Python API.
 
-Run `.venv/bin/python docs/generate_reference.py` after changing a model or a command; a test fails until it is done.
+Run `.venv/bin/python docs/generate_reference.py` after changing a pydantic model, a command or a public function. A
+test fails until the pages agree with the code.
 """
 
 import inspect
+import re
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,19 +44,26 @@ ARGUMENTS = {
     "files": "The files with the runs, as JSON.",
     "folder": "The new folder; it must not exist, or be empty.",
     "study": "The study's folder.",
-    "source": "A study's folder, or a battery's file; of `import`, the CSV file; of `audit`, the table as CSV; of "
-    "`store copy`, the store to copy.",
-    "target": "The store to copy to: a new file, or an empty database.",
-    "templates": "The templates' folder, or `intuition` for the templates that come with Equipoise.",
+    "source": "A study's folder, or a battery's file.",
+    "equipoise audit source": "CSV file of the table as printed.",
+    "equipoise battery import source": "The CSV file of the battery.",
+    "equipoise store copy source": "The store to copy: its file, or the address of its database.",
+    "target": "The store to copy to: a new file, or the address of an empty database.",
+    "templates": "Folder of the templates, or `intuition` for the templates that come with Equipoise.",
     "what": "Kind of file to describe.",
 }
 
 API_INTRO = """# Python API
 
-`import equipoise as eq` gives every command as a function of the same name, with `_` for spaces and hyphens:
-`equipoise store verify my-study` is `eq.store_verify("my-study")`. A function takes a study's folder, or a study that
-`eq.load_study` has loaded. Where the command prints, the function returns. Bad input raises `eq.InputError`, whose
-message is the sentence that the command prints.
+`import equipoise as eq` makes every command a function of the same name, with `_` for spaces and hyphens:
+`equipoise store verify my-study` is `eq.store_verify("my-study")`. The parameters of a function are the arguments and
+options of its command, with the same defaults. A file, a folder or a store is a text or a `pathlib.Path`. A study is
+its folder, or a study that `eq.load_study` has loaded.
+
+Where a command prints its result, the function returns it. Bad input raises `eq.InputError`; its message is the
+sentence that the command prints. `help(eq.analyze)` shows the documentation of a function.
+
+The examples on this page are one program: each example uses the files of the examples before it.
 
 ```python
 from pathlib import Path
@@ -69,27 +78,105 @@ eq.analyze("my-study", "my-study/results")
 trials = eq.read_trials(Path("my-study/data/equipoise.db"))
 print(trials.groupby("kind")["correct"].mean())
 ```
-
-`help(eq.analyze)` shows all parameters of a function.
 """
+
+API_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "Studies",
+        """study = eq.load_study(Path("my-study"))
+print(study.name, len(study.test_items))
+print(eq.plan_session(study, group=1, seed=1).trials[0].item_id)
+print(eq.schema("study")["title"])""",
+        ("new", "demo", "schema", "load_study", "Study", "plan_session", "Plan", "Trial", "InputError"),
+    ),
+    (
+        "Batteries",
+        """n_items = eq.battery_build("intuition", "battery.jsonl", seed=2)
+eq.battery_preview("battery.jsonl", "preview.html")
+eq.battery_export("battery.jsonl", "csv", "battery.csv")
+battery = eq.load_battery(Path("battery.jsonl"))
+print(n_items, battery.items[0].item_id)""",
+        (
+            "battery_build", "battery_check", "battery_export", "battery_import", "battery_preview",
+            "load_battery", "save_battery", "Battery", "Item", "jspsych_plugins",
+        ),
+    ),
+    (
+        "Server and simulated participants",
+        """print(eq.simulate("my-study", n_participants=5, seed=8))""",
+        ("serve", "simulate", "create_app", "SqliteStore"),
+    ),
+    (
+        "Models",
+        """for sentence in eq.models_run("my-study", "baseline/nearest-atom"):
+    print(sentence)""",
+        ("models_import", "models_run", "read_stored_runs", "run_baseline"),
+    ),
+    (
+        "Store",
+        """verified = eq.store_verify("my-study")
+print(verified.n_responses, verified.digest, verified.problems)
+eq.store_backup("my-study", "backups/monday.db")
+print(eq.store_sessions("my-study", "sessions.csv"))""",
+        ("store_backup", "store_copy", "store_sessions", "store_verify"),
+    ),
+    (
+        "Assignment to groups",
+        """eq.assignment_close("my-study", group=3)
+for row in eq.assignment_show("my-study"):
+    print(*row)
+eq.assignment_open("my-study", group=3)
+print(eq.assignment_log("my-study", "slots.csv"))""",
+        ("assignment_show", "assignment_close", "assignment_open", "assignment_release", "assignment_log"),
+    ),
+    (
+        "Identities",
+        """print(eq.identities_export("my-study", "panel-ids.csv"))
+n_deleted, files_with_traces = eq.identities_delete("my-study", everybody=True)
+print(n_deleted, files_with_traces)""",
+        ("identities_export", "identities_delete", "links"),
+    ),
+    (
+        "Changes in a study under way",
+        """session = trials.loc[trials["kind"] == "simulated", "session"].iloc[0]
+print(eq.withdraw("my-study", session=session))""",
+        ("exclude", "revise", "withdraw"),
+    ),
+    (
+        "Analysis",
+        """eq.analyze("my-study", "results-of-models", without_simulated=True)
+print(Path("results-of-models/report.html").stat().st_size)""",
+        ("analyze", "analyze_table", "analyze_trials", "read_trials", "fit_mixed_model"),
+    ),
+    (
+        "Power and audit",
+        """print(eq.power("my-study", "outcome=absorbed:-0.10", ns=[20, 40], simulations=100))
+
+Path("table.csv").write_text("group,n,women\\na,20,11\\nb,22,9\\nTotal,42,20\\n", encoding="utf-8")
+print(eq.audit("table.csv")[["row", "check", "verdict"]])""",
+        ("power", "audit", "audit_table"),
+    ),
+    ("Laboratory", "", ("lab_run", "lab_check", "lab_upload", "Visitor")),
+)  # fmt: skip
+"""The groups of public names: heading, example and names. The laboratory needs a window, so it has no example."""
 
 STUDY_INTRO = """# study.yaml
 
-A study is a folder with a file `study.yaml` (YAML 1.2, UTF-8). These are all its fields. An unknown field is
-refused with its file and line. File names are relative to the folder.
+A study is a folder with a file `study.yaml` (YAML 1.2, UTF-8). This page lists all fields of the file. An unknown field
+causes an error with file and line. File names are relative to the folder.
 
-An editor with the YAML language server checks the file while you type: `equipoise new` writes the JSON Schema beside
-it as `study.schema.json`, and `equipoise schema study` prints it.
+An editor with the YAML language server checks the file while you type. It uses the JSON Schema `study.schema.json`,
+which `equipoise new` writes into the same folder; `equipoise schema study` prints this schema.
 
 In YAML 1.2 an unquoted `no` is a text, and `1.0` is a number; put versions in quotes.
 
-[Design the participants' way](../how-to/design-a-session.md) shows most fields in an example. The file of
-`timeline.demographics` has [its own fields](#the-demographics-file).
+[Design a participant's session](../how-to/design-a-session.md) shows most fields in an example. The file of
+`timeline.demographics` has [other fields](#the-demographics-file).
 """
 
-DEMOGRAPHICS_INTRO = """A YAML file of questions about the participant, named by `timeline.demographics`. They are
-asked once, on one page, after consent; each may be skipped. The answers are in the
-[list of sessions](data.md#the-list-of-sessions).
+DEMOGRAPHICS_INTRO = """A YAML file of questions about the participant, named by `timeline.demographics`. The
+questions are on one page after the consent, once per participant; the participant may skip each question. The responses
+are in the [list of sessions](data.md#the-list-of-sessions).
 
 ```yaml
 questions:
@@ -101,10 +188,10 @@ questions:
 
 TEXTS_INTRO = f"""# Participants' texts
 
-The texts that participants read beside a study's own pages and items: buttons, announcements, feedback, errors. There
-are catalogues for the languages {", ".join(f"`{language}`" for language in languages())}; `language` in
-[study.yaml](study-yaml.md) chooses one (`de-AT` uses `de`), and a language without one uses the English texts, marked
-as English for screen readers. A study can replace any text by its own:
+Participants read these texts in addition to a study's pages and items: buttons, announcements, feedback, errors. There
+are catalogues for the languages {", ".join(f"`{language}`" for language in languages())}. `language` in
+[study.yaml](study-yaml.md) chooses the catalogue (`de-AT` uses `de`). A language without a catalogue uses the English
+texts, and the page marks these texts as English for screen readers. A study can replace any text:
 
 ```yaml
 language: de
@@ -113,38 +200,39 @@ texts:
   question_of: "Geschichte {{number}} von {{total}}"
 ```
 
-A word in braces is a placeholder; it may be omitted. Texts are plain text, not Markdown.
+A word in braces is a placeholder; a text may omit it. Texts are plain text, not Markdown.
 """
 
 BATTERY_INTRO = """# The battery file
 
-A battery is one file, JSON Lines (`.jsonl`) or YAML (`.yaml`, `.yml`), in UTF-8. In JSON Lines the first line is the
-header and every further line one item; in YAML the header's fields are at the top and the items in the list
-`items`. [Write a battery](../how-to/write-a-battery.md) has an example of each. `equipoise schema item` prints the
+A battery is one file, JSON Lines (`.jsonl`) or YAML (`.yaml`, `.yml`), in UTF-8. In JSON Lines, the first line is the
+header, and each further line is one item. In YAML, the header's fields are at the top, and the items are in the list
+`items`. [Write a battery](../how-to/write-a-battery.md) has an example of each form. `equipoise schema item` prints the
 JSON Schema of an item.
 
-A battery is identified by its digest: the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. The
-order of the items, the order of the fields and the form of the file do not change it; a changed letter of a text does.
-The description and the canary are not part of it.
+The digest identifies a battery. It is the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. A
+changed letter of a text changes the digest. The order of the items, the order of the fields and the form of the file do
+not change it. The description and the canary are not part of the digest.
 """
 
 SPEC_INTRO = """# SPEC.yaml
 
-`equipoise battery build TEMPLATES --spec SPEC.yaml` builds the battery of this specification, and `equipoise battery
-check` with it checks only the selected templates. Every field may be omitted; without any, the battery holds every
-template at all four inference levels, in the first person, in five variants.
+`equipoise battery build TEMPLATES --spec SPEC.yaml` builds the battery of this specification. `equipoise battery check
+TEMPLATES --spec SPEC.yaml` checks only the selected templates. Every field may be omitted. Without any field, the
+battery has every template at all four inference levels, in the first person, in five variants.
 [Build a vignette battery](../how-to/build-a-vignette-battery.md) has an example; `equipoise schema spec` prints its
 JSON Schema for editors.
 """
 
 SETTINGS_INTRO = """# Settings of a server
 
-The settings of a server; the properties of a study are in [study.yaml](study-yaml.md). Each setting can be given as an
-environment variable. Some are also options of `equipoise serve`; the option takes precedence. A variable with almost
-the name of a setting is refused, so that a typing error does not send responses to another store.
+This page lists the settings of a server; the properties of a study are in [study.yaml](study-yaml.md). Each setting is
+an environment variable. Some settings are also options of `equipoise serve`; an option has precedence over its
+variable. The server refuses a variable whose name is almost that of a setting, so that a typing error does not send
+responses to another store.
 
-No secret has a default: the two secrets are made at the first start, in files that only their owner may read (see
-`EQUIPOISE_SECRETS`). The address of a database may hold a password; it is neither logged nor shown.
+No secret has a default. The server makes its two secrets at the first start, in files that only the owner can read (see
+`EQUIPOISE_SECRETS`). The address of a database may contain a password; the server neither logs nor shows the address.
 """
 
 COMMANDS_INTRO = """# The command line
@@ -232,28 +320,81 @@ def command_page() -> str:
 
 def api_page() -> str:
     """Return the page on the Python API."""
-    groups = (("Commands", equipoise._COMMANDS), ("Parts", equipoise._PARTS))
     lines = [GENERATED + API_INTRO]
-    for heading, names in groups:
-        lines += [f"## {heading}\n", *(_api_section(name) for name in sorted(names))]
+    for heading, example, names in API_GROUPS:
+        lines.append(f"## {heading}\n")
+        if example:
+            lines.append(f"```python\n{example}\n```\n")
+        lines += [_api_section(name) for name in names]
     return "\n".join(lines)
 
 
 def _api_section(name: str) -> str:
-    """Return a public name with its signature and the first paragraph of its docstring."""
+    """Return a public name with its signature and the parts of its docstring."""
     thing = getattr(equipoise, name)
-    about = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+    about, sections = docstring_parts(inspect.getdoc(thing) or "")
+    lines = [f"### eq.{name}\n"]
     if inspect.isclass(thing):
-        return f"### eq.{name}\n\n{about}\n"
-    parameters = ", ".join(_parameter_words(each) for each in inspect.signature(thing).parameters.values())
-    return f"### eq.{name}\n\n```text\neq.{name}({parameters})\n```\n\n{about}\n"
+        return "\n".join([*lines, f"{about}\n"])
+    signature = inspect.signature(thing)
+    shown = ", ".join(_parameter_words(each) for each in signature.parameters.values())
+    lines += [f"```text\neq.{name}({shown})\n```\n", f"{about}\n"]
+    if "Parameters" in sections:
+        lines += ["| parameter | default | meaning |", "|---|---|---|"]
+        lines += [
+            f"| {', '.join(f'`{each}`' for each in names)} | {_defaults(signature, names)} | {_cell(meaning)} |"
+            for entry, meaning in sections["Parameters"]
+            for names in [entry.partition(" : ")[0].split(", ")]
+        ]
+        lines.append("")
+    lines += [f"Returns `{entry}`{_after_colon(meaning)}\n" for entry, meaning in sections.get("Returns", [])]
+    lines += [f"Raises `{entry}`{_condition(meaning)}\n" for entry, meaning in sections.get("Raises", [])]
+    return "\n".join(lines)
+
+
+def docstring_parts(docstring: str) -> tuple[str, dict[str, list[tuple[str, str]]]]:
+    r"""Return the text before the sections of a NumPy docstring, and each section's entries with their meanings.
+
+    Examples
+    --------
+    >>> docstring_parts("Add numbers.\n\nParameters\n----------\na, b : int\n    Numbers to\n    add.")
+    ('Add numbers.', {'Parameters': [('a, b : int', 'Numbers to add.')]})
+    """
+    before, *rest = re.split(r"^(\w+)\n-+\n", docstring, flags=re.MULTILINE)
+    about = "\n\n".join(" ".join(paragraph.split()) for paragraph in before.strip().split("\n\n"))
+    sections = {}
+    for heading, text in zip(rest[::2], rest[1::2], strict=True):
+        found = re.findall(r"^(\S.*)\n((?:[ ]+\S.*(?:\n|$)|\n)+)", text, flags=re.MULTILINE)
+        sections[heading] = [(entry, " ".join(meaning.split())) for entry, meaning in found]
+    return about, sections
+
+
+def _after_colon(meaning: str) -> str:
+    """Return a meaning as the end of a sentence, with a small first letter."""
+    if not meaning:
+        return "."
+    return ": " + (meaning[0].lower() + meaning[1:] if meaning[1:2].islower() else meaning)
+
+
+def _condition(meaning: str) -> str:
+    return f" if {meaning[3:]}" if meaning.startswith("If ") else _after_colon(meaning)
+
+
+def _defaults(signature: inspect.Signature, names: list[str]) -> str:
+    """Return the defaults of parameters that share one entry; one word if all are equal."""
+    found = [signature.parameters[name].default for name in names]
+    shown = ["required" if each is inspect.Parameter.empty else f"`{_default(each)}`" for each in found]
+    return ", ".join(dict.fromkeys(shown)) if len(set(shown)) == 1 else ", ".join(shown)
+
+
+def _default(value: Any) -> str:
+    return str(value.__name__) if callable(value) else repr(value)
 
 
 def _parameter_words(parameter: inspect.Parameter) -> str:
     if parameter.default is inspect.Parameter.empty:
         return parameter.name
-    default = parameter.default
-    return f"{parameter.name}={default.__name__ if callable(default) else repr(default)}"
+    return f"{parameter.name}={_default(parameter.default)}"
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -365,7 +506,7 @@ def _yaml_words(value: Any) -> str:
 
 
 def _meaning(field: FieldInfo) -> str:
-    return field.description or "Says which of the alternatives this is."
+    return field.description or "Selects this alternative."
 
 
 def _cell(text: str) -> str:
@@ -388,18 +529,24 @@ def _parameter_row(parameter: click.Parameter, context: click.Context) -> str:
         name = ", ".join(f"`{option}`" for option in parameter.opts)
         if not parameter.is_flag:
             name += f" {_value_words(parameter, context)}"
-        # A default that depends on what is there already is written at the end of the help.
+        # A default that depends on files or settings is at the end of the help.
         meaning, _, default = (parameter.help or "").partition("  [default: ")
         default = default.rstrip("]") or parameter.to_info_dict()["default"]
     else:
-        name, meaning, default = f"`{parameter.make_metavar(context)}`", ARGUMENTS[str(parameter.name)], None
+        name, meaning, default = f"`{parameter.make_metavar(context)}`", _argument_words(parameter, context), None
     if parameter.required:
         words = "required"
     elif isinstance(parameter, click.Option) and parameter.is_flag:
         words = "off"
     else:
-        words = "none" if default is None else f"`{default}`"
+        shown = ", ".join(map(str, default)) if isinstance(default, (list, tuple)) else default
+        words = "none" if default is None else f"`{shown}`"
     return f"| {_cell(name)} | {words} | {_cell(meaning)} |"
+
+
+def _argument_words(parameter: click.Parameter, context: click.Context) -> str:
+    """Return the meaning of an argument in this command, or in all commands."""
+    return ARGUMENTS.get(f"{context.info_name} {parameter.name}") or ARGUMENTS[str(parameter.name)]
 
 
 def _value_words(option: click.Option, context: click.Context) -> str:

@@ -1,9 +1,9 @@
 """Equipoise: one battery of questions for people and language models, and one analysis that compares them fairly.
 
-The public Python API. Each command of the command line is a function of the same name, which does the same: `equipoise
-store verify my-study` is `eq.store_verify("my-study")`. Below them are the parts that commands use, such as
-`load_study` and `plan_session`. Names are imported at first use, so that a command starts fast and a server does not
-import the statistics.
+This module is the public Python API. Each command of the command line is a function with the same name, parameters and
+result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. Other names are parts of the commands, such
+as `load_study`. A name is imported at its first use, so that a command starts fast and a server does not import the
+statistics.
 """
 
 from importlib import import_module
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from batteries.items import load_battery as load_battery
     from batteries.items import save_battery as save_battery
     from equipoise.commands.analyze import analyze as analyze
-    from equipoise.commands.assignment import assignment_close as assignment_close
-    from equipoise.commands.assignment import assignment_log as assignment_log
-    from equipoise.commands.assignment import assignment_open as assignment_open
-    from equipoise.commands.assignment import assignment_release as assignment_release
-    from equipoise.commands.assignment import assignment_show as assignment_show
     from equipoise.commands.audit import audit as audit
     from equipoise.commands.battery import battery_build as battery_build
     from equipoise.commands.battery import battery_check as battery_check
@@ -34,9 +29,6 @@ if TYPE_CHECKING:
     from equipoise.commands.battery import battery_import as battery_import
     from equipoise.commands.battery import battery_preview as battery_preview
     from equipoise.commands.demo import demo as demo
-    from equipoise.commands.identities import identities_delete as identities_delete
-    from equipoise.commands.identities import identities_export as identities_export
-    from equipoise.commands.identities import links as links
     from equipoise.commands.jspsych_plugins import jspsych_plugins as jspsych_plugins
     from equipoise.commands.lab import lab_check as lab_check
     from equipoise.commands.lab import lab_run as lab_run
@@ -48,14 +40,21 @@ if TYPE_CHECKING:
     from equipoise.commands.power import power as power
     from equipoise.commands.server_process import serve as serve
     from equipoise.commands.server_process import simulate as simulate
-    from equipoise.commands.store import store_backup as store_backup
-    from equipoise.commands.store import store_copy as store_copy
-    from equipoise.commands.store import store_sessions as store_sessions
-    from equipoise.commands.store import store_verify as store_verify
-    from equipoise.commands.store_access import SessionSelector as SessionSelector
-    from equipoise.commands.study_changes import exclude as exclude
-    from equipoise.commands.study_changes import revise as revise
-    from equipoise.commands.withdraw import withdraw as withdraw
+    from equipoise.commands.store.assignment import assignment_close as assignment_close
+    from equipoise.commands.store.assignment import assignment_log as assignment_log
+    from equipoise.commands.store.assignment import assignment_open as assignment_open
+    from equipoise.commands.store.assignment import assignment_release as assignment_release
+    from equipoise.commands.store.assignment import assignment_show as assignment_show
+    from equipoise.commands.store.identities import identities_delete as identities_delete
+    from equipoise.commands.store.identities import identities_export as identities_export
+    from equipoise.commands.store.identities import links as links
+    from equipoise.commands.store.store import store_backup as store_backup
+    from equipoise.commands.store.store import store_copy as store_copy
+    from equipoise.commands.store.store import store_sessions as store_sessions
+    from equipoise.commands.store.store import store_verify as store_verify
+    from equipoise.commands.store.study_changes import exclude as exclude
+    from equipoise.commands.store.study_changes import revise as revise
+    from equipoise.commands.store.withdraw import withdraw as withdraw
     from experiment.lab.session import Visitor as Visitor
     from experiment.load_study import load_study as load_study
     from experiment.models.baselines import run_baseline as run_baseline
@@ -69,11 +68,11 @@ if TYPE_CHECKING:
 
 _COMMANDS = {
     "analyze": "equipoise.commands.analyze",
-    "assignment_close": "equipoise.commands.assignment",
-    "assignment_log": "equipoise.commands.assignment",
-    "assignment_open": "equipoise.commands.assignment",
-    "assignment_release": "equipoise.commands.assignment",
-    "assignment_show": "equipoise.commands.assignment",
+    "assignment_close": "equipoise.commands.store.assignment",
+    "assignment_log": "equipoise.commands.store.assignment",
+    "assignment_open": "equipoise.commands.store.assignment",
+    "assignment_release": "equipoise.commands.store.assignment",
+    "assignment_show": "equipoise.commands.store.assignment",
     "audit": "equipoise.commands.audit",
     "battery_build": "equipoise.commands.battery",
     "battery_check": "equipoise.commands.battery",
@@ -81,36 +80,35 @@ _COMMANDS = {
     "battery_import": "equipoise.commands.battery",
     "battery_preview": "equipoise.commands.battery",
     "demo": "equipoise.commands.demo",
-    "exclude": "equipoise.commands.study_changes",
-    "identities_delete": "equipoise.commands.identities",
-    "identities_export": "equipoise.commands.identities",
+    "exclude": "equipoise.commands.store.study_changes",
+    "identities_delete": "equipoise.commands.store.identities",
+    "identities_export": "equipoise.commands.store.identities",
     "jspsych_plugins": "equipoise.commands.jspsych_plugins",
     "lab_check": "equipoise.commands.lab",
     "lab_run": "equipoise.commands.lab",
     "lab_upload": "equipoise.commands.lab",
-    "links": "equipoise.commands.identities",
+    "links": "equipoise.commands.store.identities",
     "models_import": "equipoise.commands.models",
     "models_run": "equipoise.commands.models",
     "new": "equipoise.commands.new",
     "power": "equipoise.commands.power",
-    "revise": "equipoise.commands.study_changes",
+    "revise": "equipoise.commands.store.study_changes",
     "schema": "equipoise.commands.new",
     "serve": "equipoise.commands.server_process",
     "simulate": "equipoise.commands.server_process",
-    "store_backup": "equipoise.commands.store",
-    "store_copy": "equipoise.commands.store",
-    "store_sessions": "equipoise.commands.store",
-    "store_verify": "equipoise.commands.store",
-    "withdraw": "equipoise.commands.withdraw",
+    "store_backup": "equipoise.commands.store.store",
+    "store_copy": "equipoise.commands.store.store",
+    "store_sessions": "equipoise.commands.store.store",
+    "store_verify": "equipoise.commands.store.store",
+    "withdraw": "equipoise.commands.store.withdraw",
 }
-"""The module of each command's function."""
+"""Names of the commands' functions, each with its module."""
 
 _PARTS = {
     "Battery": "batteries.items",
     "InputError": "batteries.errors",
     "Item": "batteries.items",
     "Plan": "experiment.plan",
-    "SessionSelector": "equipoise.commands.store_access",
     "SqliteStore": "server.store",
     "Study": "experiment.study.definition",
     "Trial": "experiment.plan",
@@ -128,7 +126,7 @@ _PARTS = {
     "run_baseline": "experiment.models.baselines",
     "save_battery": "batteries.items",
 }
-"""The module of each other public name."""
+"""Other public names, each with its module."""
 
 __version__ = version("equipoise")
 __all__ = ["__version__", *_COMMANDS, *_PARTS]  # noqa: PLE0604 (the names are texts, only not literal ones)
@@ -139,3 +137,8 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    """Return also the names that are imported at first use, for completion in an editor or a notebook."""
+    return sorted({*globals(), *__all__})

@@ -1,7 +1,10 @@
-"""The check of our prose: refuses unclear words, unclear first words of docstrings, and errors without a fix.
+"""The check of the prose: refuses unclear words, unclear first words of docstrings, and errors without a fix.
 
 Run it with `.venv/bin/python tests/check_prose.py`; `make check` does. Code, text in backticks and identifiers are not
-checked. A string that is stored data keeps its words with the comment `# prose: stored`.
+checked. A string that is stored data keeps its words with the comment `# prose: stored`. In tests the names of tests,
+docstrings and comments are checked, but no string, because strings are input and expected output.
+
+`tests/check_prose.py --count` prints the number of problems in each file, also in the files that are `NOT_YET_PLAIN`.
 """
 
 import ast
@@ -12,12 +15,13 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).parent.parent
 
 UNCLEAR = {
-    r"whoever|whomever": "name the actor: participant, researcher, client",
-    r"somebody|someone": "name the actor: participant, researcher, client",
+    r"whoever|whomever": "the actor: participant, researcher or client",
+    r"somebody|someone": "the actor: participant, researcher or client",
     r"mend(?:s|ed|ing)?": "fix, correct or resolve",
     r"told|tell(?:s|ing)? of": "say, report or name",
     r"stands?|stood": "is",
@@ -35,6 +39,16 @@ _UNCLEAR = {re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE): advic
 _FIRST_WORD = re.compile(r"(?:What|Whether|How|Why|Where|Who|Which|Of which|Whose)\b(?!.*\?)")
 _NOT_PROSE = re.compile(r"`[^`]*`|“[^”]*”|https?://\S+")
 _STORED = "# prose: stored"
+_ERRORS = {"InputError", "ClickException", "UsageError", "BadParameter", "Conflict"}
+"""Errors whose messages people read."""
+
+NOT_YET_PLAIN: tuple[str, ...] = (
+    "server/store/sql/exclusions.py", "server/store/sql/responses.py", "server/store/sql/sessions.py",
+    "server/store/sql/uploaded_sessions.py", "tests/analysis/", "tests/batteries/", "tests/conftest.py",
+    "tests/deploy/", "tests/end_to_end/", "tests/equipoise/test_analyze.py", "tests/experiment/", "tests/missing.py",
+    "tests/postgres.py", "tests/quick.py", "tests/server/",
+)  # fmt: skip
+"""Files, or folders with a `/` at the end, that are not checked yet."""
 
 
 def problems_in(words: str) -> Iterator[str]:
@@ -46,24 +60,52 @@ def problems_in(words: str) -> Iterator[str]:
 
 
 def check_python(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line and sentence for each problem of a Python file's comments, docstrings and messages."""
+    """Yield line and sentence for each problem in the comments, docstrings and messages of a Python file."""
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         is_message = token.type == tokenize.STRING and " " in token.string
         if (is_message or token.type == tokenize.COMMENT) and _STORED not in lines[token.end[0] - 1]:
             yield from ((token.start[0], problem) for problem in problems_in(token.string))
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            first = _FIRST_WORD.match(node.value.value)
-            if first:
-                yield node.lineno, f"the docstring starts with “{first[0]}”. Fix: start with a verb or a noun."
+        if _is_docstring(node):
+            yield from _problems_of_first_word(node)
         if isinstance(node, ast.Raise) and _is_error_without_fix(node.exc):
             yield node.lineno, "the error says no fix. Fix: end it with `Fix:` and one action."
 
 
+def check_test(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line and sentence for each problem in the comments, docstrings and test names of a file with tests."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield from ((token.start[0], problem) for problem in problems_in(token.string))
+    for node in ast.walk(ast.parse(text)):
+        if _is_docstring(node):
+            yield from ((node.lineno, problem) for problem in problems_in(_words_of(node)))
+            yield from _problems_of_first_word(node)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
+            yield from ((node.lineno, problem) for problem in problems_in(node.name.replace("_", " ")))
+
+
+def _is_docstring(node: ast.AST) -> TypeGuard[ast.Expr]:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _problems_of_first_word(docstring: ast.Expr) -> Iterator[tuple[int, str]]:
+    first = _FIRST_WORD.match(_words_of(docstring))
+    if first:
+        yield docstring.lineno, f"the docstring starts with “{first[0]}”. Fix: start with a verb or a noun."
+
+
+def _words_of(docstring: ast.Expr) -> str:
+    return str(docstring.value.value) if isinstance(docstring.value, ast.Constant) else ""
+
+
 def _is_error_without_fix(raised: ast.expr | None) -> bool:
-    """Return True for an InputError with a literal message of a whole sentence that lacks `Fix:`."""
-    if not (isinstance(raised, ast.Call) and isinstance(raised.func, ast.Name) and raised.func.id == "InputError"):
+    """Return True for an error with a literal message that lacks `Fix:`; a `Conflict` must be a whole sentence."""
+    if not isinstance(raised, ast.Call):
+        return False
+    name = raised.func.id if isinstance(raised.func, ast.Name) else getattr(raised.func, "attr", "")
+    if name not in _ERRORS:
         return False
     message = raised.args[0] if raised.args else None
     if isinstance(message, ast.JoinedStr):
@@ -72,6 +114,8 @@ def _is_error_without_fix(raised: ast.expr | None) -> bool:
     elif isinstance(message, ast.Constant):
         written = str(message.value)
     else:
+        return False
+    if name == "Conflict" and not written.rstrip().endswith("."):
         return False
     return not re.search(r"Fix: |\{\}\.?\s*$", written)
 
@@ -88,28 +132,39 @@ def check_text(text: str) -> Iterator[tuple[int, str]]:
 
 def check_file(path: Path) -> list[str]:
     """Return a sentence for each problem of a file, with its line."""
-    check = check_python if path.suffix == ".py" else check_text
-    found = check(path.read_text(encoding="utf-8"))
-    return [f"{path.relative_to(ROOT)}, line {number}: {problem}" for number, problem in found]
+    name = path.relative_to(ROOT).as_posix()
+    check_code = check_test if name.startswith("tests/") else check_python
+    check = check_code if path.suffix == ".py" else check_text
+    return [f"{name}, line {number}: {problem}" for number, problem in check(path.read_text(encoding="utf-8"))]
 
 
 def checked_files() -> list[Path]:
-    """Return the files with prose: every room, the documents, the pages and the participants' texts in English."""
+    """Return the files with prose: code, tests, documents, pages, and the participants' texts in English."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     return [
         ROOT / name
         for name in listed
         if (name.endswith((".py", ".md", ".ts", ".html")) or name.endswith("texts/en.json"))
-        and not name.startswith(("tests/", "batteries/intuition/"))
+        and not name.startswith("batteries/intuition/")
+        and (name.endswith(".py") or not name.startswith("tests/"))
         and (ROOT / name).exists()
     ]
 
 
 def main() -> int:
-    """Print every problem; return 1 if there are any."""
-    problems = [problem for path in checked_files() for problem in check_file(path)]
-    print("\n".join(problems) or "The prose is plain.")  # noqa: T201
-    return 1 if problems else 0
+    """Print every problem, or with `--count` the number of problems in each file; return 1 if there are any."""
+    is_count = "--count" in sys.argv[1:]
+    problems = {
+        path: check_file(path)
+        for path in checked_files()
+        if is_count or not path.relative_to(ROOT).as_posix().startswith(NOT_YET_PLAIN)
+    }
+    if is_count:
+        lines = [f"{len(found):4} {path.relative_to(ROOT)}" for path, found in problems.items() if found]
+    else:
+        lines = [problem for found in problems.values() for problem in found]
+    print("\n".join(lines) or "The prose is plain.")  # noqa: T201
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

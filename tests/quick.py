@@ -19,8 +19,8 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("batteries", "experiment", "server", "analysis", "equipoise")
 SLOW = (
     "tests/end_to_end/", "tests/deploy/", "tests/docs/", "tests/server/store/postgres/", "tests/experiment/lab/",
-    "tests/equipoise/stores/", "tests/equipoise/test_command_line.py", "tests/equipoise/test_analyze.py",
-    "tests/equipoise/test_study_changes.py", "tests/equipoise/test_csv_exports.py", "tests/server/test_gateway.py",
+    "tests/equipoise/commands/store/", "tests/equipoise/test_command_line.py", "tests/equipoise/test_analyze.py",
+    "tests/equipoise/commands/test_csv_exports.py", "tests/server/test_gateway.py",
     "tests/server/test_serve.py", "tests/server/test_api_fuzz.py", "tests/analysis/test_analyze.py",
     "tests/test_postgres_cluster.py",
 )  # fmt: skip

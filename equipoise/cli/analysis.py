@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @STORE
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the results.")
 @click.option("--data", type=click.Path(path_type=Path), help="Analyze this CSV file instead of a study.")
-@click.option("--plan", type=click.Path(path_type=Path), help="The plan for --data, a YAML file.")
+@click.option("--plan", type=click.Path(path_type=Path), help="Analysis plan for --data, a YAML file.")
 @click.option(
     "--lock", is_flag=True, help="Lock the plan with its digest and time before data are seen, and analyze nothing."
 )
@@ -34,38 +34,38 @@ def analyze(
     study_version: str | None,
     without_simulated: bool,
 ) -> None:
-    """Apply the preregistered exclusions and compare people with models: tables, models, figures, report.html.
+    """Apply the preregistered exclusions, compare people with language models, and write the report.
 
-    STUDY is a study's folder; the plan is `analysis:` in its study.yaml. Any other table is analyzed with --data and
-    --plan instead.
+    The analysis plan is `analysis:` in the study.yaml of STUDY. To analyze another table, name it with --data and its
+    plan with --plan. The results are tables, statistical models, figures and report.html.
     """
     from equipoise.commands.analyze import analyze as run_analysis
 
-    stamp = run_analysis(
+    locked = run_analysis(
         study, output, data=data, plan=plan, lock=lock, study_version=study_version,
         without_simulated=without_simulated, store=store,
     )  # fmt: skip
-    if stamp is not None:
-        _print_lock(stamp)
+    if locked is not None:
+        _print_lock(locked)
     elif output is not None:
         click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
         warn_of_open_folder(output)
 
 
-def _print_lock(stamp: "Lock") -> None:
-    click.echo(f"The plan is locked since {stamp.locked_at}; its digest is {stamp.digest}.")
-    if stamp.n_sessions:
-        click.echo(f"{stamp.n_sessions:,} sessions had begun by then; the report states this.")
+def _print_lock(locked: "Lock") -> None:
+    click.echo(f"The plan was locked at {locked.locked_at}; its digest is {locked.digest}.")
+    if locked.n_sessions:
+        click.echo(f"Before that, {locked.n_sessions:,} sessions had begun; the report states this number.")
 
 
 @click.command(epilog="Example: equipoise audit table-2.csv --participants 169 --trials 24")
 @click.argument("source", metavar="TABLE", type=click.Path(path_type=Path))
-@click.option("--participants", type=click.IntRange(1), help="Participants recruited, in the whole study.")
-@click.option("--trials", type=click.IntRange(1), help="Trials of one participant, in one row of the table.")
+@click.option("--participants", type=click.IntRange(1), help="Number of participants recruited in the whole study.")
+@click.option("--trials", type=click.IntRange(1), help="Number of trials of one participant in one row of the table.")
 @click.option("--items", type=click.IntRange(1), help="Number of responses in the mean of one participant.")
 @click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest response, as whole numbers.")
-@click.option("--whole-numbers", is_flag=True, help="Responses are whole numbers: check means and SDs.")
-@click.option("--total", "totals", multiple=True, metavar="LABEL", help="Row with a total; may be repeated.")
+@click.option("--whole-numbers", is_flag=True, help="Check means and SDs, because responses are whole numbers.")
+@click.option("--total", "totals", multiple=True, metavar="LABEL", help="Label of a row with a total; may be repeated.")
 @click.option("--column", "columns", multiple=True, metavar="WHAT=HEADER", help="Meaning of a column; may be repeated.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the findings, .csv.")
 @click.pass_context
@@ -96,11 +96,13 @@ def audit(
 @STUDY
 @click.option(
     "--effect", "effects", metavar="EFFECT", multiple=True, required=True,
-    help="Levels and their difference in accuracy, such as condition=B,inference_level=3:-0.15; several are added.",
+    help="Levels and their difference in accuracy, such as condition=B,inference_level=3:-0.15; may be repeated.",
 )  # fmt: skip
-@click.option("--test", metavar="NAME", help="A test of the plan.  [default: a paired t test of the first effect]")
-@click.option("--model", metavar="NAME", help="A mixed model of the plan, instead of a test.")
-@click.option("--term", metavar="TERM", help="The term or coefficient of the model.  [default: the only term]")
+@click.option(
+    "--test", metavar="NAME", help="A test of the analysis plan.  [default: a paired t test of the first effect]"
+)
+@click.option("--model", metavar="NAME", help="A mixed model of the analysis plan, instead of a test.")
+@click.option("--term", metavar="TERM", help="The term or coefficient of the mixed model.  [default: the only term]")
 @click.option(
     "--accuracy", metavar="SHARE", default=0.8, show_default=True, type=click.FloatRange(0, 1, True, True),
     help="Accuracy of the population without the effects.",
@@ -119,7 +121,7 @@ def audit(
 )  # fmt: skip
 @click.option(
     "-n", "ns", metavar="N", multiple=True, type=click.IntRange(2, 10_000),
-    help="Number of participants to try; may be repeated.  [default: 30, 60, 90]",
+    default=(30, 60, 90), show_default=True, help="Number of participants to try; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--simulations", metavar="NUMBER", default=1_000, show_default=True, type=click.IntRange(20, 1_000_000),
@@ -147,17 +149,15 @@ def power(
     participant_sd: float, item_sd: float, item_columns: tuple[str, ...], ns: tuple[int, ...], simulations: int,
     alpha: float, excluded: float, seed: int, output: Path | None,
 ) -> None:  # fmt: skip
-    """Find the number of participants: simulate responses to a study's own items, and analyze them repeatedly.
+    """Find the number of participants: simulate responses to a study's items many times, and analyze them.
 
-    With an effect of 0 the shares are false-positive rates. Nothing is stored.
+    Several effects are added. With an effect of 0 the printed rates are false-positive rates. No response is stored.
     """
-    from analysis.power.simulated_responses import Population
-    from equipoise.commands.power import Request, parse_effect
     from equipoise.commands.power import power as find_power
 
-    population = Population(participant_sd, item_sd, item_columns or ("item_id",), excluded)
-    request = Request(
-        tuple(map(parse_effect, effects)), accuracy, population, tuple(sorted(set(ns or (30, 60, 90)))), simulations,
-        alpha, seed, test, model, term,
+    found = find_power(
+        study, effects, test=test, model=model, term=term, accuracy=accuracy, participant_sd=participant_sd,
+        item_sd=item_sd, item_columns=item_columns, ns=ns, simulations=simulations, alpha=alpha, excluded=excluded,
+        seed=seed, output=output,
     )  # fmt: skip
-    click.echo(find_power(study, request, output))
+    click.echo(found)

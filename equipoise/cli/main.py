@@ -1,4 +1,4 @@
-"""The command line. Each command is one function of the public API, with files in and files out."""
+"""The command line. Each command calls the function of the public API with the same name."""
 
 import io
 import json
@@ -30,13 +30,12 @@ class _Commands(click.Group):
             raise _BadInput(str(error)) from None
         except UnicodeEncodeError:
             raise _BadInput(
-                "the terminal did not pass on a letter of this command. Fix: set its encoding to UTF-8, or write "
-                "the letter otherwise."
+                "a letter of this command is not in the encoding of the terminal. Fix: set the encoding to UTF-8."
             ) from None
 
 
 def _print_warning(message: Warning | str, category: type[Warning], *where: object, **options: object) -> None:
-    """Print a warning for people as a sentence; warnings for programmers keep their form."""
+    """Print a warning for the researcher as a sentence; show warnings for programmers in the usual form."""
     if issubclass(category, FutureWarning):
         click.echo(f"Warning: {message}", err=True)
     else:
@@ -61,7 +60,14 @@ def main() -> None:
 
 @main.command(epilog="Example: equipoise demo --no-serve")
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="Folder to make.  [default: equipoise-demo]")
-@click.option("-n", "n_participants", default=40, show_default=True, type=click.IntRange(1), help="Participants.")
+@click.option(
+    "-n",
+    "n_participants",
+    default=40,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of simulated participants.",
+)
 @click.option(
     "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of participants and responses."
 )
@@ -81,12 +87,12 @@ def new(folder: Path, sample: str) -> None:
     from equipoise.commands.new import new as make_study
 
     make_study(folder, sample)
-    click.echo(f"Made {folder}. Edit {folder / 'study.yaml'} and the texts, then: equipoise serve {folder}")
+    click.echo(f"Made {folder}. Edit {folder / 'study.yaml'} and the texts, then run: equipoise serve {folder}")
 
 
 @main.group()
 def battery() -> None:
-    """Batteries of vignettes: check and build templates, preview, import and export batteries."""
+    """Check templates of vignettes, and build, preview, import and export batteries."""
 
 
 TEMPLATES = click.argument("templates", type=click.Path(path_type=Path))
@@ -104,7 +110,7 @@ TABLES = click.option(
     help="Check only the part that this SPEC.yaml selects.  [default: everything]",
 )
 def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> None:
-    """Report all mistakes of story templates and their tables.
+    """Report all mistakes in story templates and their tables.
 
     TEMPLATES is a folder with one folder per scenario, or `intuition` for the templates that come with Equipoise.
     """
@@ -113,7 +119,7 @@ def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> No
     found, remarks = battery_check(templates, tables, spec)
     click.echo(f"{len(found.scenarios)} scenarios with {len(found.questions)} questions: no mistakes found.")
     if remarks:
-        click.echo("\n".join(["Worth a look:", *remarks]))
+        click.echo("\n".join(["Warnings:", *remarks]))
 
 
 @battery.command("build", epilog="Example: equipoise battery build my-templates --spec spec.yaml -o battery.jsonl")
@@ -130,7 +136,7 @@ def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> No
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of labels and option orders.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl or .csv.")
 def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, output: Path) -> None:
-    """Build a battery from story templates; the same templates, spec and seed always give the same file.
+    """Build a battery from story templates. The same templates, spec and seed always make the same file.
 
     TEMPLATES is a folder with one folder per scenario, or `intuition` for the templates that come with Equipoise.
     """
@@ -157,9 +163,9 @@ SOURCE = click.argument("source", metavar="STUDY_OR_BATTERY", type=click.Path(pa
 @SOURCE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write, .html.")
 def preview(source: Path, output: Path) -> None:
-    """Write a page of a whole battery: conditions side by side, differences, counterbalancing, reading time.
+    """Write a page that shows a whole battery: conditions side by side, differences, groups, reading time.
 
-    For a study's folder the page shows the items of each group; for a battery's file, the items alone.
+    For a study's folder the page shows the items of each group. A battery's file has no groups.
     """
     from equipoise.commands.battery import battery_preview
 
@@ -169,7 +175,9 @@ def preview(source: Path, output: Path) -> None:
 
 @battery.command("export", epilog="Example: equipoise battery export my-study --format jspsych -o my-study-jspsych")
 @SOURCE
-@click.option("--format", "form", required=True, type=click.Choice(["csv", "gorilla", "jspsych"]), help="For whom.")
+@click.option(
+    "--format", "form", required=True, type=click.Choice(["csv", "gorilla", "jspsych"]), help="Format of the export."
+)
 @click.option(
     "--answers",
     is_flag=True,
@@ -181,13 +189,13 @@ def preview(source: Path, output: Path) -> None:
 def export(source: Path, form: str, answers: bool, output: Path) -> None:
     """Export a study's battery, or a battery's file, for other programs.
 
-    csv has the columns of the published vignette batteries; gorilla is one spreadsheet per group; jspsych is a page
-    that runs by itself.
+    The format csv has the columns of the published vignette batteries. The format gorilla is one spreadsheet per group.
+    The format jspsych is a web page that runs without Equipoise.
     """
     from equipoise.commands.battery import battery_export
 
     n_groups = battery_export(source, form, output, answers)
-    alone = " A battery's file has no groups, so every participant would see all of it; a study's folder has groups."
+    alone = " A battery's file has no groups, so every participant would see all items. To keep groups, export a study."
     click.echo(f"Made {output}.{'' if n_groups or form == 'csv' else alone}")
 
 
@@ -196,8 +204,14 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
 @STORE
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1, this machine only]")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.  [default: 8000]")
-@click.option("--processes", type=click.IntRange(1), help="Server processes, with PostgreSQL.  [default: 1]")
-@click.option("--proxies", type=click.IntRange(0), help="Reverse proxies in front of the server.  [default: 0]")
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    help="Number of server processes; more than one needs PostgreSQL.  [default: 1]",
+)
+@click.option(
+    "--proxies", type=click.IntRange(0), help="Number of reverse proxies in front of the server.  [default: 0]"
+)
 @click.option("--quiet", is_flag=True, help="Print only the log.")
 def serve(
     study: Path, store: str | None, host: str | None, port: int | None, processes: int | None, proxies: int | None,
@@ -205,7 +219,7 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve a study to participants, and its progress page to the researcher, until Ctrl-C.
 
-    Every option, and more, can be set by environment variables: see docs/reference/settings.md.
+    Environment variables can set every option and further settings; docs/reference/settings.md lists them.
     """
     from equipoise.commands.server_process import serve as serve_until_stopped
 
@@ -215,22 +229,27 @@ def serve(
 @main.command(epilog="Example: equipoise simulate my-study -n 54 --seed 7")
 @STUDY
 @STORE
-@click.option("-n", "n_participants", required=True, type=click.IntRange(1, 100_000), help="Simulated participants.")
+@click.option(
+    "-n", "n_participants", required=True, type=click.IntRange(1, 100_000), help="Number of simulated participants."
+)
 @click.option(
     "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of participants and responses."
 )
 def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> None:
-    """Run simulated participants through a study over HTTP; stored as simulated, beside earlier ones."""
+    """Run simulated participants through a study over HTTP.
+
+    The store marks their responses as simulated, and keeps all earlier responses.
+    """
     from equipoise.commands.server_process import simulate as simulate_participants
 
-    place = simulate_participants(study, n_participants, seed, store)
-    click.echo(f"{n_participants} simulated participants took the study; their responses are in {place}.")
+    location = simulate_participants(study, n_participants, seed, store)
+    click.echo(f"{n_participants} simulated participants took the study; their responses are in {location}.")
 
 
 @main.command(epilog="Example: equipoise withdraw my-study --code 3F0A91BC42")
 @STUDY
 @STORE
-@click.option("--code", help="The withdrawal code, which the participant got at the end.")
+@click.option("--code", help="The withdrawal code that the participant received at the end.")
 @SESSION
 @PANEL_ID
 @PARTICIPANT
@@ -246,10 +265,9 @@ def withdraw(
 
     Name the participant by withdrawal code, session, panel id or the laboratory's code.
     """
-    from equipoise.commands.store_access import SessionSelector
-    from equipoise.commands.withdraw import withdraw as delete_responses
+    from equipoise.commands.store.withdraw import withdraw as delete_responses
 
-    kept = delete_responses(study, code, SessionSelector(session, panel_id, participant), store)
+    kept = delete_responses(study, code, session=session, panel_id=panel_id, participant=participant, store=store)
     click.echo("The responses of this participant are deleted; their sessions count as withdrawn.")
     for trace in kept:
         click.echo(trace, err=True)
@@ -257,7 +275,7 @@ def withdraw(
 
 @main.group()
 def models() -> None:
-    """Model runs: import stored runs, or run baselines."""
+    """Import stored runs of models, or run baselines."""
 
 
 @models.command("import", epilog="Example: equipoise models import my-study runs/*.json")
@@ -265,7 +283,7 @@ def models() -> None:
 @STORE
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def import_runs(study: Path, store: str | None, files: tuple[Path, ...]) -> None:
-    """Read stored Black Box runs (JSON), match each prediction to its item, and score it with our grader."""
+    """Import stored Black Box runs (JSON): match each prediction to its item, and score the prediction."""
     from equipoise.commands.models import models_import
 
     for sentence in models_import(study, files, store):
@@ -287,7 +305,7 @@ def run_model(study: Path, store: str | None, model: str) -> None:
 @main.command("jspsych-plugins", epilog="Example: equipoise jspsych-plugins -o my-experiment/equipoise")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the copies.")
 def jspsych_plugins(output: Path) -> None:
-    """Copy our trial plugins and their stylesheet, to use them in a jsPsych experiment of your own."""
+    """Copy the jsPsych plugins of Equipoise and their stylesheet, for use in another jsPsych experiment."""
     from equipoise.commands.jspsych_plugins import FILES
     from equipoise.commands.jspsych_plugins import jspsych_plugins as copy_plugins
 
@@ -304,7 +322,7 @@ def schema(what: str) -> None:
     click.echo(json.dumps(schema_of(what), indent=2, ensure_ascii=False))
 
 
-for command_elsewhere in (store, assignment, identities, links, revise, exclude, lab, analyze, audit, power):
-    main.add_command(command_elsewhere)
+for imported_command in (store, assignment, identities, links, revise, exclude, lab, analyze, audit, power):
+    main.add_command(imported_command)
 
-new.help = f"{new.help} There are: {', '.join(sample_studies())}."
+new.help = f"{new.help} The sample studies are {', '.join(sample_studies())}."

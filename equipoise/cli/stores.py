@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from server.store.verify import Verified
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
-"""A study's folder, checked by `load_study`, whose messages say more than click's."""
+"""A study's folder. `load_study` checks the folder, because its messages are clearer than those of click."""
 STORE = click.option(
     "--store",
     metavar="STORE",
     help="The store: a file or postgresql://...  [default: EQUIPOISE_STORE, or data/equipoise.db in STUDY]",
 )
-SESSION = click.option("--session", help="The session's name.")
+SESSION = click.option("--session", help="Name of the session in the store.")
 PANEL_ID = click.option("--panel-id", help="The participant's panel id, or a personal link's token.")
-PARTICIPANT = click.option("--participant", help="The laboratory's own code for the participant, such as P01.")
+PARTICIPANT = click.option("--participant", help="The laboratory's code for the participant, such as P01.")
 
 
 def warn_of_open_folder(folder: Path) -> None:
@@ -31,7 +31,7 @@ def warn_of_open_folder(folder: Path) -> None:
 
 @click.group()
 def store() -> None:
-    """The store of a study's responses: back it up, verify it, copy it to another."""
+    """Back up, verify and copy the store of a study's responses, and list its sessions."""
 
 
 @store.command("backup", epilog="Example: equipoise store backup my-study -o backups/monday.db")
@@ -41,35 +41,36 @@ def store() -> None:
 def back_up(study: Path, store: str | None, output: Path) -> None:
     """Write a backup of all responses to a new file; the server may be running.
 
-    The backup is a store by itself: replace a damaged store by it, or name it with --store.
+    The backup is itself a store: put it in the place of a damaged store, or name the backup with --store.
     """
-    from equipoise.commands.store import store_backup
+    from equipoise.commands.store.store import store_backup
 
     found = store_backup(study, output, store)
     click.echo(f"Made {output}: {found.n_responses:,} responses in {found.n_sessions:,} sessions.")
-    _tell_problems(found, "the backup has the same problems. Fix: keep your older backups")
+    _print_problems(found, "the backup has the same problems. Fix: keep your older backups")
 
 
 @store.command("verify", epilog="Example: equipoise store verify my-study")
 @STUDY
 @STORE
 def verify(study: Path, store: str | None) -> None:
-    """Check that every acknowledged response is stored unchanged; exit code 1 if not.
+    """Check that every acknowledged response is stored unchanged. The exit code is 1 if there is a problem.
 
-    Record the digest, or publish it: any later change of the responses changes it.
+    Record or publish the digest, because any later change of the responses changes the digest.
     """
-    from equipoise.commands.store import store_verify
+    from equipoise.commands.store.store import store_verify
 
     found = store_verify(study, store)
-    _tell_problems(
-        found, ("the store differs from what was written. Fix: keep it as it is, and compare it with a backup")
+    _print_problems(
+        found,
+        "the store differs from the acknowledged responses. Fix: do not change the store, and compare it with a backup",
     )
     click.echo(f"{found.n_responses:,} responses in {found.n_sessions:,} sessions: complete and unchanged.")
     click.echo(f"Digest: {found.digest}")
 
 
-def _tell_problems(found: "Verified", advice: str) -> None:
-    """Print the problems and exit with code 1; return if there are none."""
+def _print_problems(found: "Verified", advice: str) -> None:
+    """Print the problems of a store and exit with code 1; return if there is no problem."""
     for problem in found.problems:
         click.echo(problem, err=True)
     if found.problems:
@@ -81,8 +82,8 @@ def _tell_problems(found: "Verified", advice: str) -> None:
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def list_sessions(study: Path, store: str | None, output: Path) -> None:
-    """Write one row per session: status, consent, device, and the answers to questions about the participant."""
-    from equipoise.commands.store import store_sessions
+    """Write one row per session: status, consent, device, and the responses about the participant."""
+    from equipoise.commands.store.store import store_sessions
 
     click.echo(f"Made {output} with {store_sessions(study, output, store):,} sessions.")
 
@@ -91,8 +92,8 @@ def list_sessions(study: Path, store: str | None, output: Path) -> None:
 @click.argument("source")
 @click.argument("target")
 def copy(source: str, target: str) -> None:
-    """Copy everything in a store, a file or a database, into an empty one. Stop the server first."""
-    from equipoise.commands.store import store_copy
+    """Copy a store into an empty store. Each is a file or a database; stop the server first."""
+    from equipoise.commands.store.store import store_copy
 
     found = store_copy(source, target)
     click.echo(f"Copied {found.n_responses:,} responses in {found.n_sessions:,} sessions. Digest: {found.digest}")
@@ -100,15 +101,15 @@ def copy(source: str, target: str) -> None:
 
 @click.group()
 def assignment() -> None:
-    """Slots of the counterbalance groups: list them, close a group, release a slot, write the log of decisions."""
+    """List the slots of the counterbalance groups, close or open a group, release a slot, write the log."""
 
 
 @assignment.command("show", epilog="Example: equipoise assignment show my-study")
 @STUDY
 @STORE
 def show(study: Path, store: str | None) -> None:
-    """Show the slots of each group by their state."""
-    from equipoise.commands.assignment import assignment_show
+    """Show for each group the number of slots in each state."""
+    from equipoise.commands.store.assignment import assignment_show
 
     for row in assignment_show(study, store):
         click.echo("".join(f"{cell:>11}" for cell in row).rstrip())
@@ -123,7 +124,7 @@ GROUP = click.option("--group", required=True, type=click.IntRange(1), help="Num
 @GROUP
 def close(study: Path, store: str | None, group: int) -> None:
     """Close a group for new participants; sessions under way continue."""
-    from equipoise.commands.assignment import assignment_close
+    from equipoise.commands.store.assignment import assignment_close
 
     assignment_close(study, group, store)
     click.echo(f"Group {group} is closed for new participants.")
@@ -135,7 +136,7 @@ def close(study: Path, store: str | None, group: int) -> None:
 @GROUP
 def reopen(study: Path, store: str | None, group: int) -> None:
     """Open a closed group for new participants again."""
-    from equipoise.commands.assignment import assignment_open
+    from equipoise.commands.store.assignment import assignment_open
 
     assignment_open(study, group, store)
     click.echo(f"Group {group} is open for new participants.")
@@ -157,28 +158,26 @@ def release(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
 ) -> None:
     """Release a participant's slot, completed or not, so that another participant is recruited. Responses stay."""
-    from equipoise.commands.assignment import assignment_release
-    from equipoise.commands.store_access import SessionSelector
-    from server.store import Release
+    from equipoise.commands.store.assignment import assignment_release
 
-    found = assignment_release(study, Release(reason), SessionSelector(session, panel_id, participant), store)
+    found = assignment_release(study, reason, session=session, panel_id=panel_id, participant=participant, store=store)
     click.echo(f"The slot of session {found.session} is released; another participant will be recruited for it.")
 
 
-@assignment.command("log", epilog="Example: equipoise assignment log my-study -o places.csv")
+@assignment.command("log", epilog="Example: equipoise assignment log my-study -o slots.csv")
 @STUDY
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def log(study: Path, store: str | None, output: Path) -> None:
-    """Write the log: every decision about slots with its numbers, and the researcher's views and changes."""
-    from equipoise.commands.assignment import assignment_log
+    """Write the log of all decisions about slots, and of what the researcher viewed and changed."""
+    from equipoise.commands.store.assignment import assignment_log
 
     click.echo(f"Made {output} with {assignment_log(study, output, store):,} entries.")
 
 
 @click.group()
 def identities() -> None:
-    """Panel ids and the laboratory's codes, which are personal data: export or delete them."""
+    """Export or delete panel ids and the laboratory's codes, which are personal data."""
 
 
 @identities.command("export", epilog="Example: equipoise identities export my-study -o panel-ids.csv")
@@ -187,9 +186,9 @@ def identities() -> None:
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def export(study: Path, store: str | None, output: Path) -> None:
     """Write panel ids and codes with sessions, pseudonyms and withdrawal codes, for payment."""
-    from equipoise.commands.identities import identities_export
+    from equipoise.commands.store.identities import identities_export
 
-    click.echo(f"Made {output} with {identities_export(study, output, store):,} participants. Keep it safe.")
+    click.echo(f"Made {output} with {identities_export(study, output, store):,} participants. Keep this file safe.")
 
 
 @identities.command("delete", epilog="Example: equipoise identities delete my-study --everybody")
@@ -199,7 +198,7 @@ def export(study: Path, store: str | None, output: Path) -> None:
 @PANEL_ID
 @PARTICIPANT
 @click.option(
-    "--everybody", is_flag=True, help="Delete all ids and codes of this study, for instance after everybody is paid."
+    "--everybody", is_flag=True, help="Delete all ids and codes of this study, for instance after all payments."
 )
 def delete(
     study: Path,
@@ -209,14 +208,15 @@ def delete(
     participant: str | None,
     everybody: bool,
 ) -> None:
-    """Delete panel ids and codes; responses stay, and the store no longer shows whose they are.
+    """Delete panel ids and codes. The responses stay, but the store no longer shows who gave them.
 
     A participant whose id is deleted could take part again. Files in `data/lab` keep the laboratory's codes.
     """
-    from equipoise.commands.identities import identities_delete
-    from equipoise.commands.store_access import SessionSelector
+    from equipoise.commands.store.identities import identities_delete
 
-    n, kept = identities_delete(study, SessionSelector(session, panel_id, participant), everybody, store)
+    n, kept = identities_delete(
+        study, session=session, panel_id=panel_id, participant=participant, everybody=everybody, store=store
+    )
     click.echo(f"Deleted ids and codes: {n:,}.")
     for trace in kept:
         click.echo(trace, err=True)
@@ -224,12 +224,12 @@ def delete(
 
 @click.command(epilog="Example: equipoise links my-study -n 30 --address https://study.example.org -o links.csv")
 @STUDY
-@click.option("-n", "n_links", required=True, type=click.IntRange(1, 100_000), help="How many.")
+@click.option("-n", "n_links", required=True, type=click.IntRange(1, 100_000), help="Number of links.")
 @click.option("--address", required=True, help="Address of the study's server.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def links(study: Path, n_links: int, address: str, output: Path) -> None:
-    """Make personal links; each admits one participant once (`recruitment: {entry: link}`)."""
-    from equipoise.commands.identities import links as make_links
+    """Make personal links to a study with `recruitment: {entry: link}`. Each link admits one participant once."""
+    from equipoise.commands.store.identities import links as make_links
 
     make_links(study, n_links, address, output)
     click.echo(f"Made {output} with {n_links:,} links.")

@@ -20,11 +20,11 @@ REASON = click.option(
 def revise(study: Path, store: str | None, reason: str) -> None:
     """Accept a change of wording in a study that has sessions; its version, groups and quotas stay.
 
-    Pages, the title, own `texts` that do not label responses or positions, and the wording of items may change. Other
-    changes need a new `version`. Equipoise cannot check the meaning of new words: read the changed options that are
-    printed. Sessions under way keep their wording; restart the server for later ones.
+    These may change: pages, the title, the wording of items, and own `texts` that do not label responses or positions.
+    Other changes need a new `version`. Equipoise cannot check the meaning of new words, so read the changed options
+    that it prints. Sessions under way keep their wording; restart the server for later sessions.
     """
-    from equipoise.commands.study_changes import revise as accept_revision
+    from equipoise.commands.store.study_changes import revise as accept_revision
     from experiment.study.revision import listed
 
     revision = accept_revision(study, reason, store)
@@ -32,12 +32,14 @@ def revise(study: Path, store: str | None, reason: str) -> None:
     for option in revision.options:
         click.echo(f"  {option}")
     if revision.options:
-        click.echo("The OPTIONS changed: check that each still means the same. If not, restore the old ones.")
+        click.echo(
+            "The OPTIONS changed: check that each option still has the same meaning. If not, restore the old options."
+        )
     if any(name.startswith("the consent") for name in revision.changed):
         click.echo(
             "The CONSENT changed: check that your ethics board allows it. Each session records its version of the text."
         )
-    click.echo("Restart the server: sessions that begin afterwards see the new wording.")
+    click.echo("Restart the server: sessions that begin afterwards have the new wording.")
 
 
 @click.command(epilog='Example: equipoise exclude my-study --session 3f0a91bc7d254e68 --reason "fire alarm"')
@@ -57,11 +59,11 @@ def exclude(
     --session names one session; --panel-id and --participant mean all sessions of the participant. The report has a row
     for these exclusions and states every reason.
     """
-    from equipoise.commands.store_access import SessionSelector
-    from equipoise.commands.study_changes import exclude as exclude_sessions
+    from equipoise.commands.store.study_changes import exclude as exclude_sessions
 
-    named = SessionSelector(session, panel_id, participant)
-    decided = exclude_sessions(study, named, reason, undo=undo, store=store)
+    decided = exclude_sessions(
+        study, reason, session=session, panel_id=panel_id, participant=participant, undo=undo, store=store
+    )
     if not undo:
         for name in decided.sessions:
             click.echo(f"Session {name} is excluded. Its responses stay; its slot is free for another participant.")
@@ -70,6 +72,6 @@ def exclude(
         slot = (
             "it has a slot again"
             if has_slot
-            else ("it has no slot, because another participant has it or it was lost before")
+            else "it has no slot, because another participant has this slot, or the session lost it before"
         )
         click.echo(f"Session {name} is in the analysis again; {slot}.")

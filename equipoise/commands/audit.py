@@ -1,4 +1,4 @@
-"""The audit of a published table: from a CSV file as printed to findings."""
+"""`equipoise audit`: check whether the numbers of a published table can all be true."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ NARROWEST = 30
 
 
 def audit(
-    source: Path,
+    source: Path | str,
     *,
     participants: int | None = None,
     trials: int | None = None,
@@ -31,30 +31,46 @@ def audit(
     whole_numbers: bool = False,
     totals: Sequence[str] = (),
     columns: Sequence[str] = (),
-    output: Path | None = None,
+    output: Path | str | None = None,
 ) -> pd.DataFrame:
-    """Audit a table in a CSV file, and write the findings if a file is named for them.
+    """Audit a table in a CSV file, and write the findings if a file for them is named.
 
     Parameters
     ----------
     source
-        The table as printed: CSV in UTF-8, with commas, semicolons or tabs.
-    participants, trials, items, scale, whole_numbers, totals
-        As in `analysis.audit.audit_table`.
+        CSV file of the table as printed, in UTF-8 with commas, semicolons or tabs.
+    participants
+        Number of participants recruited in the whole study.
+    trials
+        Number of trials of one participant in one row of the table.
+    items
+        Number of responses in the mean of one participant.
+    scale
+        Lowest and highest response, as whole numbers.
+    whole_numbers
+        True if responses are whole numbers, so that means and standard deviations can be checked.
+    totals
+        Labels of the rows with totals.
     columns
-        Headers by their meaning, each as `trials=Responses`.
+        Meanings of columns, each as `trials=Responses`: the meaning and the header.
     output
         File for the findings, `.csv`.
+
+    Returns
+    -------
+    DataFrame
+        One row per finding: `row`, `check`, `printed`, `expected`, `verdict`, `explanation`.
 
     Raises
     ------
     InputError
-        If the file is not such a table, or the findings cannot be written; and as in `analysis.audit.audit_table`.
+        If the file is not such a table, an argument does not fit the table, or the findings cannot be written.
     """
+    source, output = Path(source), None if output is None else Path(output)
     if output is not None:
         check_output(output, [".csv"])
         if output.resolve() == source.resolve():
-            raise InputError(f"{output}: this is the table itself. Fix: name another file for the findings.")
+            raise InputError(f"{output}: this is the table itself. Fix: choose another file for the findings.")
     table = read_printed(source)
     try:
         found = audit_table(
@@ -76,7 +92,7 @@ def audit(
 
 
 def read_printed(path: Path) -> pd.DataFrame:
-    """Return a CSV file's cells as printed text; empty rows are left out.
+    """Return a CSV file's cells as printed text, without empty rows.
 
     Raises
     ------
@@ -97,7 +113,7 @@ def read_printed(path: Path) -> pd.DataFrame:
             elif len(cells) != len(header):
                 raise InputError(
                     f"{path}, line {reader.line_num}: {len(cells)} cells, but the header has {len(header)}. Fix: "
-                    "put cells that hold the separator into double quotes, and keep empty cells."
+                    "put cells that contain the separator into double quotes, and keep empty cells."
                 )
             else:
                 rows.append([unguarded(cell) for cell in cells])
@@ -116,7 +132,7 @@ def _named(column: str) -> tuple[str, str]:
     role, equals, header = column.partition("=")
     if not equals:
         raise InputError(
-            f"--column {column}: unknown form. Fix: write the column's meaning and its header, as trials=Responses."
+            f"--column {column}: unknown form. Fix: write the column's meaning and header, such as trials=Responses."
         )
     return role.strip(), header.strip()
 
@@ -127,20 +143,20 @@ def all_consistent(found: pd.DataFrame) -> bool:
 
 
 def finding_lines(found: pd.DataFrame, width: int | None = None) -> list[str]:
-    """Return the findings as lines of text in columns, and a line with their number.
+    """Return the findings as lines of text in columns, and a line with the number of findings.
 
-    With a `width`, sentences are broken so that they stay in their column.
+    With a `width`, long sentences are wrapped within their column.
     """
     columns = [
         [title, *found[column]] for title, column in (("row", "row"), ("check", "check"), ("verdict", "verdict"))
     ]
     widths = [max(map(len, column)) for column in columns]
     indent = sum(widths) + 2 * len(widths)
-    room = None if width is None else max(NARROWEST, width - indent)
+    space = None if width is None else max(NARROWEST, width - indent)
     lines = []
     for *cells, sentence in zip(*columns, ["finding", *found["explanation"]], strict=True):
         start = "  ".join(cell.ljust(cell_width) for cell, cell_width in zip(cells, widths, strict=True))
-        parts = [sentence] if room is None else textwrap.wrap(sentence, room)
+        parts = [sentence] if space is None else textwrap.wrap(sentence, space)
         lines += [f"{start}  {parts[0]}", *(" " * indent + part for part in parts[1:])]
     counts = found["verdict"].value_counts()
     summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if verdict in counts)

@@ -22,80 +22,147 @@ from experiment.load_study import load_study
 from experiment.study.definition import Study
 from experiment.study.timeline import Timing
 
-OURS = "intuition"
-"""Name of our own battery's templates, accepted instead of a folder."""
+INTUITION = "intuition"
+"""Name of the templates that come with Equipoise, accepted instead of a folder."""
+FORMS = ("csv", "gorilla", "jspsych")
+"""The forms of an export: CSV with the published columns, Gorilla's spreadsheets, a page of jsPsych."""
 
 
-def templates_folder(given: Path) -> Path:
-    """Return the folder of the templates: the given one, or that of our own battery."""
-    return intuition.FOLDER if str(given) == OURS and not given.exists() else given
+def templates_folder(given: Path | str) -> Path:
+    """Return the given folder of templates; for `intuition`, the folder of the templates that come with Equipoise."""
+    return intuition.FOLDER if str(given) == INTUITION and not Path(given).exists() else Path(given)
+
+
+def _path(given: Path | str | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 def battery_check(
-    templates: Path, tables: Path | None = None, spec: Path | None = None
+    templates: Path | str, tables: Path | str | None = None, spec: Path | str | None = None
 ) -> tuple[TemplateSet, list[str]]:
-    """Check templates and tables, completely or for a spec.
+    """Check story templates and their tables, completely or for a specification.
+
+    Parameters
+    ----------
+    templates
+        Folder with one folder per scenario, or `intuition` for the templates that come with Equipoise.
+    tables
+        Folder of the five CSV tables; by default `tables` in the folder of the templates.
+    spec
+        File SPEC.yaml; with it, only the templates that it selects are checked.
 
     Returns
     -------
-    tuple
+    tuple of TemplateSet and list of str
         The templates, and warnings that are not mistakes.
 
     Raises
     ------
     InputError
-        One sentence for every mistake.
+        If there are mistakes; one sentence for each.
     """
+    spec = _path(spec)
     problems = Problems()
     asked = read_spec(spec) if spec else EVERYTHING
-    template_set = read_template_set(templates_folder(templates), tables, problems)
+    template_set = read_template_set(templates_folder(templates), _path(tables), problems)
     check_template_set(template_set, asked, problems, spec)
     problems.raise_any()
     return template_set, [str(remark) for remark in sorted(remarks(template_set, asked))]
 
 
 def battery_build(
-    templates: Path, output: Path, tables: Path | None = None, spec: Path | None = None, seed: int = 1
+    templates: Path | str,
+    output: Path | str,
+    tables: Path | str | None = None,
+    spec: Path | str | None = None,
+    seed: int = 1,
 ) -> int:
-    """Build a battery from templates into a file, and return its number of items.
+    """Build a battery from story templates. The same templates, specification and seed always make the same file.
+
+    Parameters
+    ----------
+    templates
+        Folder with one folder per scenario, or `intuition` for the templates that come with Equipoise.
+    output
+        File to write, .jsonl or .csv.
+    tables
+        Folder of the five CSV tables; by default `tables` in the folder of the templates.
+    spec
+        File SPEC.yaml, the specification of the battery; by default every template, four inference levels, first
+        person, five variants.
+    seed
+        Seed of the labels and of the order of options.
+
+    Returns
+    -------
+    int
+        Number of items.
 
     Raises
     ------
     InputError
-        One sentence for every mistake in templates, tables or spec; then nothing is written.
+        If templates, tables or specification have mistakes; one sentence for each. Then nothing is written.
     """
+    output, spec = Path(output), _path(spec)
     check_output(output)
     asked = read_spec(spec) if spec else BuildSpec()
-    builder = BatteryBuilder(templates_folder(templates), tables, asked, seed, spec)
+    builder = BatteryBuilder(templates_folder(templates), _path(tables), asked, seed, spec)
     with progress_bar("Building", builder.n_items) as on_item:
         write_battery(builder.header, builder.items(), builder.dimensions, output, on_item)
     return builder.n_items
 
 
-def battery_import(source: Path, output: Path) -> Battery:
-    """Read a battery from CSV with the published columns into a battery file, and return it."""
+def battery_import(source: Path | str, output: Path | str) -> Battery:
+    """Read a battery from CSV with the columns of the published vignette batteries, and write it as a battery file.
+
+    Parameters
+    ----------
+    source
+        The CSV file.
+    output
+        File to write, .jsonl.
+
+    Returns
+    -------
+    Battery
+        The battery.
+
+    Raises
+    ------
+    InputError
+        If the CSV file has mistakes, or the battery cannot be written.
+    """
+    source, output = Path(source), Path(output)
     check_output(output, [".jsonl"])
     battery = read_published_csv(source)
     write_battery(battery, battery.items, (), output)
     return battery
 
 
-def battery_preview(source: Path, output: Path) -> None:
-    """Write an HTML page of a study's battery with its counterbalancing, or of a battery alone.
+def battery_preview(source: Path | str, output: Path | str) -> None:
+    """Write an HTML page of a study's battery with its counterbalance groups, or of a battery alone.
+
+    Parameters
+    ----------
+    source
+        A study's folder, or a battery's file.
+    output
+        Page to write, .html.
 
     Raises
     ------
     InputError
         If the study or battery has mistakes, or the page cannot be written.
     """
+    source, output = Path(source), Path(output)
     check_output(output, [".html"])
     battery, study = _battery_and_study(source)
     with spinner("Writing the preview"):
         write_preview(battery, study.groups if study else None, output)
 
 
-def battery_export(source: Path, form: str, output: Path, answers: bool = False) -> int | None:
-    """Export a study's battery, or a battery alone, for other programs; return its number of groups, if it has any.
+def battery_export(source: Path | str, form: str, output: Path | str, answers: bool = False) -> int | None:
+    """Export a study's battery, or a battery alone, for other programs.
 
     Parameters
     ----------
@@ -104,15 +171,23 @@ def battery_export(source: Path, form: str, output: Path, answers: bool = False)
     form
         `csv` (the published columns), `gorilla` or `jspsych`.
     output
-        The file, for `csv`; a new folder, for the others.
+        File to write for `csv`; new folder for `gorilla` and `jspsych`.
     answers
-        True to put the right answers into Gorilla's spreadsheets.
+        True to put the right answers into Gorilla's spreadsheets, where participants may see them.
+
+    Returns
+    -------
+    int or None
+        Number of counterbalance groups; None for a battery alone.
 
     Raises
     ------
     InputError
-        If the study or battery has mistakes, or the files cannot be written.
+        If the form is unknown, the study or battery has mistakes, or the files cannot be written.
     """
+    source, output = Path(source), Path(output)
+    if form not in FORMS:
+        raise InputError(f"--format: unknown form `{form}`. Fix: write one of {', '.join(FORMS)}.")
     battery, study = _battery_and_study(source)
     groups = study.groups if study else {}
     if form == "csv":
@@ -137,7 +212,7 @@ def _battery_and_study(source: Path) -> tuple[Battery, Study | None]:
         return study.battery, study
     if source.suffix == ".csv":
         raise InputError(
-            f"{source}: this is not a battery file. Fix: make one first: equipoise battery import {source} -o "
-            "battery.jsonl"
+            f"{source}: a CSV file is not a battery file. Fix: make a battery file of it: `equipoise battery import "
+            f"{source} -o battery.jsonl`."
         )
     return load_battery(source), None

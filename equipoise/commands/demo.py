@@ -1,4 +1,4 @@
-"""The whole workflow on a sample study: serve, simulate, compare with baselines, analyze, report."""
+"""`equipoise demo`: the whole workflow on a sample study, from the server to the report."""
 
 import sys
 from pathlib import Path
@@ -19,30 +19,47 @@ from server.settings import read_settings
 SAMPLE = "blackbox-predict"
 
 
-def demo(folder: Path | None = None, n_participants: int = 40, seed: int = 1, keep_serving: bool = True) -> None:
-    """Run the demo in a new folder; with `keep_serving`, serve the study afterwards until stopped."""
-    folder = folder or _fresh_folder()
+def demo(folder: Path | str | None = None, n_participants: int = 40, seed: int = 1, keep_serving: bool = True) -> None:
+    """Run a sample study end to end: serve, simulate, compare with baselines, analyze, report.
+
+    Parameters
+    ----------
+    folder
+        Folder to make; by default `equipoise-demo`, or this name with a number if it exists.
+    n_participants
+        Number of simulated participants.
+    seed
+        Seed of the participants and their responses.
+    keep_serving
+        True to serve the study after the report, until Ctrl-C.
+
+    Raises
+    ------
+    InputError
+        If the folder is not empty or cannot be made.
+    """
+    folder = Path(folder) if folder is not None else _fresh_folder()
     copy_sample_study(SAMPLE, folder)
     study = load_study(folder)
     click.echo(f"1. Study `{study.name}`: {len(study.test_items)} items, {study.definition.design.groups} groups.")
     with running_server(folder) as url, progress_bar("   Responding over HTTP", n_participants) as on_done:
         simulate(url, researcher_token(study), study, n_participants, seed, on_done)
-    click.echo(f"2. {n_participants} simulated participants took it over HTTP.")
-    click.echo("3. Computational baselines answered the same items:")
+    click.echo(f"2. {n_participants} simulated participants took the study over HTTP.")
+    click.echo("3. Computational baselines responded to the same items:")
     for sentence in add_runs(study, [run_baseline(study, name) for name in BASELINES]):
         click.echo(f"   {sentence}")
     analyze(study, folder / "results")
     click.echo(f"4. Exclusions, tables, figures and report: {(folder / 'results' / 'report.html').resolve()}")
     if keep_serving:
-        # As it was called: in a fresh clone the command is in .venv/bin, which is not on the path.
+        # Name the command by the path of this call: in a new clone it is in .venv/bin, which is not in PATH.
         command = sys.argv[0] if Path(sys.argv[0]).stem == "equipoise" else "equipoise"
-        click.echo(f"5. Take the study yourself, then see: {command} analyze {folder} -o {folder / 'results'}")
+        click.echo(f"5. Take the study yourself, then run: {command} analyze {folder} -o {folder / 'results'}")
         settings = read_settings(port=free_port())
         serve(folder, settings, on_ready=lambda: announce(folder, settings))
 
 
 def _fresh_folder() -> Path:
-    """Return the name of a new folder: an earlier demo's data are never changed."""
+    """Return the name of a new folder, because the data of an earlier demo must not change."""
     folder, number = Path("equipoise-demo"), 1
     while folder.exists():
         number += 1

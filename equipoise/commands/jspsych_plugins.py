@@ -1,4 +1,4 @@
-"""Our trial plugins, for jsPsych experiments made elsewhere."""
+"""`equipoise jspsych-plugins`: copy the trial plugins of Equipoise, for other jsPsych experiments."""
 
 import shutil
 from importlib.resources import as_file, files
@@ -9,15 +9,20 @@ from batteries.errors import InputError
 FILES = ("equipoise-plugins.js", "equipoise.css")
 
 
-def jspsych_plugins(folder: Path | str) -> None:
-    """Copy the plugins and their stylesheet to a folder, replacing older copies.
+def jspsych_plugins(output: Path | str) -> None:
+    """Copy the jsPsych plugins of Equipoise and their stylesheet to a folder; older copies are replaced.
+
+    Parameters
+    ----------
+    output
+        Folder for the copies.
 
     Raises
     ------
     InputError
         If the folder cannot be written.
     """
-    folder = Path(folder)
+    folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in FILES:
@@ -25,5 +30,5 @@ def jspsych_plugins(folder: Path | str) -> None:
                 shutil.copy(source, folder / name)
     except OSError as error:
         raise InputError(
-            f"{folder}: the files cannot be written ({error.strerror}). Fix: name another folder."
+            f"{folder}: the files cannot be written ({error.strerror}). Fix: choose another folder."
         ) from None

@@ -1,11 +1,11 @@
-"""Storing model runs, and reporting the result in words."""
+"""`equipoise models`: import stored model runs, and run baselines."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from equipoise.commands.store_access import StudyFolder, loaded, store_of
+from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, store_of
 from experiment.models.baselines import run_baseline
 from experiment.models.stored_blackbox import read_stored_runs
 from experiment.records import Run
@@ -13,37 +13,68 @@ from experiment.study.definition import Study
 from server.store import Conflict
 
 
-def models_import(study: StudyFolder, files: Sequence[Path], store: str | None = None) -> list[str]:
-    """Import stored Black Box runs (JSON), all or none, and return one sentence for each.
+def models_import(
+    study: StudyFolder, files: Sequence[Path | str] | Path | str, store: StoreAddress | None = None
+) -> list[str]:
+    """Import stored Black Box runs. Either all runs are stored or none.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    files
+        The files with the runs, as JSON.
+    store
+        The store; by default the store in the settings.
+
+    Returns
+    -------
+    list of str
+        One sentence for each run.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or responses of a run are stored already as part of another.
+        If a file cannot be read, or responses of a run are already stored as part of another run.
     """
     study = loaded(study)
-    return add_runs(study, read_stored_runs(study, files), store)
+    paths = [files] if isinstance(files, (Path, str)) else files
+    return add_runs(study, read_stored_runs(study, [Path(path) for path in paths]), store)
 
 
-def models_run(study: StudyFolder, model: str, store: str | None = None) -> list[str]:
-    """Run a computational baseline on all test items, store it, and return a sentence on it.
+def models_run(study: StudyFolder, model: str, store: StoreAddress | None = None) -> list[str]:
+    """Run a computational baseline on all test items of a study, and store its responses.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    model
+        `baseline/straight-line`, `baseline/nearest-atom` or `baseline/tracer`.
+    store
+        The store; by default the store in the settings.
+
+    Returns
+    -------
+    list of str
+        One sentence on the run.
 
     Raises
     ------
     InputError
-        If the baseline is unknown, or cannot answer the study's task.
+        If the baseline is unknown, or cannot respond to the study's task.
     """
     study = loaded(study)
     return add_runs(study, [run_baseline(study, model)], store)
 
 
-def add_runs(study: Study, runs: Sequence[Run], location: str | None = None) -> list[str]:
-    """Store runs, all or none, and return one sentence for each.
+def add_runs(study: Study, runs: Sequence[Run], location: StoreAddress | None = None) -> list[str]:
+    """Store all runs or none, and return one sentence for each run.
 
     Raises
     ------
     InputError
-        If responses of a run are stored already as part of another.
+        If responses of a run are already stored as part of another run.
     """
     with store_of(study, location) as store:
         try:
@@ -71,6 +102,6 @@ def _summary(study: Study, run: Run) -> str:
         sentence += f", {n_invalid} of them invalid"
     stored = [response.imported_correct for response in run.responses]
     if None not in stored:
-        n_different = sum(ours != theirs for ours, theirs in zip(correct, stored, strict=True))
+        n_different = sum(computed != imported for computed, imported in zip(correct, stored, strict=True))
         sentence += f"; the stored scoring has {sum(map(bool, stored))} correct and differs on {n_different}"
     return sentence + "."

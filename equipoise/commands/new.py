@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from batteries.errors import InputError
 from batteries.items import Item
 from batteries.vignettes.spec import BuildSpec
 from equipoise.studies import copy_sample_study
@@ -22,6 +23,13 @@ SCHEMAS: dict[str, type[BaseModel]] = {
 def new(folder: Path | str, sample: str = "blackbox-predict") -> None:
     """Make a new study folder as a copy of a sample study.
 
+    Parameters
+    ----------
+    folder
+        The new folder; it must not exist, or be empty.
+    sample
+        Name of the sample study.
+
     Raises
     ------
     InputError
@@ -31,5 +39,24 @@ def new(folder: Path | str, sample: str = "blackbox-predict") -> None:
 
 
 def schema(what: str) -> dict[str, Any]:
-    """Return the JSON Schema of `study` (study.yaml), `plan`, `item` or `spec` (SPEC.yaml of a vignette battery)."""
+    """Return the JSON Schema of a kind of file, for editors.
+
+    Parameters
+    ----------
+    what
+        `study` (study.yaml), `plan` (an analysis plan), `item` (an item of a battery) or `spec` (SPEC.yaml of a
+        vignette battery).
+
+    Returns
+    -------
+    dict
+        The JSON Schema.
+
+    Raises
+    ------
+    InputError
+        If the kind of file is unknown.
+    """
+    if what not in SCHEMAS:
+        raise InputError(f"there is no schema `{what}`. Fix: name one of {', '.join(SCHEMAS)}.")
     return SCHEMAS[what].model_json_schema()

@@ -1,6 +1,7 @@
-"""The number of participants for a study: power by simulation of people's responses to the study's own test items."""
+"""`equipoise power`: the power of a study for numbers of participants, from simulated responses to its test items."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -37,17 +38,19 @@ from equipoise.progress_bar import progress_bar
 from experiment.plan import Phase
 from experiment.study.definition import Study
 
+LIMITS_OF_N = (2, 10_000)
+"""Smallest and largest number of participants."""
 TARGETS = (0.8, 0.9)
-"""The powers for which studies are usually planned."""
+"""Usual targets of the power of a study."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """The question of a simulation."""
+    """Design, population and analysis of the simulated studies."""
 
     effects: tuple[Effect, ...]
     accuracy: float
-    """Of the population, without the effects."""
+    """Accuracy of the population without the effects."""
     population: Population
     ns: tuple[int, ...]
     simulations: int
@@ -64,17 +67,17 @@ def parse_effect(text: str) -> Effect:
     Raises
     ------
     InputError
-        The text has another form.
+        If the text has another form.
 
     Examples
     --------
     >>> parse_effect("condition=B,inference_level=3:-0.15")
     Effect(levels={'condition': 'B', 'inference_level': '3'}, difference=-0.15)
     """
-    places, _, number = text.rpartition(":")
+    written_levels, _, number = text.rpartition(":")
     levels = {}
-    for place in places.split(","):
-        factor, equals, level = (part.strip() for part in place.partition("="))
+    for written in written_levels.split(","):
+        factor, equals, level = (part.strip() for part in written.partition("="))
         if not (factor and equals and level) or factor in levels:
             raise _unreadable(text)
         levels[factor] = level
@@ -116,27 +119,87 @@ def _json(value: Any) -> str:
     return canonical_json(value).decode()
 
 
-def power(study: StudyFolder, request: Request, output: Path | None = None) -> str:
-    """Simulate studies and report the power of each number of participants; write table and figure to `output`.
+def power(
+    study: StudyFolder,
+    effects: Sequence[str | Effect] | str | Effect,
+    *,
+    test: str | None = None,
+    model: str | None = None,
+    term: str | None = None,
+    accuracy: float = 0.8,
+    participant_sd: float = 1.0,
+    item_sd: float = 0.5,
+    item_columns: Sequence[str] = (),
+    ns: Sequence[int] = (30, 60, 90),
+    simulations: int = 1_000,
+    alpha: float = 0.05,
+    excluded: float = 0.0,
+    seed: int = 1,
+    output: Path | str | None = None,
+) -> str:
+    """Simulate responses to a study's test items, analyze them, and report the power for each number of participants.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    effects
+        One effect or several, which are added: levels and their difference in accuracy, such as
+        `condition=B,inference_level=3:-0.15`.
+    test
+        Name of a test in the analysis plan; by default a paired t test of the first effect.
+    model
+        Name of a mixed model in the analysis plan, instead of a test.
+    term
+        Term or coefficient of the mixed model; by default its only term.
+    accuracy
+        Accuracy of the population without the effects, between 0 and 1.
+    participant_sd, item_sd
+        Standard deviations of participants and of items in log-odds, from 0 to 5.
+    item_columns
+        Factors that identify an item, such as `["scenario", "version"]`; by default `item_id`.
+    ns
+        Numbers of participants to try.
+    simulations
+        Number of simulated studies for each number of participants, at least 20.
+    alpha
+        Level of significance, two-sided, between 0 and 1.
+    excluded
+        Share of participants lost to exclusion, from 0 and less than 1.
+    seed
+        Seed of the simulated responses.
+    output
+        Folder for power.csv and power.svg; by default no file is written.
+
+    Returns
+    -------
+    str
+        The report as lines of text.
 
     Raises
     ------
     InputError
-        If the design, the plan or the request do not allow it; the message says what to change.
+        If an argument is invalid, or does not fit the design or the plan of the study.
     """
     study = loaded(study)
+    _refuse_invalid(accuracy, participant_sd, item_sd, simulations, alpha, excluded, seed)
+    request = Request(
+        _parsed(effects), accuracy, Population(participant_sd, item_sd, tuple(item_columns) or ("item_id",), excluded),
+        _checked_ns(ns), simulations, alpha, seed, test, model, term,
+    )  # fmt: skip
     if output is not None:
+        output = Path(output)
         _refuse_results_of_analysis(output)
     trials = planned_trials(design_of(study), max(request.ns))
-    accuracy = accuracies(trials.table, request.accuracy, request.effects)
+    with_effects = accuracies(trials.table, accuracy, request.effects)
     analysis = _analysis(study, trials, request)
     there_is_an_effect = any(effect.difference for effect in request.effects)
-    n_steps = request.simulations * (1 + there_is_an_effect)
+    n_steps = simulations * (1 + there_is_an_effect)
     with progress_bar("Simulating studies", n_steps) as on_done:
         table = simulated_power(
-            trials, accuracy, analysis, request.population,
-            ns=request.ns, simulations=request.simulations, alpha=request.alpha, seed=request.seed,
-            null_accuracy=accuracies(trials.table, request.accuracy, []) if there_is_an_effect else None,
+            trials, with_effects, analysis, request.population,
+            ns=request.ns, simulations=simulations, alpha=alpha, seed=seed,
+            null_accuracy=accuracies(trials.table, accuracy, []) if there_is_an_effect else None,
             on_done=on_done,
         )  # fmt: skip
     said = _in_words(trials, request, analysis, table, there_is_an_effect)
@@ -156,6 +219,43 @@ def power(study: StudyFolder, request: Request, output: Path | None = None) -> s
     return said
 
 
+def _parsed(effects: Sequence[str | Effect] | str | Effect) -> tuple[Effect, ...]:
+    given = [effects] if isinstance(effects, (str, Effect)) else effects
+    if not given:
+        raise InputError("there is no effect. Fix: write at least one, such as `condition=B:-0.10`.")
+    return tuple(parse_effect(effect) if isinstance(effect, str) else effect for effect in given)
+
+
+def _checked_ns(ns: Sequence[int]) -> tuple[int, ...]:
+    """Return the different numbers of participants, the smallest first."""
+    if not ns:
+        raise InputError("there is no number of participants. Fix: name at least one, such as 30.")
+    smallest, largest = LIMITS_OF_N
+    for n in ns:
+        if not smallest <= n <= largest:
+            raise InputError(
+                f"{n:,} {'participant' if n == 1 else 'participants'}: a study cannot be simulated with this number. "
+                f"Fix: name numbers from {smallest} to {largest:,}."
+            )
+    return tuple(sorted(set(ns)))
+
+
+def _refuse_invalid(
+    accuracy: float, participant_sd: float, item_sd: float, simulations: int, alpha: float, excluded: float, seed: int
+) -> None:
+    for name, value, is_valid, limits in (
+        ("accuracy", accuracy, 0 < accuracy < 1, "more than 0 and less than 1"),
+        ("participant_sd", participant_sd, 0 <= participant_sd <= 5, "from 0 to 5"),
+        ("item_sd", item_sd, 0 <= item_sd <= 5, "from 0 to 5"),
+        ("simulations", simulations, 20 <= simulations <= 1_000_000, "from 20 to 1,000,000"),
+        ("alpha", alpha, 0 < alpha < 1, "more than 0 and less than 1"),
+        ("excluded", excluded, 0 <= excluded < 1, "from 0 and less than 1"),
+        ("seed", seed, seed >= 0, "of 0 or more"),
+    ):
+        if not is_valid:
+            raise InputError(f"{name} {value}: this value is outside the limits. Fix: write a number {limits}.")
+
+
 def _figure(table: pd.DataFrame, effect: bool) -> Drawing | None:
     names = {"as given": "with the effect" if effect else "without any effect", "none": "without any effect"}
     drawn = table.assign(participants=table["n_participants"], studies=table["effect"].map(names))
@@ -166,9 +266,9 @@ def _figure(table: pd.DataFrame, effect: bool) -> Drawing | None:
 def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAnalysis:
     plan = study.definition.analysis
     if request.test is not None and request.model is not None:
-        raise InputError("a test and a model are named. Fix: name only one of them.")
+        raise InputError("a test and a mixed model are named. Fix: name only one of them.")
     if request.term is not None and request.model is None:
-        raise InputError("only a model has terms. Fix: name the model with --model.")
+        raise InputError("only a mixed model has terms. Fix: name the mixed model with --model.")
     if request.test is not None:
         return planned_test_analysis(trials, plan, request.test)
     if request.model is not None:
@@ -180,7 +280,7 @@ def _refuse_results_of_analysis(output: Path) -> None:
     """Refuse a folder with other results, because they would be removed as outdated files."""
     manifest = output / MANIFEST
     if manifest.is_file() and '"power"' not in manifest.read_text(encoding="utf-8", errors="replace")[:200]:
-        raise InputError(f"{output}: this folder holds the results of an analysis. Fix: name another one.")
+        raise InputError(f"{output}: this folder holds the results of an analysis. Fix: choose another folder.")
 
 
 def _in_words(
@@ -194,12 +294,15 @@ def _in_words(
         f"Analysis: {analysis.title}; alpha {request.alpha:g}, two-sided.",
         f"Responses: accuracy {request.accuracy:g}{''.join(f', {cell}' for cell in cells)}; standard deviations in "
         f"log-odds {population.participant_sd:g} of participants and {population.item_sd:g} of items "
-        f"({', '.join(population.item)}), both drawn anew in each study.",
+        f"({', '.join(population.item)}), both drawn again for each study.",
         f"Studies: {request.simulations:,} for each number of participants, seed {request.seed}"
         + (f"; each participant is excluded with probability {population.excluded:g}." if population.excluded else "."),
     ]
     if uneven:
-        lines.append(f"N = {', '.join(uneven)}: not a multiple of the {n_groups} groups, so some groups have one more.")
+        lines.append(
+            f"N = {', '.join(uneven)}: not a multiple of the {n_groups} groups, so some groups have one "
+            "participant more."
+        )
     lines += [*analysis.notes, "", *_table_lines(table, analysis, effect, request.model is not None), ""]
     lines += _findings(table) if effect else ["The effect is 0, so these are false-positive rates."]
     return "\n".join([*lines, *_warnings(table, request)])
@@ -236,7 +339,7 @@ def _findings(table: pd.DataFrame) -> list[str]:
     for target in TARGETS:
         enough = tried.loc[tried["power"] >= target, "n_participants"]
         smallest.append(
-            f"{100 * target:.0f} % of studies is {f'{enough.iloc[0]:,}' if len(enough) else 'none of them'}"
+            f"{100 * target:.0f} % of studies is {f'{enough.iloc[0]:,}' if len(enough) else 'none of these'}"
         )
     null = table[table["effect"] == "none"].iloc[0]
     return [
@@ -251,16 +354,16 @@ def _warnings(table: pd.DataFrame, request: Request) -> list[str]:
     flawed = float(table[[NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE]].sum(axis=1).max())
     if flawed:
         said.append(
-            "Studies whose model did not converge or was singular, or whose responses could not be analysed, count "
-            f"as not significant; they are up to {_percent(flawed)}. `with singular` is the power if singular "
-            "models are accepted."
+            "A study counts as not significant if its mixed model did not converge or was singular, or its responses "
+            f"could not be analysed. These are up to {_percent(flawed)} of studies. `with singular` is the power if "
+            "singular models are accepted."
         )
     null = table if not any(effect.difference for effect in request.effects) else table[table["effect"] == "none"]
     if (null["ci_low"] > request.alpha).any():
         said.append(
-            f"Warning: this rate is higher than alpha = {request.alpha:g}, so a significant result of this analysis "
-            "means less than it seems, and so does its power. The analysis ignores some of the variance between "
-            "studies, for instance of the items. Fix: plan a model with random effects of participants and items."
+            f"Warning: this rate is higher than alpha = {request.alpha:g}, so neither a significant result nor the "
+            "power of this analysis can be trusted. The analysis ignores some of the variance between studies, for "
+            "instance the variance of the items. Fix: plan a mixed model with random effects of participants and items."
         )
     return said
 

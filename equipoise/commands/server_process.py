@@ -1,4 +1,4 @@
-"""`equipoise serve` and `equipoise simulate`: a study's server, and simulated participants."""
+"""`equipoise serve` and `equipoise simulate`: serve a study, and run simulated participants through it."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import click
 import httpx
 
 from batteries.errors import InputError
-from equipoise.commands.store_access import StudyFolder, loaded, shown_location, store_of
+from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, setting_of, shown_location, store_of
 from equipoise.progress_bar import progress_bar
 from experiment.load_study import load_study
 from experiment.records import Kind
@@ -28,15 +28,15 @@ STOP_TIMEOUT_S = 15
 
 
 @contextmanager
-def running_server(folder: Path, location: str | None = None) -> Iterator[str]:
-    """Serve a study on a free port of this machine and yield its URL; the server stops with the block.
+def running_server(folder: Path, location: StoreAddress | None = None) -> Iterator[str]:
+    """Serve a study on a free port of this machine and yield the URL; the server stops with the block.
 
     Parameters
     ----------
     folder
         The study's folder.
     location
-        Its store; by default the store in the settings.
+        The study's store; by default the store in the settings.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def running_server(folder: Path, location: str | None = None) -> Iterator[str]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     process = subprocess.Popen(
-        # -P: a folder called `analysis` or `server` in the user's current folder must not be imported instead of ours.
+        # -P: Python must not import a folder `analysis` or `server` of the user instead of the packages of Equipoise.
         [
             sys.executable,
             "-P",
@@ -57,10 +57,10 @@ def running_server(folder: Path, location: str | None = None) -> Iterator[str]:
             "--port",
             str(port),
             "--quiet",
-            *(["--store", location] if location else []),
+            *(["--store", str(location)] if location else []),
         ],
         stdin=subprocess.DEVNULL,
-        # All simulated participants come from this machine, and faster than people do.
+        # All simulated participants come from one address, and respond faster than people do.
         env=os.environ
         | {
             "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
@@ -85,8 +85,8 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise InputError(
-                f"the server for this study exited at once (exit code {process.returncode}). Fix: see the message "
-                "above."
+                f"the server for this study exited at once (exit code {process.returncode}). Fix: correct the problem "
+                "in the message above."
             )
         try:
             httpx.get(f"{url}/api/study", timeout=5).raise_for_status()
@@ -99,7 +99,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     )
 
 
-def number_of_simulated(study: Study, location: str | None = None) -> int:
+def number_of_simulated(study: Study, location: StoreAddress | None = None) -> int:
     """Return the number of simulated participants that have begun the study."""
     with store_of(study, location) as store:
         store.register_study(study)
@@ -107,12 +107,12 @@ def number_of_simulated(study: Study, location: str | None = None) -> int:
 
 
 def researcher_token(study: Study) -> str:
-    """Return the token by which the servers of a study recognise its researcher."""
+    """Return the token by which a study's server recognises the researcher."""
     return read_secrets(secrets_folder(study, read_settings())).researcher_token
 
 
 def announce(folder: Path, settings: Settings) -> None:
-    """Print the addresses of a served study."""
+    """Print the addresses of the served study's pages."""
     study = load_study(folder)
     address = link(settings.host, settings.port)
     token = read_secrets(secrets_folder(study, settings)).researcher_token
@@ -123,9 +123,9 @@ def announce(folder: Path, settings: Settings) -> None:
 
 
 def serve(
-    folder: Path | str,
+    study: StudyFolder,
     *,
-    store: str | None = None,
+    store: StoreAddress | None = None,
     host: str | None = None,
     port: int | None = None,
     processes: int | None = None,
@@ -136,33 +136,58 @@ def serve(
 
     Parameters
     ----------
-    folder
-        The study's folder.
-    store, host, port, processes, proxies
-        As the settings of these names; by default from the environment.
+    study
+        The study or its folder.
+    store
+        The store; by default the store in the settings.
+    host, port
+        Address and port to listen on.
+    processes
+        Number of server processes; more than one needs PostgreSQL.
+    proxies
+        Number of reverse proxies in front of the server.
     quiet
         True to print only the log.
+
+    Raises
+    ------
+    InputError
+        If the study or a setting is invalid, or the port is in use.
     """
-    folder = Path(folder)
-    settings = read_settings(store=store, host=host, port=port, processes=processes, proxies=proxies)
+    folder = study.folder if isinstance(study, Study) else Path(study)
+    settings = read_settings(store=setting_of(store), host=host, port=port, processes=processes, proxies=proxies)
     serve_until_stopped(folder, settings, on_ready=lambda: None if quiet else announce(folder, settings))
 
 
-def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: str | None = None) -> str:
-    """Run simulated participants through a study over HTTP; return the store's name.
+def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: StoreAddress | None = None) -> str:
+    """Run simulated participants through a study over HTTP.
+
+    The store marks their responses as simulated, and keeps all earlier responses.
 
     Parameters
     ----------
     study
         The study or its folder.
     n_participants
-        Number of simulated participants; they are added to those in the store.
+        Number of new simulated participants.
     seed
         Seed of the participants and their responses.
     store
         The store; by default the store in the settings.
+
+    Returns
+    -------
+    str
+        The file of the store, or `the database`.
+
+    Raises
+    ------
+    InputError
+        If the number is less than 1, or the server does not start.
     """
     study = loaded(study)
+    if n_participants < 1:
+        raise InputError(f"-n {n_participants}: no participant would begin. Fix: ask for at least 1 participant.")
     with running_server(study.folder, store) as url, progress_bar("Simulating participants", n_participants) as on_done:
         first_number = number_of_simulated(study, store)
         simulate_participants(url, researcher_token(study), study, n_participants, seed, on_done, first_number)

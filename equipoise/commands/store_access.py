@@ -1,4 +1,4 @@
-"""Access to a study's folder and its store, for all commands."""
+"""Access to a study's folder and its store, for the commands."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,27 +21,34 @@ from server.store.open import is_address, opened_store
 
 StudyFolder = Study | Path | str
 """A study, or its folder."""
+StoreAddress = Path | str
+"""A store: its file, or the address of its database."""
 
 
 def loaded(study: StudyFolder) -> Study:
-    """Return a study, loaded from its folder if necessary."""
+    """Return a study; load it first if `study` is its folder."""
     return study if isinstance(study, Study) else load_study(Path(study))
+
+
+def setting_of(store: StoreAddress | None) -> str | None:
+    """Return a store as the text of the setting `store`; None if the environment names the store."""
+    return None if store is None else str(store)
 
 
 @dataclass(frozen=True)
 class SessionSelector:
-    """Name of a session; exactly one of these fields."""
+    """Name of a session, or of a participant and so of all their sessions; exactly one of these fields."""
 
     session: str | None = None
-    """Its name in the store."""
+    """Name of the session in the store."""
     panel_id: str | None = None
-    """The participant's panel id, or a personal link's token."""
+    """The participant's panel id, or the token of their personal link."""
     participant: str | None = None
-    """The laboratory's own code for the participant."""
+    """The laboratory's code for the participant."""
 
 
 @contextmanager
-def store_of(study: Study, location: str | None = None, must_exist: bool = False) -> Iterator[Store]:
+def store_of(study: Study, location: StoreAddress | None = None, must_exist: bool = False) -> Iterator[Store]:
     """Open the store of a study's responses.
 
     Parameters
@@ -49,7 +56,7 @@ def store_of(study: Study, location: str | None = None, must_exist: bool = False
     study
         The study.
     location
-        Its store, a file or the address of a database; by default the store in the settings.
+        The study's store, a file or the address of a database; by default the store in the settings.
     must_exist
         True if a missing file is a mistake; False to make a new store.
 
@@ -58,7 +65,7 @@ def store_of(study: Study, location: str | None = None, must_exist: bool = False
     InputError
         If the store cannot be used.
     """
-    path = store_location(study, read_settings(store=location))
+    path = store_location(study, read_settings(store=setting_of(location)))
     try:
         with opened_store(path, must_exist) as store:
             yield store
@@ -67,15 +74,15 @@ def store_of(study: Study, location: str | None = None, must_exist: bool = False
 
 
 @contextmanager
-def store_to_read(study: Study, location: str | None = None) -> Iterator[Store]:
-    """Open the store of a study for a command that changes nothing; print one line if the study's files changed."""
+def store_to_read(study: Study, location: StoreAddress | None = None) -> Iterator[Store]:
+    """Open a study's store for a command that changes nothing; print a note if the study's files changed."""
     with store_of(study, location, must_exist=True) as store:
         warn_of_changes(study, store)
         yield store
 
 
 def warn_of_changes(study: Study, store: Store) -> None:
-    """Report on standard error the changes in a study's folder since its version was registered, if any."""
+    """Print on standard error the changes in a study's folder since its version was registered, if there are any."""
     changed = store.changed_since(study)
     if changed is not None:
         click.echo(
@@ -85,25 +92,27 @@ def warn_of_changes(study: Study, store: Store) -> None:
         )
 
 
-def shown_location(study: Study, location: str | None = None) -> str:
-    """Return the address of a study's store, without a password."""
-    path = store_location(study, read_settings(store=location))
+def shown_location(study: Study, location: StoreAddress | None = None) -> str:
+    """Return the file of a study's store, or `the database`, because an address can hold a password."""
+    path = store_location(study, read_settings(store=setting_of(location)))
     return "the database" if is_address(path) else path
 
 
 def note_access(store: Store, study: Study | None, access: Access, **details: Any) -> None:
-    """Write an action to the store's log; report it if the log cannot be written, for instance on a read-only disk."""
+    """Write an action to the store's log; print a note if the log cannot be written, such as on a read-only disk."""
     try:
         is_noted = bool(store.note(study, access, **details))
         reason = "no version of this study was served with it"
     except StoreUnavailable as error:
         is_noted, reason = False, str(error)
     if not is_noted:
-        click.echo(f"Not written to the log of the store ({reason}). Fix: keep a note of your own.", err=True)
+        click.echo(
+            f"The log of the store was not written ({reason}). Fix: write this action in your own records.", err=True
+        )
 
 
 def find_session(store: Store, study: Study, named: SessionSelector) -> SessionFound:
-    """Return the named session; for a participant with several, the latest. See `sessions_named`."""
+    """Return the named session, or the latest session of the named participant. See `sessions_named`."""
     return sessions_named(store, study, named)[-1]
 
 
@@ -117,29 +126,31 @@ def sessions_named(store: Store, study: Study, named: SessionSelector) -> list[S
     """
     if [named.session, named.panel_id, named.participant].count(None) != 2:
         raise InputError(
-            "no session is named, or several are. Fix: name it by one of --session, --panel-id and --participant."
+            "no session is named, or several are. Fix: give one of --session, --panel-id and --participant."
         )
     if named.session is not None:
         found = store.session_named(study, named.session)
         if found is None:
-            raise InputError(f"--session {named.session}: this study has no such session. Fix: correct the name.")
+            raise InputError(
+                f"--session {named.session}: this study has no session with this name. Fix: correct the name."
+            )
         return [found]
     if named.participant is not None:
         sessions = store.sessions_of(study, "lab", named.participant)
-        option = f"--participant {named.participant}: no participant with this code"
+        option, name = f"--participant {named.participant}", "code"
     else:
         panel_id = named.panel_id or ""
         # The id of a personal link is the part before the signature.
         sessions = store.sessions_of(study, "panel", panel_id) or store.sessions_of(
             study, "link", panel_id.partition(".")[0]
         )
-        option = f"--panel-id {panel_id}: no participant with this id"
+        option, name = f"--panel-id {panel_id}", "id"
     if not sessions:
-        raise InputError(f"{option} has begun this study. Fix: check it.")
+        raise InputError(f"{option}: no participant with this {name} has begun this study. Fix: correct the {name}.")
     return sessions
 
 
-def write_private_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Write a CSV file readable by its owner only, because its content identifies people."""
-    with atomic_write(path, is_private=True) as file:
+def write_private_csv(path: Path | str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Write a CSV file that only its owner can read, because its content identifies people."""
+    with atomic_write(Path(path), is_private=True) as file:
         write_rows(file, [columns, *rows])

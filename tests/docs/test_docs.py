@@ -1,7 +1,8 @@
-"""The documentation says what the program does: its examples load, its commands exist, its tables are whole."""
+"""The documentation agrees with the program: examples load, commands exist, tables are complete."""
 
 import csv
 import importlib.util
+import inspect
 import re
 import shlex
 import subprocess
@@ -59,7 +60,7 @@ def fences(page: Path) -> Iterator[tuple[str, str]]:
 
 
 def typed_commands() -> list[tuple[str, str]]:
-    """Every command of ours in a console block, with the page it is on."""
+    """Return every `equipoise` command in a console block, with its page."""
     lines = [
         (name_of(page), line.removeprefix("$ "))
         for page in PAGES
@@ -72,14 +73,14 @@ def typed_commands() -> list[tuple[str, str]]:
 
 
 def named_commands() -> list[tuple[str, str]]:
-    """Every command of ours named within a sentence, with the page it is on."""
+    """Return every `equipoise` command in a sentence, with its page."""
     return [
         (name_of(page), span) for page in PAGES for span in CODE_SPAN.findall(FENCE.sub("", text_of(page)))
     ]  # fmt: skip
 
 
 def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
-    """The command that the words call, and the words that are left for it."""
+    """Return the command that the words call, and its arguments."""
     command: click.Command = command_line
     rest = words[1:]
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
@@ -102,7 +103,7 @@ def generator(name: str = "generate_reference") -> types.ModuleType:
 
 
 def documented_in(page: Path, heading: str) -> set[str]:
-    """The names in the first column of the tables under a heading."""
+    """Return the names in the first column of the tables under a heading."""
     sections = re.split(r"^## ", text_of(page), flags=re.MULTILINE)
     (section,) = [section for section in sections if section.splitlines()[0] == heading]
     cells = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| ")]
@@ -114,7 +115,7 @@ def slug(heading: str) -> str:
 
 
 def examples(kind: str) -> list[tuple[str, int]]:
-    """The pages and places of the examples that are marked as a complete `study` or `battery`."""
+    """Return page and position of the examples that are marked as a complete `study` or `battery`."""
     return [
         (name_of(page), place)
         for page in PAGES
@@ -129,19 +130,20 @@ def written_battery(folder: Path, form: str, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["study-yaml.md", "battery.md", "battery-spec.md", "settings.md", "command-line.md"])
-def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
+@pytest.mark.parametrize("name", ["study-yaml.md", "battery.md", "battery-spec.md", "settings.md", "command-line.md",
+    "python-api.md", "texts.md"])  # fmt: skip
+def test_a_generated_page_agrees_with_the_code(name: str) -> None:
     assert (DOCS / "reference" / name).read_text(encoding="utf-8") == generator().pages()[name], (
         "run docs/generate_reference.py"
     )
 
 
-def test_the_drawing_of_the_rooms_is_what_the_imports_say_now() -> None:
+def test_the_drawing_of_the_packages_agrees_with_the_imports() -> None:
     contributing = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert contributing == generator("draw_rooms").with_drawing(contributing), "run docs/draw_rooms.py"
 
 
-def test_generated_pages_say_something_about_everything() -> None:
+def test_generated_pages_have_no_empty_cell() -> None:
     for name, text in generator().pages().items():
         for line in text.splitlines():
             assert "|  |" not in line, f"{name}: {line}"
@@ -173,7 +175,9 @@ def test_a_study_in_the_docs_loads_with_the_battery_before_it_and_has_the_groups
     assert shown == dict(study.groups)
 
 
-def test_the_commands_on_vignettes_do_what_their_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_on_the_page_about_vignettes_print_its_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = DOCS / "how-to" / "build-a-vignette-battery.md"
     monkeypatch.chdir(tmp_path)
     (spec,) = [text for words, text in fences(page) if words == "yaml spec"]
@@ -190,6 +194,16 @@ def test_the_commands_on_vignettes_do_what_their_page_says(tmp_path: Path, monke
     assert load_battery(Path("battery-again.jsonl")).by_id == load_battery(Path("battery.jsonl")).by_id
 
 
+def test_the_page_on_power_shows_the_output_of_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = DOCS / "how-to" / "find-the-number-of-participants.md"
+    monkeypatch.chdir(tmp_path)
+    equipoise.new("my-study", "intuition-single")
+    blocks = list(fences(page))
+    (command,) = blocks[0][1].splitlines()
+    result = CliRunner().invoke(command_line, shlex.split(command.removeprefix("$ "))[1:])
+    assert blocks[1] == ("text", result.output)
+
+
 def test_both_tasks_and_both_designs_have_a_complete_example() -> None:
     marked = "".join(text for page in PAGES for words, text in fences(page) if words.split()[1:])
     for needed in ("multiple_choice", "blackbox_predict", "method: latin_square", "method: deal"):
@@ -197,11 +211,11 @@ def test_both_tasks_and_both_designs_have_a_complete_example() -> None:
 
 
 @pytest.mark.parametrize(("page", "line"), typed_commands())
-def test_a_command_typed_in_the_docs_is_one_that_the_program_takes(page: str, line: str) -> None:
+def test_the_program_accepts_each_command_typed_in_the_docs(page: str, line: str) -> None:
     words = shlex.split(line.split(" > ", maxsplit=1)[0])
     command, rest = resolved(words)
     assert not isinstance(command, click.Group), f"{page}: {line} names no whole command"
-    command.make_context(" ".join(words), rest)  # reads the arguments, and runs nothing
+    command.make_context(" ".join(words), rest)  # parses the arguments, and runs nothing
 
 
 @pytest.mark.parametrize(("page", "span"), named_commands())
@@ -211,7 +225,7 @@ def test_a_command_named_in_the_docs_exists_with_its_options(page: str, span: st
     assert {word for word in rest if word.startswith("-")} <= known, f"{page}: {span}"
 
 
-def test_every_command_is_typed_somewhere_else_than_in_the_reference() -> None:
+def test_every_command_is_in_a_page_outside_the_reference() -> None:
     typed = {line for page, line in [*typed_commands(), *named_commands()] if not page.startswith("reference/c")}
     for path, _ in generator().commands(command_line):
         assert [line for line in typed if line.startswith(" ".join(("equipoise", *path)))], path
@@ -244,9 +258,29 @@ def test_every_python_example_compiles_and_uses_names_that_exist() -> None:
     assert names <= set(equipoise.__all__)
 
 
-def test_the_example_of_the_python_api_runs(tmp_path: Path) -> None:
-    (source,) = [text for words, text in fences(DOCS / "reference" / "python-api.md") if words == "python"]
-    run = [sys.executable, "-c", source]
+def test_every_public_name_is_in_one_group_of_the_python_api() -> None:
+    names = [name for _, _, group in generator().API_GROUPS for name in group]
+    assert sorted(names) == sorted({*equipoise._COMMANDS, *equipoise._PARTS})
+
+
+@pytest.mark.parametrize("name", sorted(equipoise._COMMANDS))
+def test_the_python_api_describes_every_parameter_of_a_function(name: str) -> None:
+    function = getattr(equipoise, name)
+    about, sections = generator().docstring_parts(inspect.getdoc(function))
+    described = {each for entry, _ in sections["Parameters"] for each in entry.partition(" : ")[0].split(", ")}
+    assert described == set(inspect.signature(function).parameters)
+    assert about
+    assert all(meaning for entries in sections.values() for _, meaning in entries)
+    if not name.startswith("lab_"):
+        returns_nothing = inspect.signature(function).return_annotation in (None, "None")
+        assert ("Returns" in sections) != returns_nothing
+
+
+def test_the_examples_of_the_python_api_run_one_after_another(tmp_path: Path) -> None:
+    examples = [text for words, text in fences(DOCS / "reference" / "python-api.md") if words == "python"]
+    groups = [example for _, example, _ in generator().API_GROUPS if example]
+    assert len(examples) == 1 + len(groups)
+    run = [sys.executable, "-c", "\n".join(examples)]
     ran = subprocess.run(run, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "my-study" / "results" / "report.html").exists()
@@ -269,7 +303,7 @@ def test_every_column_of_the_tidy_table_is_documented_and_no_other() -> None:
 
 @pytest.fixture
 def store_with_runs(study_folder: Path) -> Study:
-    """A study with a simulated participant, so that there are response times, and the baselines."""
+    """Return a study with a simulated participant, for response times, and with the baselines."""
     study = load_study(study_folder)
     store = SqliteStore(study.store_path)
     http = create_app(study, store, Secrets("key", "token"), Settings()).test_client()
@@ -346,7 +380,7 @@ def test_the_tutorial_shows_the_numbers_that_its_commands_give(study_folder: Pat
     assert " ".join(shown[0].split()) in text
 
 
-def test_every_test_that_a_page_names_is_there() -> None:
+def test_every_test_named_on_a_page_exists() -> None:
     named = [
         (name_of(page), *found)
         for page in PAGES

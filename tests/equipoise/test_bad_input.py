@@ -1,4 +1,4 @@
-"""Odd files and places: whatever a person gives, they get sentences and exit code 2, never a traceback."""
+"""Invalid files and paths cause a sentence and exit code 2, never a traceback."""
 
 import json
 import sqlite3
@@ -26,7 +26,7 @@ def assert_refused(result: Result, message: str) -> None:
 
 
 def tracer(study: Path) -> Result:
-    """A command that reads the whole study and writes to its store."""
+    """Run a command that reads the whole study and writes to its store."""
     return run("models", "run", study, "--model", "baseline/tracer")
 
 
@@ -48,23 +48,25 @@ def tracer(study: Path) -> Result:
         ("battery.jsonl", '"content":{', '"content":' + '{"a":' * 5000 + "1" + "}" * 5000 + ',"x":{', "line 2"),
     ],
 )
-def test_an_odd_study(study_folder: Path, edit: Edit, file: str, old: str, new: str, message: str) -> None:
+def test_an_invalid_study_is_refused(
+    study_folder: Path, edit: Edit, file: str, old: str, new: str, message: str
+) -> None:
     edit(study_folder / file, old, new)
     assert_refused(tracer(study_folder), message)
     assert not (study_folder / "data").exists()
 
 
-def test_a_board_without_its_size_has_the_usual_one(study_folder: Path, edit: Edit) -> None:
+def test_a_board_without_a_size_has_the_default_size(study_folder: Path, edit: Edit) -> None:
     edit(study_folder / "battery.jsonl", ',"size":8}', "}")
     assert tracer(study_folder).exit_code == 0
 
 
-def test_data_that_is_a_file(study_folder: Path) -> None:
+def test_a_file_instead_of_the_folder_data_is_refused(study_folder: Path) -> None:
     (study_folder / "data").write_text("", encoding="utf-8")
     assert_refused(tracer(study_folder), "cannot be made")
 
 
-def test_a_store_that_is_something_else(study_folder: Path) -> None:
+def test_a_file_that_is_not_a_store_is_refused_and_unchanged(study_folder: Path) -> None:
     (study_folder / "data").mkdir()
     path = study_folder / "data" / "equipoise.db"
     path.write_bytes(b"my notes\n" * 300)
@@ -72,7 +74,7 @@ def test_a_store_that_is_something_else(study_folder: Path) -> None:
     assert path.read_bytes() == b"my notes\n" * 300
 
 
-def test_a_store_that_another_program_holds(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_another_program_locks_is_refused(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tracer(study_folder)
     monkeypatch.setattr("server.store.sqlite.file.BUSY_TIMEOUT_S", 0.2)
     holder = sqlite3.connect(study_folder / "data" / "equipoise.db", isolation_level=None)
@@ -84,19 +86,19 @@ def test_a_store_that_another_program_holds(study_folder: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("command", ["new", "demo"])
-def test_a_place_where_no_folder_can_be_made(tmp_path: Path, command: str) -> None:
+def test_a_path_where_no_folder_can_be_made_is_refused(tmp_path: Path, command: str) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     place = tmp_path / "file" / "study"
     assert_refused(run(command, place) if command == "new" else run("demo", "--dir", place), "cannot be made")
 
 
-def test_results_where_the_answers_are(study_folder: Path) -> None:
+def test_results_in_the_folder_of_the_responses_are_refused(study_folder: Path) -> None:
     tracer(study_folder)
     assert_refused(run("analyze", study_folder, "-o", study_folder / "data"), "holds the responses")
 
 
 @pytest.mark.parametrize("name", ["tables", "figures", "report.html"])
-def test_results_where_something_else_is(study_folder: Path, tmp_path: Path, name: str) -> None:
+def test_results_that_would_replace_another_file_are_refused(study_folder: Path, tmp_path: Path, name: str) -> None:
     tracer(study_folder)
     out = tmp_path / "out"
     blocker = out / name
@@ -106,18 +108,18 @@ def test_results_where_something_else_is(study_folder: Path, tmp_path: Path, nam
         out.mkdir()
         blocker.write_text("mine", encoding="utf-8")
     assert_refused(run("analyze", study_folder, "-o", out), name)
-    assert [path.name for path in out.iterdir()] == [name]  # nothing half-written
+    assert [path.name for path in out.iterdir()] == [name]  # no unfinished file
 
 
 @pytest.mark.parametrize(
     ("host", "message"), [("no.such.host.invalid", "no address"), ("203.0.113.7", "cannot listen")]
 )
-def test_a_host_that_is_not_ours(study_folder: Path, host: str, message: str) -> None:
+def test_a_host_of_another_machine_is_refused(study_folder: Path, host: str, message: str) -> None:
     assert_refused(run("serve", study_folder, "--host", host), message)
     assert not (study_folder / "data").exists()
 
 
-def test_a_researchers_secret_that_is_none(study_folder: Path) -> None:
+def test_an_empty_researcher_token_is_refused(study_folder: Path) -> None:
     (study_folder / "data").mkdir()
     (study_folder / "data" / "researcher-token").write_text("", encoding="utf-8")
     assert_refused(run("serve", study_folder, "--port", "65123"), "does not hold a secret")
@@ -132,7 +134,9 @@ def test_a_researchers_secret_that_is_none(study_folder: Path) -> None:
         (lambda r: r["predictions"][0].update(reasoning="\ud800"), "the run Haiku 4.5, augmented+viz"),
     ],
 )
-def test_odd_stored_runs(study_folder: Path, tmp_path: Path, stored_runs: Path, spoil: Any, message: str) -> None:
+def test_invalid_stored_runs_are_refused(
+    study_folder: Path, tmp_path: Path, stored_runs: Path, spoil: Any, message: str
+) -> None:
     whole = json.loads(stored_runs.read_text(encoding="utf-8"))
     spoil(whole["results"][0])
     path = tmp_path / "runs.json"
@@ -140,12 +144,12 @@ def test_odd_stored_runs(study_folder: Path, tmp_path: Path, stored_runs: Path, 
     assert_refused(run("models", "import", study_folder, path), message)
 
 
-def test_a_code_that_nobody_has(study_folder: Path) -> None:
+def test_an_unknown_withdrawal_code_deletes_nothing(study_folder: Path) -> None:
     tracer(study_folder)
     assert_refused(run("withdraw", study_folder, "--code", "00000000"), "nothing was deleted")
 
 
-def test_a_study_in_a_folder_with_an_odd_name(tmp_path: Path) -> None:
+def test_a_study_in_a_folder_with_spaces_and_other_scripts_in_its_name(tmp_path: Path) -> None:
     folder = tmp_path / "my study – é 日本"
     assert run("new", folder).exit_code == 0
     assert tracer(folder).exit_code == 0

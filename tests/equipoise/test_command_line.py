@@ -1,4 +1,4 @@
-"""The commands as a user types them, in a process of their own."""
+"""The commands as a user types them, each in a new process."""
 
 import csv
 import json
@@ -59,7 +59,9 @@ def test_each_command_is_a_function_of_the_same_name() -> None:
         assert getattr(eq, name).__doc__, name
 
 
-def test_a_command_and_its_function_do_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_and_models_run_do_the_same_as_command_and_as_function(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     by_command, by_function = tmp_path / "command", tmp_path / "function"
     assert equipoise("new", by_command).returncode == 0
     eq.new(by_function)
@@ -80,7 +82,7 @@ def test_import_shows_the_public_names() -> None:
         eq.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_new_makes_a_study_that_loads_and_never_writes_over_one(tmp_path: Path) -> None:
+def test_new_makes_a_study_that_loads_and_replaces_no_study(tmp_path: Path) -> None:
     made = equipoise("new", tmp_path / "mine", "--from", "blackbox-predict")
     assert made.returncode == 0
     schema = json.loads((tmp_path / "mine" / "study.schema.json").read_text(encoding="utf-8"))
@@ -115,25 +117,25 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_analyzing_before_anybody_answered_says_what_to_do(study_folder: Path, tmp_path: Path) -> None:
+def test_an_analysis_without_responses_names_the_fix(study_folder: Path, tmp_path: Path) -> None:
     done = equipoise("analyze", study_folder, "-o", tmp_path / "out")
     assert done.returncode == 2
     assert "there are no responses yet" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_a_second_server_on_a_port_says_so(study_folder: Path) -> None:
+def test_a_second_server_on_a_port_is_refused(study_folder: Path) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = equipoise("serve", study_folder, "--port", str(taken.getsockname()[1]))
     assert done.returncode == 2
     assert "choose another with --host or --port" in done.stderr
-    assert done.stdout == ""  # no link that leads to another program
+    assert done.stdout == ""  # no link to another program
     assert not (study_folder / "data").exists()
 
 
-def test_a_changed_study_is_refused_before_anything_is_served(study_folder: Path, edit: Edit) -> None:
+def test_an_invalid_study_is_refused_before_the_server_starts(study_folder: Path, edit: Edit) -> None:
     edit(study_folder / "study.yaml", "fixation_ms: 200", "fixation_ms: -1")
     done = equipoise("serve", study_folder)
     assert done.returncode == 2
@@ -141,7 +143,7 @@ def test_a_changed_study_is_refused_before_anything_is_served(study_folder: Path
     assert not (study_folder / "data").exists()
 
 
-def test_importing_the_stored_runs_gives_the_published_accuracies_and_names_what_we_score_differently(
+def test_imported_runs_have_the_published_accuracies_and_differences_in_scoring_are_named(
     study_folder: Path, stored_runs: Path, tmp_path: Path
 ) -> None:
     imported = equipoise("models", "import", study_folder, stored_runs)
@@ -161,7 +163,7 @@ def test_importing_the_stored_runs_gives_the_published_accuracies_and_names_what
     }
     regraded = table(tmp_path / "out", "regraded")
     assert len(regraded) == 8
-    for row in regraded:  # a reflected ray, predicted as leaving by its own port
+    for row in regraded:  # a reflected ray, predicted as leaving by the port where it entered
         assert row["response"].strip('"') == row["item_id"].split(".")[1]
         assert row["key"].strip('"') == "reflected"
 
@@ -181,14 +183,14 @@ def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(study_fol
     assert "The analysis plan differs" not in reports["as-planned"]
 
 
-def test_simulating_again_adds_others(study_folder: Path) -> None:
+def test_a_second_simulation_adds_participants(study_folder: Path) -> None:
     for _ in range(2):
         done = equipoise("simulate", study_folder, "-n", "3")
         assert done.returncode == 0, done.stderr
     equipoise("analyze", study_folder, "-o", study_folder / "out")
     people = table(study_folder / "out", "participants")
     assert len(people) == 6
-    assert len({row["median_rt_ms"] for row in people}) == 6  # six persons, nobody twice
+    assert len({row["median_rt_ms"] for row in people}) == 6  # six different participants
 
 
 def test_one_version_of_a_study_can_be_analyzed_by_itself(study_folder: Path, edit: Edit) -> None:
@@ -219,9 +221,9 @@ def test_the_report_says_in_which_entries_the_versions_of_a_study_differ(study_f
     assert "The definitions of versions 1.0 and 1.1 differ in <code>timing.fixation_ms</code>." in report
 
 
-def test_a_pilot_on_another_battery_can_be_left_out_of_the_analysis(study_folder: Path, edit: Edit) -> None:
+def test_a_pilot_on_another_battery_can_be_excluded_from_the_analysis(study_folder: Path, edit: Edit) -> None:
     equipoise("simulate", study_folder, "-n", "10")
-    # One item is another, the version still the same.
+    # One item changed, but the version did not.
     edit(study_folder / "battery.jsonl", '"atoms":[[2,3],[3,6],[6,2],[7,7]],"entry":"north-1"', EDITED_BOARD)
     equipoise("models", "run", study_folder, "--model", "baseline/tracer")
     results = study_folder / "results"
@@ -233,7 +235,7 @@ def test_a_pilot_on_another_battery_can_be_left_out_of_the_analysis(study_folder
     assert "10 sessions of simulated participants were excluded" in (results / "report.html").read_text("utf-8")
 
 
-def test_withdrawing_after_the_end_takes_the_answers_out(study_folder: Path) -> None:
+def test_a_withdrawal_after_the_end_deletes_the_responses(study_folder: Path) -> None:
     equipoise("simulate", study_folder, "-n", "2")
     with sqlite3.connect(study_folder / "data" / "equipoise.db") as db:
         session, code = db.execute("SELECT session, withdrawal_code FROM sessions").fetchone()
@@ -246,7 +248,7 @@ def test_withdrawing_after_the_end_takes_the_answers_out(study_folder: Path) -> 
     db.close()
 
 
-def test_a_folder_of_the_users_with_the_name_of_a_room_is_no_obstacle(study_folder: Path, tmp_path: Path) -> None:
+def test_a_folder_of_the_user_with_the_name_of_a_package_is_not_imported(study_folder: Path, tmp_path: Path) -> None:
     for room in ("analysis", "server", "experiment"):
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text("raise RuntimeError('not ours')", encoding="utf-8")
@@ -268,7 +270,7 @@ def test_a_simulation_can_be_repeated_exactly(study_folder: Path, tmp_path: Path
     assert tables[0] == tables[1]
 
 
-def test_the_demo_does_the_whole_main_job(tmp_path: Path) -> None:
+def test_the_demo_runs_the_whole_workflow(tmp_path: Path) -> None:
     done = equipoise("demo", "--no-serve", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     results = tmp_path / "equipoise-demo" / "results"

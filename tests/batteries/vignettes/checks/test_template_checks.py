@@ -359,8 +359,8 @@ def test_what_passes_the_check_can_be_built(sound_set: Path, tmp_path: Path, spe
 
 def remarks(result: Result) -> list[str]:
     assert_sound(result)
-    assert "Worth a look:" in result.stdout
-    return result.stdout.split("Worth a look:\n")[1].splitlines()
+    assert "Warnings:" in result.stdout
+    return result.stdout.split("Warnings:\n")[1].splitlines()
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_a_control_like_its_test_is_worth_a_look(templates: Path) -> None:
 
 
 def test_nothing_is_worth_a_look_in_a_sound_set(sound_set: Path) -> None:
-    assert "Worth a look" not in check(sound_set).stdout
+    assert "Warnings" not in check(sound_set).stdout
 
 
 # --- wrong places -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from batteries.errors import InputError
-from equipoise.commands.store import store_verify
+from equipoise.commands.store.store import store_verify
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind
 from experiment.study.definition import Study

@@ -1,4 +1,4 @@
-"""Withdrawals, and a file and a database that give the same."""
+"""Withdrawals; a file and a database with the same results."""
 
 import re
 from pathlib import Path
@@ -12,13 +12,13 @@ from experiment.load_study import load_study
 from server.store import Store
 from server.store.open import open_store
 from server.store.postgres.store import BYTES_OF_DELETED_ROWS
-from tests.equipoise.stores.commands import Kept, another_study, answer, done, refused, run, sessions, table
+from tests.equipoise.commands.store.commands import Kept, another_study, answer, done, refused, run, sessions, table
 from tests.server.stores import rows
 
 # Withdrawals
 
 
-def test_a_withdrawal_by_code_deletes_one_persons_answers(kept: Kept) -> None:
+def test_a_withdrawal_by_code_deletes_the_responses_of_one_participant(kept: Kept) -> None:
     answer(kept, "dora", n_answers=100, then="complete")
     printed = done("withdraw", kept.folder, "--code", f" {kept.codes['anna'].lower()} ", *kept.option)
     assert printed == "The responses of this participant are deleted; their sessions count as withdrawn.\n"
@@ -29,7 +29,7 @@ def test_a_withdrawal_by_code_deletes_one_persons_answers(kept: Kept) -> None:
     assert status[kept.sessions["anna"]] == "withdrawn"
 
 
-def test_a_code_of_another_study_in_the_same_store_withdraws_nobody(kept: Kept, tmp_path: Path) -> None:
+def test_a_code_of_another_study_in_the_same_store_deletes_nothing(kept: Kept, tmp_path: Path) -> None:
     other = another_study(kept, tmp_path)
     answer(other, "anna", n_answers=100, then="complete")
     sentence = refused("withdraw", kept.folder, "--code", other.codes["anna"], *kept.option)
@@ -38,12 +38,12 @@ def test_a_code_of_another_study_in_the_same_store_withdraws_nobody(kept: Kept, 
         assert dict(rows(store, "SELECT session, status FROM sessions"))[other.sessions["anna"]] == "completed"
 
 
-# A file and a database give the same
+# The same results from a file and from a database
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> list[Kept]:
-    """The same study, simulated with the same seed and asked of the same models, on a file and on a database."""
+    """Return one study on a file and on a database, with the same simulated participants and model runs."""
     found = []
     for name in ("file", "database"):
         folder = tmp_path_factory.mktemp(name) / "study"
@@ -61,7 +61,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> list[Kept]:
 
 
 CHANCE = ["session", "participant", "started_at", "completed_at", "shown_at", "received_at"]
-"""Columns that are made at random, or tell the time."""
+"""Columns with random names or times."""
 
 
 def test_a_file_and_a_database_give_the_same_tables_for_the_same_seed(both: list[Kept]) -> None:
@@ -84,7 +84,7 @@ def test_a_file_and_a_database_give_the_same_report(both: list[Kept]) -> None:
     def report(kept: Kept) -> str:
         html = (kept.folder / "results" / "report.html").read_text(encoding="utf-8")
         text = re.sub(r"<(svg|style).*?</\1>|<[^>]+>", " ", html, flags=re.DOTALL)
-        # The digest of the answers covers the sessions' names, which are made at random.
+        # The digest of the responses includes the names of the sessions, which are random.
         text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", " ".join(text.split()))
         return re.sub(r"\d\d:\d\d UTC", "TIME", text)
 
@@ -104,7 +104,7 @@ def test_a_withdrawal_is_the_same_on_a_file_and_on_a_database(both: list[Kept]) 
             ]
         withdrawn = run("withdraw", kept.folder, "--code", code, *kept.option)
         assert withdrawn.exit_code == 0, withdrawn.output
-        # A database keeps the bytes for a while, and the command says so.
+        # A database keeps the deleted bytes for some time, and the command reports this.
         assert (BYTES_OF_DELETED_ROWS in withdrawn.stderr) == bool(kept.option)
         done("analyze", kept.folder, "-o", kept.folder / "after", *kept.option)
         left.append(table(kept.folder / "after" / "tables" / "exclusions.csv"))
@@ -129,13 +129,13 @@ def test_a_database_is_served_by_the_command_and_leaves_no_file_beside_its_secre
     store.close()
 
 
-def test_a_simulation_goes_on_with_others_in_a_database_too(both: list[Kept]) -> None:
+def test_a_second_simulation_adds_participants_in_a_database_too(both: list[Kept]) -> None:
     database = both[1]
     before = len(sessions(database))
     done("simulate", database.folder, "-n", 2, "--seed", 5, *database.option)
     medians = pd.DataFrame(trials(database)).groupby("session")["rt_ms"].median().dropna()
     assert len(sessions(database)) == before + 2
-    assert medians.nunique() == len(medians)  # nobody twice
+    assert medians.nunique() == len(medians)  # no participant twice
 
 
 def trials(kept: Kept) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Studies with answers, in a file and in a database."""
+"""Studies with responses, in a file and in a database."""
 
 import shutil
 from pathlib import Path
@@ -6,12 +6,20 @@ from typing import Any
 
 import pytest
 
-from tests.equipoise.stores.commands import FORMULA, Kept, answer, cloned, in_a_database, make_small_study, on_a_file
+from tests.equipoise.commands.store.commands import (
+    FORMULA,
+    Kept,
+    answer,
+    cloned,
+    in_a_database,
+    make_small_study,
+    on_a_file,
+)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
-    """A panel's study that nobody has begun, on a file and in a database."""
+    """Return a panel's study without sessions, on a file and in a database."""
     folder = tmp_path / "study"
     make_small_study(folder, "panel")
     if request.param == "sqlite":
@@ -34,7 +42,7 @@ def database_template(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -
 
 
 def filled(kept: Kept) -> Kept:
-    """Let one complete, one be under way, one leave, and one begin whose id is like a formula."""
+    """Let one participant complete, one be under way, one withdraw, and one begin whose id is like a formula."""
     answer(kept, "anna", n_answers=100, then="complete")
     answer(kept, "bert", n_answers=3)
     answer(kept, "carl", n_answers=2, then="withdraw")
@@ -44,7 +52,7 @@ def filled(kept: Kept) -> Kept:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
-    """A panel's study with four people, on a file and in a database: a copy for each test."""
+    """Return a panel's study with four participants, on a file and in a database; each test has a new copy."""
     kind = "file" if request.param == "sqlite" else "database"
     template: Kept = request.getfixturevalue(f"{kind}_template")
     folder = tmp_path / "study"

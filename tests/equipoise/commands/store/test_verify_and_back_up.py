@@ -8,7 +8,7 @@ import pytest
 
 from experiment.load_study import load_study
 from server.store.open import opened_store
-from tests.equipoise.stores.commands import (
+from tests.equipoise.commands.store.commands import (
     Kept,
     answer,
     digest_of,
@@ -25,7 +25,7 @@ from tests.server.stores import execute_sql, rows
 # store verify
 
 
-def test_verify_counts_what_is_there_and_prints_a_digest_that_stays(kept: Kept) -> None:
+def test_verify_prints_the_numbers_and_the_same_digest_each_time(kept: Kept) -> None:
     printed = done("store", "verify", kept.folder, *kept.option)
     with kept.opened() as store:
         n_answers = len(rows(store, "SELECT * FROM responses"))
@@ -60,7 +60,7 @@ def test_verify_counts_what_is_there_and_prints_a_digest_that_stays(kept: Kept) 
         "UPDATE slots SET n_confirmed = 9",
     ],
 )
-def test_verify_finds_what_was_changed_by_hand_and_ends_with_1(kept: Kept, statement: str) -> None:
+def test_verify_finds_a_manual_change_and_exits_with_1(kept: Kept, statement: str) -> None:
     with kept.opened() as store:
         execute_sql(store, statement.format(**kept.sessions))
     result = run("store", "verify", kept.folder, *kept.option)
@@ -74,7 +74,7 @@ def test_verify_finds_what_was_changed_by_hand_and_ends_with_1(kept: Kept, state
     assert "backup" in last
 
 
-def test_a_withdrawal_and_an_emptied_table_of_ids_leave_nothing_to_find(kept: Kept) -> None:
+def test_a_withdrawal_and_deleted_ids_are_not_reported_as_problems(kept: Kept) -> None:
     done("identities", "delete", kept.folder, "--everybody", *kept.option)
     done("withdraw", kept.folder, "--code", kept.codes["anna"], *kept.option)
     assert "complete and unchanged" in done("store", "verify", kept.folder, *kept.option)
@@ -84,9 +84,9 @@ def test_a_withdrawal_and_an_emptied_table_of_ids_leave_nothing_to_find(kept: Ke
 
 
 @posix
-def test_a_backup_is_a_store_by_itself_for_its_owners_eyes(kept: Kept, tmp_path: Path) -> None:
+def test_a_backup_is_itself_a_store_in_a_private_file(kept: Kept, tmp_path: Path) -> None:
     path = tmp_path / "backups" / "monday.db"
-    with kept.opened():  # while it is in use
+    with kept.opened():  # while the store is in use
         printed = done("store", "backup", kept.folder, "-o", path, *kept.option)
     assert printed.startswith(f"Made {path}: ")
     assert printed.rstrip().endswith("responses in 4 sessions.")
@@ -98,7 +98,7 @@ def test_a_backup_is_a_store_by_itself_for_its_owners_eyes(kept: Kept, tmp_path:
         assert store.trials() == backup.trials()
 
 
-def test_a_backup_takes_the_place_of_a_lost_store(kept: Kept, tmp_path: Path) -> None:
+def test_a_backup_replaces_a_lost_store(kept: Kept, tmp_path: Path) -> None:
     path = tmp_path / "backup.db"
     done("store", "backup", kept.folder, "-o", path, *kept.option)
     place = kept.folder / "data" / "equipoise.db"
@@ -119,8 +119,8 @@ def test_a_backup_never_writes_over_a_file(kept: Kept, tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
 
 
-def test_a_backup_of_a_store_that_was_changed_by_hand_says_so(kept: Kept, tmp_path: Path) -> None:
-    """Anyone who backs up each night would else replace the last sound backup by copies of what was spoilt."""
+def test_a_backup_of_a_manually_changed_store_reports_the_change(kept: Kept, tmp_path: Path) -> None:
+    """Otherwise a nightly backup would replace the last good backup by copies of the damaged store."""
     with kept.opened() as store:
         execute_sql(store, f"UPDATE responses SET rt_ms = 1 WHERE session = '{kept.sessions['anna']}'")
     result = run("store", "backup", kept.folder, "-o", tmp_path / "backup.db", *kept.option)
@@ -144,7 +144,7 @@ def test_a_store_can_be_moved_from_file_to_database_and_back(kept: Kept, tmp_pat
         events = [event for event in store.events(load_study(kept.folder)) if event.event != "copied"]
         assert events == [event for event in last.events(load_study(kept.folder)) if event.event != "copied"]
     moved = in_a_database(kept.folder, places[-1])
-    answer(moved, "bert", n_answers=0)  # who was under way goes on there
+    answer(moved, "bert", n_answers=0)  # the session under way continues in the copy
     assert moved.sessions["bert"] == kept.sessions["bert"]
 
 
@@ -157,7 +157,7 @@ def test_a_store_is_copied_into_an_empty_one_only(kept: Kept, tmp_path: Path, po
 
 
 @pytest.mark.parametrize("source", ["nothing.db", "notes.txt", "folder", "mysql://db/x", "postgresql://127.0.0.1:1/x"])
-def test_what_is_no_store_cannot_be_copied_and_nothing_is_left_behind(
+def test_a_copy_of_a_file_that_is_not_a_store_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Commands on a study's store, and what they print."""
+"""Functions that run commands on a study's store, and studies with responses to run them on."""
 
 import csv
 import os
@@ -41,19 +41,19 @@ def done(*arguments: object) -> str:
 
 
 def kept_by_a_database(arguments: Sequence[object]) -> str:
-    """Return what a command that deletes says of bytes which a database keeps for a while."""
+    """Return the sentence of a deleting command on the bytes that a database keeps for some time."""
     deletes = "withdraw" in arguments or "delete" in arguments
     on_database = any(str(argument).startswith("postgresql:") for argument in arguments)
     return f"{BYTES_OF_DELETED_ROWS}\n" if deletes and on_database else ""
 
 
 def refused(*arguments: object, code: int = 2) -> str:
-    """Run a command that must refuse its input, and return its one sentence."""
+    """Run a command that must refuse its input, and return the one sentence that it prints."""
     result = run(*arguments)
     if result.exit_code != code or "Traceback" in result.output:
         raise AssertionError(f"exit code {result.exit_code}: {result.output}") from result.exception
     assert result.stdout == ""
-    said = result.stderr.replace("\n\t", " ")  # as click lists what there is to choose from
+    said = result.stderr.replace("\n\t", " ")  # click prints the choices so
     lines = [line for line in said.splitlines() if line and not line.startswith(("Usage:", "Try "))]
     assert len(lines) == 1, result.stderr
     assert lines[0].startswith("Error: ")
@@ -71,13 +71,13 @@ def mode(path: Path) -> int:
 
 @dataclass
 class Kept:
-    """A study with answers, and where they are."""
+    """A study with responses, and the store of the responses."""
 
     folder: Path
     location: str
-    """Its store, a file or the address of a database."""
+    """The study's store, a file or the address of a database."""
     option: list[str]
-    """How a command is told of it; a file in its usual place needs no words."""
+    """Option that names the store for a command; empty for the default file."""
     sessions: dict[str, str] = field(default_factory=dict)
     """Session by panel id."""
     codes: dict[str, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ FORMULA = "=1+cmd|calc!A0"
 
 
 def make_small_study(folder: Path, entry: str) -> None:
-    """Make the sample study with two groups of ten test items: what is quick to load and to take."""
+    """Make the sample study with two groups of ten test items, because this study is quick to load and to complete."""
     copy_sample_study("blackbox-predict", folder)
     battery = folder / "battery.jsonl"
     header, *items = battery.read_text(encoding="utf-8").splitlines()
@@ -117,7 +117,7 @@ def in_a_database(folder: Path, url: str) -> Kept:
 
 
 def cloned(postgres: Any, url: str) -> str:
-    """Return the address of a new database that holds what another does."""
+    """Return the address of a new database with a copy of another database."""
     new: str = postgres.new_database()
     source, target = (psycopg.sql.Identifier(one.rpartition("/")[2]) for one in (url, new))
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as db:
@@ -127,7 +127,7 @@ def cloned(postgres: Any, url: str) -> str:
 
 
 def answer(kept: Kept, panel_id: str, n_answers: int, then: str = "", **parameters: str) -> None:
-    """Let somebody take the study, up to an answer or to its end."""
+    """Let a participant begin the study, give some responses, and then complete or withdraw."""
     study = load_study(kept.folder)
     with opened_store(kept.location) as store:
         http = create_app(study, store, read_secrets(kept.folder / "data"), Settings()).test_client()
@@ -154,7 +154,7 @@ def digest_of(printed: str) -> str:
 
 
 def another_study(kept: Kept, tmp_path: Path) -> Kept:
-    """Make another study whose answers go to the same store."""
+    """Make another study with the same store."""
     folder = tmp_path / "another"
     make_small_study(folder, "panel")
     text = (folder / "study.yaml").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from batteries.errors import InputError
 from experiment.load_study import load_study
 from server.store import SqliteStore, StoreUnavailable
 from server.store.postgres.store import PostgresStore
-from tests.equipoise.stores.commands import (
+from tests.equipoise.commands.store.commands import (
     FORMULA,
     Kept,
     another_study,
@@ -31,10 +31,10 @@ from tests.server.stores import rows
 
 
 @posix
-def test_panel_ids_are_exported_with_codes_for_the_owners_eyes_and_no_formula_runs(kept: Kept, tmp_path: Path) -> None:
+def test_panel_ids_are_exported_with_codes_to_a_private_file_without_formulas(kept: Kept, tmp_path: Path) -> None:
     path = tmp_path / "panel-ids.csv"
     printed = done("identities", "export", kept.folder, "-o", path, *kept.option)
-    assert printed == f"Made {path} with 4 participants. Keep it safe.\n"
+    assert printed == f"Made {path} with 4 participants. Keep this file safe.\n"
     assert mode(path) == 0o600
     people = {row["external_id"]: row for row in table(path)}
     assert set(people) == {"anna", "bert", "carl", f"'{FORMULA}"}
@@ -48,7 +48,7 @@ def test_panel_ids_are_exported_with_codes_for_the_owners_eyes_and_no_formula_ru
 
 @posix
 @pytest.mark.parametrize("command", ["identities export", "assignment log", "links"])
-def test_a_file_that_was_there_before_ends_up_for_the_owners_eyes_too(tmp_path: Path, command: str) -> None:
+def test_a_replaced_file_becomes_private_too(tmp_path: Path, command: str) -> None:
     folder, path = tmp_path / "study", tmp_path / "out.csv"
     make_small_study(folder, "link" if command == "links" else "panel")
     if command != "links":
@@ -61,15 +61,15 @@ def test_a_file_that_was_there_before_ends_up_for_the_owners_eyes_too(tmp_path: 
     assert "yesterday" not in path.read_text(encoding="utf-8")
 
 
-def test_an_export_of_nobody_has_its_headings(empty: Kept, tmp_path: Path) -> None:
+def test_an_export_without_participants_has_a_header(empty: Kept, tmp_path: Path) -> None:
     done("assignment", "open", empty.folder, "--group", 1, *empty.option)  # makes the store
     path = tmp_path / "panel-ids.csv"
     assert "with 0 participants" in done("identities", "export", empty.folder, "-o", path, *empty.option)
     assert path.read_text(encoding="utf-8").startswith("source,external_id,participant,session,status,withdrawal_code")
 
 
-def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty: Kept, tmp_path: Path) -> None:
-    """Anyone who comes in chooses the value: it must not stand where the session or the code does."""
+def test_a_parameter_with_the_name_of_a_column_does_not_replace_the_column(empty: Kept, tmp_path: Path) -> None:
+    """A participant chooses the value, so it must not be in the column of the session or the code."""
     study_yaml = empty.folder / "study.yaml"
     text = study_yaml.read_text(encoding="utf-8")
     kept_parameters = "kept_parameters: [session, participant, withdrawal_code, status, external_id, source]"
@@ -78,7 +78,7 @@ def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty:
     )
     try:
         load_study(empty.folder)
-    except InputError:  # a study with such names may be refused, too
+    except InputError:  # a study with such names may also be refused
         return
     answer(empty, "anna", n_answers=1, session="mine", participant="me", withdrawal_code="PAID", status="completed")
     done("identities", "export", empty.folder, "-o", tmp_path / "ids.csv", *empty.option)
@@ -88,7 +88,7 @@ def test_a_parameter_that_is_called_like_a_column_does_not_take_its_place(empty:
     assert row["withdrawal_code"] != "PAID"
 
 
-def test_one_persons_id_is_deleted_and_nothing_else(kept: Kept) -> None:
+def test_the_id_of_one_participant_is_deleted_and_nothing_else(kept: Kept) -> None:
     with kept.opened() as store:
         before = (store.trials(), rows(store, "SELECT * FROM sessions"))
     assert (
@@ -101,12 +101,12 @@ def test_one_persons_id_is_deleted_and_nothing_else(kept: Kept) -> None:
 
 
 def noted(kept: Kept, path: Path) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return the log as the command writes it: event, session, details."""
+    """Write the log with the command; return event, session and details of each entry."""
     done("assignment", "log", kept.folder, "-o", path, *kept.option)
     return [(row["event"], row["session"], json.loads(row["details"])) for row in table(path)]
 
 
-def test_what_a_researcher_did_is_in_the_log_without_a_word_on_people(kept: Kept, tmp_path: Path) -> None:
+def test_the_actions_of_a_researcher_are_in_the_log_without_personal_data(kept: Kept, tmp_path: Path) -> None:
     digest = digest_of(done("store", "verify", kept.folder, *kept.option))
     done("identities", "export", kept.folder, "-o", tmp_path / "ids.csv", *kept.option)
     done("store", "sessions", kept.folder, "-o", tmp_path / "sessions.csv", *kept.option)
@@ -139,7 +139,7 @@ def test_what_a_researcher_did_is_in_the_log_without_a_word_on_people(kept: Kept
         assert personal not in text
 
 
-def test_an_export_that_cannot_be_noted_is_made_and_says_so(
+def test_an_export_that_cannot_be_logged_is_written_with_a_warning(
     kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_args: object, **_details: object) -> None:
@@ -151,7 +151,7 @@ def test_an_export_that_cannot_be_noted_is_made_and_says_so(
         path = tmp_path / command[1]
         result = run(*command, kept.folder, "-o", path, *kept.option)
         assert (result.exit_code, path.exists()) == (0, True)
-        assert "Not written to the log of the store (attempt to write a readonly database)." in result.stderr
+        assert "The log of the store was not written (attempt to write a readonly database)." in result.stderr
 
 
 @pytest.mark.parametrize("command", [["identities", "export"], ["store", "sessions"], ["store", "backup"]])
@@ -161,7 +161,7 @@ def test_a_command_that_reads_makes_no_store(kept: Kept, tmp_path: Path, command
     assert not absent.parent.exists()
 
 
-def test_all_ids_of_this_study_are_deleted_and_of_no_other(kept: Kept, tmp_path: Path) -> None:
+def test_all_ids_of_this_study_are_deleted_and_no_ids_of_other_studies(kept: Kept, tmp_path: Path) -> None:
     other = another_study(kept, tmp_path)
     answer(other, "anna", n_answers=1)
     assert done("identities", "delete", kept.folder, "--everybody", *kept.option) == "Deleted ids and codes: 4.\n"
@@ -170,15 +170,15 @@ def test_all_ids_of_this_study_are_deleted_and_of_no_other(kept: Kept, tmp_path:
         assert rows(store, "SELECT study, external_id FROM identities") == [("another-study", "anna")]
 
 
-def test_somebody_and_everybody_at_once_is_refused(kept: Kept) -> None:
-    """Nobody can mean both, and what is deleted is gone."""
+def test_a_participant_and_everybody_together_are_refused(kept: Kept) -> None:
+    """The two contradict each other, and a deletion cannot be undone."""
     for named in (["--panel-id", "anna"], ["--session", kept.sessions["anna"]]):
         assert "--everybody" in refused("identities", "delete", kept.folder, "--everybody", *named, *kept.option)
     with kept.opened() as store:
         assert len(rows(store, "SELECT * FROM identities")) == 4
 
 
-def test_what_is_found_by_id_or_session_is_of_this_study_alone(kept: Kept, tmp_path: Path) -> None:
+def test_an_id_or_session_of_another_study_is_not_found(kept: Kept, tmp_path: Path) -> None:
     other = another_study(kept, tmp_path)
     answer(other, "only-there", n_answers=1)
     for name, value in (("--panel-id", "only-there"), ("--session", other.sessions["only-there"])):
@@ -203,7 +203,7 @@ def test_personal_links_are_each_for_one_person(by_link: Path, tmp_path: Path, a
     assert len(set(kept.sessions.values())) == 5
 
 
-def test_who_came_by_a_personal_link_is_found_by_what_stands_in_the_link(by_link: Path, tmp_path: Path) -> None:
+def test_a_participant_with_a_personal_link_is_found_by_its_token(by_link: Path, tmp_path: Path) -> None:
     done("links", by_link, "-n", 1, "--address", "https://study.example.org", "-o", tmp_path / "links.csv")
     (row,) = table(tmp_path / "links.csv")
     token = row["link"].partition("token=")[2]
@@ -213,7 +213,7 @@ def test_who_came_by_a_personal_link_is_found_by_what_stands_in_the_link(by_link
     assert kept.sessions[token] in printed
 
 
-def test_links_need_a_study_that_goes_by_links(by_panel: Path, tmp_path: Path) -> None:
+def test_links_need_a_study_with_personal_links(by_panel: Path, tmp_path: Path) -> None:
     path = tmp_path / "links.csv"
     sentence = refused("links", by_panel, "-n", 3, "--address", "https://study.example.org", "-o", path)
     assert "study.yaml" in sentence
@@ -222,8 +222,8 @@ def test_links_need_a_study_that_goes_by_links(by_panel: Path, tmp_path: Path) -
     assert not (by_panel / "data").exists()
 
 
-def test_an_address_that_makes_no_link_is_refused(by_link: Path, tmp_path: Path) -> None:
-    """Links that lead nowhere would be found out by the people to whom they were sent."""
+def test_an_invalid_address_of_links_is_refused(by_link: Path, tmp_path: Path) -> None:
+    """Otherwise the participants would be the first to notice that a link does not work."""
     path = tmp_path / "links.csv"
     for address in (
         "", " ", "study.example.org", "not an address", "https://", "ftp://study.example.org", "javascript:alert(1)",
@@ -235,7 +235,7 @@ def test_an_address_that_makes_no_link_is_refused(by_link: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("n", ["0", "-1", "100001", "many", "1.5"])
-def test_a_number_of_links_that_cannot_be_is_refused(by_link: Path, tmp_path: Path, n: str) -> None:
+def test_an_invalid_number_of_links_is_refused(by_link: Path, tmp_path: Path, n: str) -> None:
     path = tmp_path / "links.csv"
     assert "-n" in refused("links", by_link, "-n", n, "--address", "https://study.example.org", "-o", path)
     assert not path.exists()

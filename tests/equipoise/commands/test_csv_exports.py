@@ -1,4 +1,4 @@
-"""Every command that writes CSV, given hostile texts: no spreadsheet runs a cell, and answers are their owner's."""
+"""Commands that write CSV guard hostile texts, and only the owner can read files with responses."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ from server.app import create_app
 from server.security.secret_files import read_secrets
 from server.settings import Settings
 from server.store.open import opened_store
-from tests.equipoise.stores.commands import make_small_study
+from tests.equipoise.commands.store.commands import make_small_study
 
 HOSTILE = (
     "=1+cmd|'/C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "＝1+1", ' =HYPERLINK("http://a.test")', '"=1',
@@ -34,7 +34,7 @@ WRITE_CSV = {
     "analyze", "assignment log", "audit", "battery build", "battery export", "identities export", "lab run", "links",
     "power", "store sessions",
 }  # fmt: skip
-"""The commands that write CSV; each is in a test here."""
+"""The commands that write CSV; this file has a test of each."""
 WRITE_OTHER_FILES = {"battery import", "battery preview", "jspsych-plugins", "store backup"}
 
 
@@ -45,7 +45,7 @@ def done(*arguments: object, code: int = 0) -> str:
 
 
 def read(path: Path) -> list[list[str]]:
-    """Return the cells of a CSV file; none of them is one that a spreadsheet runs."""
+    """Return the cells of a CSV file, after checking that a spreadsheet would run none of them."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file, strict=True))
     assert rows, path
@@ -65,12 +65,12 @@ def is_number(cell: str) -> bool:
 
 
 def texts_of(*paths: Path) -> set[str]:
-    """Return all texts of CSV files as they were before they were guarded."""
+    """Return all texts of CSV files without the guard."""
     return {unguarded(cell) for path in paths for row in read(path) for cell in row}
 
 
 def modes(folder: Path) -> set[tuple[str, int]]:
-    """Return how the files and folders below a folder may be used, itself included."""
+    """Return the kinds and modes of a folder and of all files and folders in it."""
     return {
         ("folder" if path.is_dir() else "file", path.stat().st_mode & 0o777) for path in [folder, *folder.rglob("*")]
     }
@@ -81,7 +81,7 @@ PRIVATE = {("folder", 0o700), ("file", 0o600)}
 
 @pytest.fixture(autouse=True)
 def careless_umask() -> Iterator[None]:
-    """With this one, what is made is open to everyone."""
+    """Set a umask with which everyone can read new files."""
     before = os.umask(0o000)
     yield
     os.umask(before)
@@ -89,7 +89,7 @@ def careless_umask() -> Iterator[None]:
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """A study with hostile factors, panel ids, answers about the person, version and model."""
+    """Return a study with hostile factors, panel ids, demographic responses, version and model."""
     folder = tmp_path / "study"
     make_small_study(folder, "panel")
     battery = folder / "battery.jsonl"
@@ -146,12 +146,12 @@ def commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.
             yield before + name, command
 
 
-def test_every_command_that_writes_a_file_is_looked_at_here() -> None:
+def test_this_file_names_every_command_that_writes_a_file() -> None:
     writing = {name for name, command in commands(main) if any("--output" in one.opts for one in command.params)}
     assert writing | {"lab run"} == WRITE_CSV | WRITE_OTHER_FILES
 
 
-def test_the_exports_of_a_store_are_guarded_and_for_their_owner(hostile: Path, tmp_path: Path) -> None:
+def test_the_exports_of_a_store_are_guarded_and_private(hostile: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir(mode=0o700)
     done("identities", "export", hostile, "-o", out / "identities.csv")
@@ -163,7 +163,7 @@ def test_the_exports_of_a_store_are_guarded_and_for_their_owner(hostile: Path, t
     assert modes(out) == PRIVATE
 
 
-def test_personal_links_are_guarded_and_for_their_owner(hostile: Path, tmp_path: Path) -> None:
+def test_personal_links_are_guarded_and_private(hostile: Path, tmp_path: Path) -> None:
     study_yaml = hostile / "study.yaml"
     study_yaml.write_text(study_yaml.read_text(encoding="utf-8").replace("entry: panel", "entry: link"))
     done("links", hostile, "-n", 3, "--address", "https://a.test", "-o", tmp_path / "links.csv")
@@ -171,7 +171,7 @@ def test_personal_links_are_guarded_and_for_their_owner(hostile: Path, tmp_path:
     assert (tmp_path / "links.csv").stat().st_mode & 0o777 == 0o600
 
 
-def test_the_results_of_a_study_are_guarded_and_for_their_owner(hostile: Path, tmp_path: Path) -> None:
+def test_the_results_of_a_study_are_guarded_and_private(hostile: Path, tmp_path: Path) -> None:
     out = tmp_path / "results" / "first"
     done("analyze", hostile, "-o", out)
     tables = sorted(out.rglob("*.csv"))
@@ -184,8 +184,8 @@ def test_the_results_of_a_study_are_guarded_and_for_their_owner(hostile: Path, t
     assert set(again["note"].dropna()) >= set(HOSTILE)
 
 
-def test_results_in_a_folder_that_is_open_become_private_files_and_a_warning(hostile: Path) -> None:
-    """Where every folder above is open, too: pytest's own are not, so these are beside them."""
+def test_results_in_an_open_folder_are_private_files_with_a_warning(hostile: Path) -> None:
+    """Every folder above must be open too. The folders of pytest are private, so this test makes another."""
     import shutil
     import tempfile
 
@@ -201,7 +201,7 @@ def test_results_in_a_folder_that_is_open_become_private_files_and_a_warning(hos
         shutil.rmtree(place)
 
 
-def test_the_results_of_a_table_are_guarded_and_its_texts_are_read_as_they_were(tmp_path: Path) -> None:
+def test_the_results_of_a_table_are_guarded_and_its_texts_are_read_unchanged(tmp_path: Path) -> None:
     rows = [f"p{p},{json.dumps(text).replace(chr(92), '')},{(p * 7 + n) % 2}" for p in range(12) for n, text in
             enumerate(["'=north", "'+south"])]  # fmt: skip
     (tmp_path / "data.csv").write_text("\n".join(['participant,"\'@side",correct', *rows]).replace("'@side", "side"))
@@ -227,7 +227,7 @@ def test_the_table_of_power_is_guarded(hostile: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def vignettes(tmp_path: Path) -> Path:
-    """A battery of vignettes whose texts a spreadsheet would run."""
+    """Return a battery of vignettes with texts that a spreadsheet would run."""
     folder = tmp_path / "vignettes"
     copy_sample_study("intuition-single", folder)
     battery = folder / "battery.jsonl"
@@ -242,7 +242,7 @@ def vignettes(tmp_path: Path) -> Path:
     return battery
 
 
-def test_a_battery_as_csv_is_guarded_and_read_back_as_it_was(vignettes: Path, tmp_path: Path) -> None:
+def test_a_battery_as_csv_is_guarded_and_read_back_unchanged(vignettes: Path, tmp_path: Path) -> None:
     done("battery", "export", vignettes, "--format", "csv", "-o", tmp_path / "battery.csv")
     read(tmp_path / "battery.csv")
     done("battery", "import", tmp_path / "battery.csv", "-o", tmp_path / "again.jsonl")
@@ -250,8 +250,8 @@ def test_a_battery_as_csv_is_guarded_and_read_back_as_it_was(vignettes: Path, tm
     assert [(item.content, item.key) for item in after.items] == [(item.content, item.key) for item in before.items]
 
 
-def test_a_battery_that_is_built_as_csv_goes_the_same_way(vignettes: Path, tmp_path: Path) -> None:
-    """`battery build` writes with the function that `battery export` writes with: the columns are the same."""
+def test_a_battery_that_is_built_as_csv_is_guarded_too(vignettes: Path, tmp_path: Path) -> None:
+    """`battery build` and `battery export` use the same function, so their columns are the same."""
     from batteries.vignettes.battery_writer import write_battery
 
     battery = load_battery(vignettes)
@@ -260,7 +260,9 @@ def test_a_battery_that_is_built_as_csv_goes_the_same_way(vignettes: Path, tmp_p
 
 
 @pytest.mark.parametrize("form", ["gorilla", "jspsych"])
-def test_what_participants_would_read_with_an_apostrophe_is_refused(vignettes: Path, tmp_path: Path, form: str) -> None:
+def test_a_text_that_the_guard_would_change_for_participants_is_refused(
+    vignettes: Path, tmp_path: Path, form: str
+) -> None:
     said = done(
         "battery", "export", vignettes, "--format", form, "-o", tmp_path / "out", code=2 if form == "gorilla" else 0
     )
@@ -271,7 +273,7 @@ def test_what_participants_would_read_with_an_apostrophe_is_refused(vignettes: P
         read(tmp_path / "out" / "keys.csv")
 
 
-def test_the_files_of_the_laboratory_are_guarded_and_for_their_owner(hostile: Path, lab: Any) -> None:
+def test_the_files_of_the_laboratory_are_guarded_and_private(hostile: Path, lab: Any) -> None:
     study = load_study(hostile)
     visit = lab(study, participant="@P01")
     assert texts_of(visit.table) >= {"@P01", "=1.0", "+1+1"}

@@ -1,4 +1,4 @@
-"""`equipoise power`, as a user types it."""
+"""`equipoise power` on the command line."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ PLAN = """
 
 @pytest.fixture(scope="module")
 def vignettes(tmp_path_factory):
-    """A study with a test and models in its plan."""
+    """Return a study with a test and mixed models in its analysis plan."""
     folder = tmp_path_factory.mktemp("power") / "study"
     copy_sample_study("intuition-single", folder)
     with (folder / "study.yaml").open("a", encoding="utf-8") as file:
@@ -74,7 +74,7 @@ def test_the_default_is_a_paired_t_test_of_the_first_effect(vignettes):
     assert sorted(vignettes.rglob("*")) == before
 
 
-def test_the_same_seed_says_the_same_again(vignettes):
+def test_the_same_seed_prints_the_same_report(vignettes):
     first, again, other = (
         said(vignettes, "--effect", "condition=B:-0.05", "-n", 12, "--seed", seed) for seed in (3, 3, 4)
     )
@@ -88,7 +88,7 @@ def test_an_effect_of_zero_gives_false_positive_rates(vignettes):
     assert "smallest" not in text
 
 
-def test_a_test_that_takes_items_as_fixed_comes_with_a_warning(vignettes):
+def test_a_test_with_fixed_items_prints_a_warning(vignettes):
     text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5)
     assert "Warning: this rate is higher than alpha = 0.05" in text
     stories = said(
@@ -99,15 +99,15 @@ def test_a_test_that_takes_items_as_fixed_comes_with_a_warning(vignettes):
     assert "Warning" not in stories
 
 
-def test_what_is_unequal_or_lost_is_told(vignettes):
+def test_unequal_groups_and_exclusions_are_reported(vignettes):
     text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 20, "-n", 31, "--excluded", 0.1)
-    assert "N = 20, 31: not a multiple of the 6 groups, so some groups have one more." in text
+    assert "N = 20, 31: not a multiple of the 6 groups, so some groups have one participant more." in text
     assert "each participant is excluded with probability 0.1." in text
 
 
-def test_when_no_number_suffices_it_says_so(vignettes):
+def test_the_report_says_if_no_number_of_participants_is_enough(vignettes):
     text = said(vignettes, "--effect", "condition=B:-0.01", "-n", 6)
-    assert "in 80 % of studies is none of them, and in 90 % of studies is none of them." in text
+    assert "in 80 % of studies is none of these, and in 90 % of studies is none of these." in text
 
 
 def test_a_test_and_a_model_of_the_plan(vignettes):
@@ -130,7 +130,7 @@ def test_several_effects_add_up(vignettes):
     assert "interaction contrast at condition = B and inference_level = 3 against condition = A and" in text
 
 
-def test_the_table_is_written_and_written_again(vignettes, tmp_path):
+def test_the_table_is_written_and_replaced(vignettes, tmp_path):
     out = tmp_path / "power"
     for seed in (1, 2):
         text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 24, "--seed", seed, "-o", out)
@@ -148,14 +148,14 @@ def test_the_table_is_written_and_written_again(vignettes, tmp_path):
         assert about["study"] == "intuition-single"
 
 
-def test_results_of_an_analysis_are_left_alone(vignettes, tmp_path):
+def test_results_of_an_analysis_are_not_overwritten(vignettes, tmp_path):
     (tmp_path / "provenance.json").write_text('{"files": {"a.csv": ""}}', encoding="utf-8")
     message = refused(vignettes, "--effect", "condition=B:-0.1", "-o", tmp_path)
-    assert "holds the results of an analysis. Fix: name another one" in message
+    assert "holds the results of an analysis. Fix: choose another folder" in message
     assert [path.name for path in tmp_path.iterdir()] == ["provenance.json"]
 
 
-def test_a_study_whose_groups_are_dealt(sample_study):
+def test_a_study_with_the_design_deal(sample_study):
     text = said(sample_study.folder, "--effect", "outcome=exit:-0.15", "-n", 40, "-n", 60, "--accuracy", 0.7)
     assert "paired t test of accuracy at outcome = exit against outcome = absorbed" in text
 
@@ -183,10 +183,13 @@ def test_a_study_whose_groups_are_dealt(sample_study):
             ["--effect", "condition=B:0.1", "--model", "answers", "--term", "x"],
             "has no term `x`. Fix: name one of its terms (condition",
         ),
-        (["--effect", "condition=B:0.1", "--term", "x"], "only a model has terms. Fix: name the model with --model."),
+        (
+            ["--effect", "condition=B:0.1", "--term", "x"],
+            "only a mixed model has terms. Fix: name the mixed model with --model.",
+        ),
         (
             ["--effect", "condition=B:0.1", "--test", "a", "--model", "b"],
-            "a test and a model are named. Fix: name only one of them.",
+            "a test and a mixed model are named. Fix: name only one of them.",
         ),
         (["--effect", "condition=B:0.1", "--item", "tale"], "there is no column `tale` to identify the items"),
         (["--effect", "condition=B:0.1", "-n", "1"], "'-n'"),
@@ -194,11 +197,11 @@ def test_a_study_whose_groups_are_dealt(sample_study):
         ([], "Missing option '--effect'"),
     ],
 )
-def test_bad_input_is_a_sentence(vignettes, arguments, message):
+def test_bad_input_is_refused_with_a_sentence(vignettes, arguments, message):
     assert message in refused(vignettes, *arguments)
 
 
-def test_too_few_participants_left_is_a_sentence(vignettes):
+def test_too_few_remaining_participants_are_refused_with_a_sentence(vignettes):
     message = refused(vignettes, "--effect", "condition=B:0.1", "-n", "2", "--excluded", "0.9999")
     assert "no simulated study could be analysed" in message
 
@@ -209,7 +212,7 @@ def test_an_effect_is_read_from_the_right():
 
 
 @pytest.mark.parametrize("name", ["intuition-single", "blackbox-predict"])
-def test_the_design_is_what_sessions_are_made_of(name):
+def test_the_design_has_the_items_of_the_sessions(name):
     study = load_study(STUDIES / name)
     design = design_of(study)
     for group in range(1, study.definition.design.groups + 1):

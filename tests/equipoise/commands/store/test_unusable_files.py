@@ -1,4 +1,4 @@
-"""Files that cannot be written, stores that are not there or damaged: a sentence, and nothing left behind."""
+"""Unwritable files and missing or damaged stores cause one sentence, and no new file remains."""
 
 import sqlite3
 import subprocess
@@ -12,25 +12,25 @@ import psycopg
 import psycopg.sql
 import pytest
 
-from tests.equipoise.stores.commands import Kept, answer, done, on_a_file, refused, run
+from tests.equipoise.commands.store.commands import Kept, answer, done, on_a_file, refused, run
 
-# Places to write to, stores to read
+# Files to write, stores to read
 
 
 def writers(kept: Kept) -> Iterator[list[object]]:
-    """Yield the commands that write a file, without the file."""
+    """Yield the commands that write a file, without the name of the file."""
     yield ["assignment", "log", kept.folder, *kept.option, "-o"]
     yield ["identities", "export", kept.folder, *kept.option, "-o"]
     yield ["store", "backup", kept.folder, *kept.option, "-o"]
 
 
-def test_a_place_where_no_file_can_be_is_named_and_nothing_is_left_there(kept: Kept, tmp_path: Path) -> None:
+def test_an_unusable_path_is_named_and_no_file_remains(kept: Kept, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine", encoding="utf-8")
     (tmp_path / "folder").mkdir()
     before = sorted(tmp_path.rglob("*"))
     for command in writers(kept):
         places = [tmp_path / "folder", tmp_path / "file" / "out.csv", "/proc/out.csv", ""]
-        if command[1] != "backup":  # which makes its folder
+        if command[1] != "backup":  # this command makes the folder
             places.append(tmp_path / "nowhere" / "out.csv")
         for place in places:
             refused(*command, place)
@@ -41,7 +41,7 @@ def test_a_place_where_no_file_can_be_is_named_and_nothing_is_left_there(kept: K
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the size of files, as on a full disk")
-def test_a_file_that_cannot_be_written_to_its_end_is_not_there_at_all(by_link: Path, tmp_path: Path) -> None:
+def test_no_part_of_a_file_remains_if_the_disk_is_full(by_link: Path, tmp_path: Path) -> None:
     import resource
 
     path = tmp_path / "links.csv"
@@ -104,7 +104,7 @@ def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_store_that_is_not_there_is_not_made_by_reading_it(by_panel: Path, in_tmp: Path) -> None:
+def test_a_command_that_reads_a_missing_store_does_not_make_it(by_panel: Path, in_tmp: Path) -> None:
     for command in READERS:
         assert "equipoise.db" in refused(*of(by_panel, command))
         assert "elsewhere.db" in refused(*of(by_panel, command, "--store", "elsewhere.db"))
@@ -113,24 +113,22 @@ def test_a_store_that_is_not_there_is_not_made_by_reading_it(by_panel: Path, in_
 
 
 @pytest.mark.parametrize("command", ALL, ids=" ".join)
-def test_a_log_whose_file_is_missing_is_refused_by_every_command_and_untouched(
+def test_a_write_ahead_log_without_its_store_is_refused_by_every_command_and_unchanged(
     by_panel: Path, in_tmp: Path, command: list[str]
 ) -> None:
-    """As when only a part of the files was moved away: what is in the log is not lost yet."""
+    """A part of the files may have been moved; the responses in the log are not lost yet."""
     log = by_panel / "data" / "equipoise.db-wal"
     log.parent.mkdir()
     log.write_bytes(b"answers" * 1_000)
     result = run(*of(by_panel, command))
     assert result.exit_code == 2
-    if command[0] != "simulate":  # whose server says so in a process of its own
+    if command[0] != "simulate":  # its server prints the sentence in another process
         assert "its log equipoise.db-wal holds responses. Fix: put the database file back" in result.stderr
     assert log.read_bytes() == b"answers" * 1_000
     assert not (log.parent / "equipoise.db").exists()
 
 
-def test_a_database_that_holds_no_store_is_not_given_one_by_reading_it(
-    by_panel: Path, in_tmp: Path, postgres: Any
-) -> None:
+def test_a_command_that_reads_an_empty_database_makes_no_store(by_panel: Path, in_tmp: Path, postgres: Any) -> None:
     url = postgres.new_database()
     for command in READERS:
         assert "there is no store in this database" in refused(*of(by_panel, command, "--store", url))
@@ -138,15 +136,15 @@ def test_a_database_that_holds_no_store_is_not_given_one_by_reading_it(
         assert db.execute("SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
 
 
-def test_verify_finds_that_a_store_is_not_the_one_in_which_answers_were_stored(by_panel: Path) -> None:
-    on_a_file(by_panel).opened().__enter__().close()  # makes an empty store, as an earlier version did
+def test_verify_reports_a_store_without_any_study(by_panel: Path) -> None:
+    on_a_file(by_panel).opened().__enter__().close()  # makes an empty store, as an earlier version of the command did
     result = run("store", "verify", by_panel)
     assert result.exit_code == 1
     assert "no study is registered in this store" in result.stderr
     assert "all there" not in result.output
 
 
-def test_a_deletion_says_which_file_may_still_hold_what_was_deleted(by_panel: Path) -> None:
+def test_a_deletion_names_the_file_that_may_still_hold_the_responses(by_panel: Path) -> None:
     kept = on_a_file(by_panel)
     answer(kept, "anna", n_answers=1)
     answer(kept, "bert", n_answers=1)
@@ -161,11 +159,11 @@ def test_a_deletion_says_which_file_may_still_hold_what_was_deleted(by_panel: Pa
 
 
 @pytest.mark.parametrize("command", ALL, ids=" ".join)
-def test_what_is_no_study_or_no_store_is_named(by_panel: Path, in_tmp: Path, command: list[str]) -> None:
+def test_a_path_without_a_study_or_store_is_named(by_panel: Path, in_tmp: Path, command: list[str]) -> None:
     assert "study.yaml" in refused(*of(in_tmp, command))
     notes = in_tmp / "notes.txt"
     notes.write_text("my notes\n" * 200, encoding="utf-8")
-    if command[0] != "simulate":  # whose server says the first sentence, and the command a second
+    if command[0] != "simulate":  # its server prints the first sentence, and the command a second one
         assert "notes.txt" in refused(*of(by_panel, command, "--store", notes))
         for wrong in ("mysql://db/x", "sqlite:///x.db"):
             assert "--store" in refused(*of(by_panel, command, "--store", wrong))
@@ -174,7 +172,7 @@ def test_what_is_no_study_or_no_store_is_named(by_panel: Path, in_tmp: Path, com
     assert [path.name for path in in_tmp.iterdir()] == ["notes.txt"]
 
 
-def test_a_damaged_file_is_a_sentence_for_every_command(by_panel: Path, in_tmp: Path) -> None:
+def test_every_command_reports_a_damaged_file_in_one_sentence(by_panel: Path, in_tmp: Path) -> None:
     kept = on_a_file(by_panel)
     answer(kept, "anna", n_answers=100, then="complete")
     path = Path(kept.location)
@@ -202,8 +200,8 @@ def test_a_damaged_file_is_a_sentence_for_every_command(by_panel: Path, in_tmp: 
     assert wrong == []
 
 
-def test_letters_of_another_encoding_are_a_sentence_and_no_traceback(kept: Kept, tmp_path: Path) -> None:
-    """As a command line in Latin-1 gives them: Python then makes half a letter of each byte."""
+def test_letters_of_another_encoding_cause_one_sentence_without_traceback(kept: Kept, tmp_path: Path) -> None:
+    """A command line in Latin-1 passes such letters; Python then makes a surrogate of each byte."""
     odd = b"m\xfcller".decode("utf-8", "surrogateescape")
     wrong = []
     for command in (

@@ -1,4 +1,4 @@
-"""`equipoise revise` and `equipoise exclude`, and commands that only read beside a study whose files changed."""
+"""`equipoise revise`, `equipoise exclude`, and commands that only read a study whose files changed."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ from equipoise.commands.server_process import running_server
 from experiment.load_study import load_study
 from server.store import Access
 from server.store.open import opened_store
-from tests.equipoise.stores.commands import Kept, answer, done, make_small_study, on_a_file, refused, run
+from tests.equipoise.commands.store.commands import Kept, answer, done, make_small_study, on_a_file, refused, run
 from tests.server.stores import problems, rows
 
 Edit = Callable[[Path, str, str], None]
@@ -23,7 +23,7 @@ Edit = Callable[[Path, str, str], None]
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Kept:
-    """A panel's study that two people have completed, and one has begun."""
+    """Return a panel's study with two completed sessions and one under way."""
     kept = on_a_file(tmp_path / "study")
     make_small_study(kept.folder, "panel")
     for name in ("anna", "bert"):
@@ -34,7 +34,7 @@ def kept(tmp_path: Path) -> Kept:
 
 @pytest.fixture
 def changed(kept: Kept, edit: Edit) -> Kept:
-    """The same, with a word of the consent and the title changed since."""
+    """Return the same study after a change in the consent and in the title."""
     edit(kept.folder / "consent.md", "ten minutes", "twelve minutes")
     edit(kept.folder / "study.yaml", "title: ", "title: New ")
     return kept
@@ -60,7 +60,7 @@ def table(kept: Kept, name: str) -> list[dict[str, str]]:
 # revise
 
 
-def test_a_revision_is_accepted_named_and_in_the_report(changed: Kept, edit: Edit) -> None:
+def test_an_accepted_revision_is_printed_and_is_in_the_report(changed: Kept, edit: Edit) -> None:
     printed = done("revise", changed.folder, "--reason", "the session takes longer")
     assert printed.startswith("Accepted revision 2 of version 1.0: `title` and the consent `consent.md`.\n")
     assert "The CONSENT changed: check that your ethics board allows it" in printed
@@ -85,18 +85,18 @@ def test_a_revision_of_options_prints_them_before_and_after(kept: Kept, edit: Ed
     assert ", option 2: “blue” -> “Blue”\n" in printed
     assert ", option 4: “yellow” -> “light yellow”\n" in printed
     assert "option 1" not in printed
-    assert "The OPTIONS changed: check that each still means the same." in printed
+    assert "The OPTIONS changed: check that each option still has the same meaning." in printed
     assert "Equipoise cannot check the meaning of new words" in " ".join(done("revise", "--help").split())
 
 
-def test_what_is_no_wording_is_refused_by_name(changed: Kept, edit: Edit) -> None:
+def test_a_change_of_more_than_wording_is_refused_by_name(changed: Kept, edit: Edit) -> None:
     edit(changed.folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 900")
     sentence = refused("revise", changed.folder, "--reason", "a longer cross")
     assert "`timing.fixation_ms` changed since. Fix: give it a new `version`." in sentence
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "two\nlines", "x" * 501])
-def test_a_decision_needs_one_sentence_of_reason(changed: Kept, reason: str) -> None:
+def test_a_decision_needs_a_reason_in_one_sentence(changed: Kept, reason: str) -> None:
     assert "--reason" in refused("revise", changed.folder, "--reason", reason)
     assert "--reason" in refused("exclude", changed.folder, "--panel-id", "anna", "--reason", reason)
 
@@ -113,7 +113,7 @@ READERS: list[list[str]] = [
 
 
 def decided(kept: Kept) -> list[Any]:
-    """Return what is stored beside answers; that somebody has looked is noted in the log, and is not a decision."""
+    """Return the stored decisions, without the responses and without the log's entries on views."""
     with opened_store(kept.location) as store:
         tables = [rows(store, f"SELECT * FROM {name}") for name in ("studies", "revisions", "slots")]
         events = rows(store, "SELECT event, session, details FROM events ORDER BY event_index")
@@ -121,7 +121,7 @@ def decided(kept: Kept) -> list[Any]:
 
 
 @pytest.mark.parametrize("command", READERS, ids=lambda command: " ".join(command[:2]))
-def test_what_only_reads_says_in_one_line_what_changed_and_changes_nothing(
+def test_a_command_that_only_reads_prints_one_line_on_changes_and_changes_nothing(
     changed: Kept, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -133,7 +133,7 @@ def test_what_only_reads_says_in_one_line_what_changed_and_changes_nothing(
     assert decided(changed) == before
 
 
-def test_groups_are_closed_and_places_released_whatever_changed_in_the_files(changed: Kept) -> None:
+def test_groups_are_closed_and_slots_released_after_any_change_in_the_files(changed: Kept) -> None:
     done_with_notes("assignment", "close", changed.folder, "--group", 1)
     done_with_notes("assignment", "release", changed.folder, "--panel-id", "carl", "--reason", "return")
     with opened_store(changed.location) as store:
@@ -141,7 +141,7 @@ def test_groups_are_closed_and_places_released_whatever_changed_in_the_files(cha
         assert rows(store, "SELECT is_open FROM slots WHERE kind = 'human' AND \"group\" = 1") == [(0,)]
 
 
-def test_an_exploratory_table_stops_no_server(kept: Kept, edit: Edit) -> None:
+def test_a_server_starts_after_an_exploratory_table_is_added(kept: Kept, edit: Edit) -> None:
     edit(kept.folder / "study.yaml", "analysis:\n", "analysis:\n  correction: bh\n")
     answer(kept, "dora", n_answers=100, then="complete")  # by an application that registers the study
     told = report(kept)
@@ -150,7 +150,7 @@ def test_an_exploratory_table_stops_no_server(kept: Kept, edit: Edit) -> None:
 
 
 def begun_at(url: str, panel_id: str) -> tuple[httpx.Client, dict[str, Any], dict[str, Any]]:
-    """Begin a session in a browser of one's own; return it with what was shown before."""
+    """Begin a session in a new browser; return its client, the study as shown before, and the session."""
     http = httpx.Client(base_url=url)
     http.get("/", params={"pid": panel_id})
     shown = http.get("/api/study").json()
@@ -158,7 +158,7 @@ def begun_at(url: str, panel_id: str) -> tuple[httpx.Client, dict[str, Any], dic
     return http, shown, http.post("/api/session", json=start).raise_for_status().json()
 
 
-def test_a_server_that_runs_goes_on_with_its_wording_while_a_revision_is_accepted(kept: Kept, edit: Edit) -> None:
+def test_a_running_server_keeps_its_wording_while_a_revision_is_accepted(kept: Kept, edit: Edit) -> None:
     with running_server(kept.folder) as url:
         dora, before, session = begun_at(url, "dora")
         edit(kept.folder / "consent.md", "ten minutes", "twelve minutes")
@@ -226,13 +226,13 @@ def test_an_exclusion_by_researcher_deviates_from_a_locked_plan(kept: Kept) -> N
     )
 
 
-def test_who_cannot_be_excluded_is_named(kept: Kept) -> None:
+def test_a_session_that_cannot_be_excluded_is_named(kept: Kept) -> None:
     reason = ["--reason", "fire alarm"]
     done("exclude", kept.folder, "--panel-id", "anna", *reason)
     assert "is excluded already (fire alarm)" in refused("exclude", kept.folder, "--panel-id", "anna", *reason)
     assert "is not excluded" in refused("exclude", kept.folder, "--panel-id", "bert", "--undo", *reason)
     assert "--panel-id nobody" in refused("exclude", kept.folder, "--panel-id", "nobody", *reason)
-    assert "name it by one of" in refused("exclude", kept.folder, *reason)
+    assert "give one of" in refused("exclude", kept.folder, *reason)
     assert "--reason" in refused("exclude", kept.folder, "--panel-id", "bert")
     done("withdraw", kept.folder, "--panel-id", "bert")
     assert "was withdrawn" in refused("exclude", kept.folder, "--panel-id", "bert", *reason)

@@ -1,4 +1,4 @@
-"""The command `equipoise audit`: a table as printed in, findings and an exit code out."""
+"""`equipoise audit` reads a printed table, and returns findings and an exit code."""
 
 import re
 import shlex
@@ -25,7 +25,7 @@ def run(*arguments: str | Path) -> Result:
 
 @pytest.fixture
 def written(tmp_path):
-    """A function that writes a table and returns its path."""
+    """Return a function that writes a table and returns its path."""
 
     def write(text, encoding="utf-8"):
         path = tmp_path / "table.csv"
@@ -35,7 +35,7 @@ def written(tmp_path):
     return write
 
 
-def test_a_table_that_fits_ends_with_exit_code_0(written):
+def test_a_consistent_table_ends_with_exit_code_0(written):
     result = run(written(TOTALS))
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == [
@@ -47,7 +47,7 @@ def test_a_table_that_fits_ends_with_exit_code_0(written):
     ]
 
 
-def test_a_table_that_does_not_fit_ends_with_exit_code_1_and_the_finding_first(written):
+def test_an_inconsistent_table_ends_with_exit_code_1_and_the_finding_first(written):
     result = run(written(TOTALS.replace("20\n", "21\n")))
     assert result.exit_code == 1
     assert result.stderr == ""
@@ -59,13 +59,13 @@ def test_a_table_that_does_not_fit_ends_with_exit_code_1_and_the_finding_first(w
     assert lines[-1] == "2 findings: 1 inconsistent, 1 consistent."
 
 
-def test_what_cannot_be_checked_does_not_change_the_exit_code(written):
+def test_cells_that_cannot_be_checked_do_not_change_the_exit_code(written):
     result = run(written("group,n,M\na,20,5.15\nb,22,5.20\nTotal,42,5.18\n"))
     assert result.exit_code == 0
     assert "1 not checkable" in result.stdout
 
 
-def test_all_findings_are_written_with_what_was_printed_and_expected(written, tmp_path):
+def test_all_findings_are_written_with_printed_and_expected_values(written, tmp_path):
     output = tmp_path / "findings.csv"
     result = run(written(TOTALS.replace("20\n", "21\n")), "-o", output)
     findings = pd.read_csv(output, dtype=str)
@@ -98,7 +98,7 @@ def test_semicolons_and_tabs_separate_cells_too(written, separator):
     assert run(written(TOTALS.replace(",", separator))).exit_code == 0
 
 
-def test_a_byte_order_mark_windows_line_ends_and_empty_lines_do_no_harm(written):
+def test_a_byte_order_mark_windows_line_ends_and_empty_lines_are_accepted(written):
     assert run(written("\ufeff" + TOTALS.replace("\n", "\r\n\r\n"))).exit_code == 0
 
 
@@ -120,7 +120,7 @@ def test_cells_keep_the_decimals_that_were_printed(written):
         ("group,words\na,long\n", "nothing in this table can be checked"),
     ],
 )
-def test_a_file_that_is_no_such_table(written, text, message):
+def test_a_file_without_a_readable_table_is_refused(written, text, message):
     result = run(written(text))
     assert result.exit_code == 2
     assert message in result.stderr
@@ -128,13 +128,13 @@ def test_a_file_that_is_no_such_table(written, text, message):
     assert result.stdout == ""
 
 
-def test_a_file_that_is_not_utf_8(written):
+def test_a_file_that_is_not_utf_8_is_refused(written):
     result = run(written("group,n\nJürgen,20\n", encoding="latin-1"))
     assert result.exit_code == 2
     assert "is not UTF-8 text" in result.stderr
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     result = run(tmp_path / "nothing.csv")
     assert result.exit_code == 2
     assert "this file does not exist" in result.stderr
@@ -145,7 +145,7 @@ def test_a_file_that_is_not_there(tmp_path):
     [
         (("--column", "trails=n"), "Fix: write `trials`."),
         (("--column", "trials=m"), "there is no column `m`"),
-        (("--column", "trials"), "write the column's meaning and its header"),
+        (("--column", "trials"), "write the column's meaning and header"),
         (("--total", "Sum"), "there is no row `Sum`. Fix: name one of `a`, `b`, `Total`"),
         (("--scale", "7", "1"), "name its lowest response first"),
         (("--trials", "0"), "0 is not in the range"),
@@ -153,7 +153,7 @@ def test_a_file_that_is_not_there(tmp_path):
         (("-o", "nowhere/findings.csv"), "does not exist"),
     ],
 )
-def test_an_option_that_does_not_fit_the_table(written, options, message, monkeypatch, tmp_path):
+def test_an_option_that_does_not_fit_the_table_is_refused(written, options, message, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     result = run(written(TOTALS), *options)
     assert result.exit_code == 2
@@ -181,7 +181,7 @@ def test_sentences_stay_in_their_column_on_a_terminal(written):
     assert len(finding_lines(found)) == 4
 
 
-def test_the_page_shows_what_its_commands_say(tmp_path, monkeypatch):
+def test_the_page_shows_the_output_of_its_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     examples = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
     assert len(examples) == 4

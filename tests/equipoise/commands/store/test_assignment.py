@@ -1,9 +1,9 @@
-"""`equipoise assignment`: the slots of each group, closing, releasing, the log."""
+"""`equipoise assignment` shows slots, closes groups, releases slots and writes the log."""
 
 import json
 from pathlib import Path
 
-from tests.equipoise.stores.commands import N_GROUPS, Kept, answer, done, refused, table
+from tests.equipoise.commands.store.commands import N_GROUPS, Kept, answer, done, refused, table
 from tests.server.stores import rows
 
 # assignment
@@ -15,7 +15,7 @@ def shown(kept: Kept) -> dict[str, list[str]]:
     return {line.split()[0]: line.split()[1:] for line in lines}
 
 
-def test_the_places_of_each_group_are_shown_and_add_up(kept: Kept) -> None:
+def test_the_slots_of_each_group_are_shown_and_add_up(kept: Kept) -> None:
     places = shown(kept)
     assert list(places) == [*map(str, range(1, N_GROUPS + 1)), "all"]
     assert places["all"] == ["1", "2", "0", "0", "1"]
@@ -23,12 +23,12 @@ def test_the_places_of_each_group_are_shown_and_add_up(kept: Kept) -> None:
         assert sum(int(places[str(group)][column]) for group in range(1, N_GROUPS + 1)) == int(places["all"][column])
 
 
-def test_the_places_of_a_study_that_nobody_has_begun_are_all_free(empty: Kept) -> None:
+def test_a_study_without_sessions_has_only_free_slots(empty: Kept) -> None:
     empty.opened().__enter__().close()  # makes the store
     assert shown(empty)["all"] == ["0"] * 5
 
 
-def test_a_closed_group_takes_nobody_until_it_is_opened(empty: Kept) -> None:
+def test_a_closed_group_gets_no_participant_until_it_is_opened(empty: Kept) -> None:
     printed = done("assignment", "close", empty.folder, "--group", 2, *empty.option)
     assert printed == "Group 2 is closed for new participants.\n"
     assert shown(empty)["2"] == [*"00000", "closed"]
@@ -41,7 +41,7 @@ def test_a_closed_group_takes_nobody_until_it_is_opened(empty: Kept) -> None:
     assert shown(empty)["2"] == [*"01000"]
 
 
-def test_a_group_that_there_is_not_is_named(kept: Kept) -> None:
+def test_a_missing_group_is_refused_by_its_number(kept: Kept) -> None:
     before = shown(kept)
     for command in ("close", "open"):
         for group in ("0", "3", "-1", "one", "1.5", ""):
@@ -49,14 +49,14 @@ def test_a_group_that_there_is_not_is_named(kept: Kept) -> None:
     assert shown(kept) == before
 
 
-def test_a_place_is_not_released_for_an_exclusion_that_would_leave_the_answers_in_the_analysis(kept: Kept) -> None:
+def test_no_slot_is_released_for_an_exclusion_because_the_responses_would_stay_in_the_analysis(kept: Kept) -> None:
     before = shown(kept)
     named = ["--panel-id", "anna", "--reason", "exclusion"]
-    assert "Fix: `equipoise exclude " in refused("assignment", "release", kept.folder, *named, *kept.option)
+    assert "Fix: use `equipoise exclude " in refused("assignment", "release", kept.folder, *named, *kept.option)
     assert shown(kept) == before
 
 
-def test_a_place_is_released_by_panel_id_or_by_session_and_the_answers_stay(kept: Kept) -> None:
+def test_a_slot_is_released_by_panel_id_or_session_and_the_responses_stay(kept: Kept) -> None:
     reason = "return"
     with kept.opened() as store:
         before = rows(store, "SELECT * FROM responses ORDER BY session, trial_index")
@@ -73,7 +73,7 @@ def test_a_place_is_released_by_panel_id_or_by_session_and_the_answers_stay(kept
     assert shown(kept)["all"] == ["0", "1", "1", "1", "1"]
 
 
-def test_who_is_not_found_is_named_and_nothing_is_changed(kept: Kept) -> None:
+def test_an_unknown_participant_is_refused_and_nothing_is_changed(kept: Kept) -> None:
     before = done("store", "verify", kept.folder, *kept.option)
     for named, message in (
         ([], "--session"),
@@ -91,17 +91,17 @@ def test_who_is_not_found_is_named_and_nothing_is_changed(kept: Kept) -> None:
         assert len(rows(store, "SELECT * FROM identities")) == 4
 
 
-def test_a_reason_that_there_is_not_is_refused(kept: Kept) -> None:
+def test_an_unknown_reason_is_refused(kept: Kept) -> None:
     for reason in ([], ["--reason", "boredom"]):
         assert "--reason" in refused("assignment", "release", kept.folder, "--panel-id", "anna", *reason, *kept.option)
 
 
-def test_a_model_run_has_no_place_to_release(kept: Kept) -> None:
+def test_a_model_run_has_no_slot_to_release(kept: Kept) -> None:
     done("models", "run", kept.folder, "--model", "baseline/tracer", *kept.option)
     with kept.opened() as store:
         ((run_session,),) = rows(store, "SELECT session FROM runs")
     found = refused("assignment", "release", kept.folder, "--session", run_session, "--reason", "return", *kept.option)
-    assert "no such session" in found
+    assert "no session with this name" in found
 
 
 def test_the_log_of_decisions_is_written_with_its_numbers(kept: Kept, tmp_path: Path) -> None:

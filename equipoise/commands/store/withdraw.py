@@ -1,0 +1,63 @@
+"""`equipoise withdraw`: delete the responses of a participant who asks the researcher for it."""
+
+from batteries.errors import InputError
+from equipoise.commands.lab_files import delete_withdrawn
+from equipoise.commands.store_access import SessionSelector, StoreAddress, StudyFolder, find_session, loaded, store_of
+
+
+def withdraw(
+    study: StudyFolder,
+    code: str | None = None,
+    *,
+    session: str | None = None,
+    panel_id: str | None = None,
+    participant: str | None = None,
+    store: StoreAddress | None = None,
+) -> list[str]:
+    """Delete the responses of one participant in all their sessions, and the laboratory's files of these sessions.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    code
+        The participant's withdrawal code.
+    session, panel_id, participant
+        Another name instead of the code: the name of one of the participant's sessions, the panel id, or the
+        laboratory's code for the participant.
+    store
+        The store; by default the store in the settings.
+
+    Returns
+    -------
+    list of str
+        One sentence for each file that may still hold the responses.
+
+    Raises
+    ------
+    InputError
+        If not exactly one code or name is given, or no participant has this code or name.
+    """
+    if [code, session, panel_id, participant].count(None) != 3:
+        raise InputError(
+            "no participant is named, or several are. Fix: give one of --code, --session, --panel-id and --participant."
+        )
+    study = loaded(study)
+    with store_of(study, store, must_exist=True) as opened:
+        if code is None:
+            named = SessionSelector(session, panel_id, participant)
+            sessions = [find_session(opened, study, named).session]
+        else:
+            sessions = opened.sessions_with_code(study, "".join(code.split()).upper())
+        if not sessions:
+            raise InputError(
+                f"no session of this study has the withdrawal code {code}, so nothing was deleted. Fix: check the "
+                "code with the participant. A completion code in study.yaml is not a withdrawal code, because all "
+                "participants have the same code."
+            )
+        for one in sessions:
+            opened.withdraw_session(one, by_researcher=True)
+        problem, kept = delete_withdrawn(study, opened), opened.kept_traces()
+    if problem is not None:
+        raise InputError(f"the responses are deleted, but not all files: {problem}")
+    return kept
