@@ -4,7 +4,9 @@ The columns are those of the view `trials`. Only `jspsych` is parsed meanwhile: 
 together they would take more memory than all other columns. `benchmarks/accuracy_pipeline.py` measures the memory.
 """
 
+import ctypes
 import math
+import sys
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,10 +51,6 @@ class RawColumns:
         self._waiting.append(cells)
         if len(self._waiting) == ROWS_AT_ONCE:
             self._put_away()
-
-    def finalize(self) -> int:
-        """End the aggregate, as SQLite requires; the rows stay here."""
-        return 0
 
     def series(self, where: str) -> dict[str, pd.Series]:
         """Return the columns of all appended rows, and release them here.
@@ -258,3 +256,20 @@ def _text(value: Any) -> str | None:
 def _time_elapsed(note: dict[str, Any] | None) -> float:
     time = None if note is None else note.get("time_elapsed_ms")
     return math.nan if time is None else float(time)
+
+
+_M_MMAP_THRESHOLD = -3
+"""The parameter of glibc's `mallopt(3)`: larger blocks are mapped separately, and released separately."""
+_THRESHOLD_BYTES = 2**20
+
+
+def give_back_freed_arrays() -> None:
+    """Return the memory of each array of a megabyte or more to the system when the array is freed.
+
+    By default glibc raises its threshold to 32 MB when such arrays are freed, and then keeps their memory in a heap
+    with gaps: 140 MB for a million responses. Other C libraries are left as they are.
+    """
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl does not have it.
+        if mallopt is not None:
+            mallopt(_M_MMAP_THRESHOLD, _THRESHOLD_BYTES)

@@ -6,8 +6,9 @@ import pytest
 
 from analysis.data import compact_columns
 from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
+from analysis.data.store_columns import OF_ITEM, OF_SESSION, OF_TRIAL
 from analysis.data.tidy_table import read_trials, tidy_trials
-from analysis.data.trials_reader import OF_ITEM, OF_SESSION, OF_TRIAL, RAW_COLUMNS, read_raw_rows
+from analysis.data.trials_reader import RAW_COLUMNS, read_raw_rows
 from batteries.errors import InputError
 
 
