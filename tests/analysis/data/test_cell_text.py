@@ -94,7 +94,7 @@ def test_the_digest_is_that_of_earlier_versions(view, session, row, monkeypatch)
     assert data_digest(table) == expected["digest"]
     in_lab = tidy_trials(rows.assign(occasion=1))
     assert data_digest(in_lab) != data_digest(tidy_trials(rows.assign(occasion=2))), "told apart by it alone"
-    monkeypatch.setattr("analysis.provenance.record.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("analysis.provenance.row_digest.ROWS_AT_ONCE", 3)
     assert data_digest(table.sample(frac=1, random_state=1)) == expected["digest"]
     assert module.ROWS_AT_ONCE > 1
     assert np.isfinite(table["rt_ms"].iloc[0])
