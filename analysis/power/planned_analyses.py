@@ -100,7 +100,7 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
             f"The p value is corrected for the {len(family)} tests of its family, as the plan says "
             f"({plan.correction}).{unknown}"
         )
-    unit = "correct answers" if planned.summary == "sum" else "accuracy"
+    unit = "correct responses" if planned.summary == "sum" else "accuracy"
     return PowerAnalysis(f"the plan's test `{name}`", run, unit, (*notes, *_notes_on_test(table, planned)))
 
 
