@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import inf
 
+from analysis.audit.headers_and_cells import read_shape
 from analysis.audit.reported_tests import INDEPENDENT, PAIRED, ROUNDED_DF, ReportedTest, reported_tests
 from analysis.audit.table import (
     CONSISTENT,
@@ -16,7 +17,6 @@ from analysis.audit.table import (
     Row,
     counted,
 )
-from analysis.audit.words import read_shape
 
 
 @dataclass(frozen=True)

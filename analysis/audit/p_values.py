@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import inf
 
 from analysis.audit.degrees_of_freedom import ExpectedDf, as_if_twice, expected_dfs
+from analysis.audit.headers_and_cells import Printed, plain
 from analysis.audit.reported_tests import ReportedTest, reported_tests
 from analysis.audit.table import (
     CONSISTENT,
@@ -19,7 +20,6 @@ from analysis.audit.table import (
     PublishedTable,
     counted,
 )
-from analysis.audit.words import Printed, plain
 from analysis.statistics.intervals import Interval
 from analysis.statistics.reported_p import Bounds, possible_df, possible_p
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from analysis.audit.headers_and_cells import STATISTICS, Printed, PrintedResult, plain, read_dfs, read_result, role_of
 from analysis.audit.table import PublishedTable, Row
-from analysis.audit.words import STATISTICS, Printed, PrintedResult, plain, read_dfs, read_result, role_of
 from analysis.statistics.grim import rounding_bounds
 from analysis.statistics.reported_p import Bounds
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import pandas as pd
 
-from analysis.audit.words import (
+from analysis.audit.headers_and_cells import (
     ROLES,
     STATISTICS,
     Printed,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "started_at",
         "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",

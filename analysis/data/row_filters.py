@@ -1,33 +1,13 @@
 """Choosing rows by levels, as plans name them in YAML: `{one_shot: 0}`, `{model: [Haiku, Opus]}`."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order, level_text
 from batteries.errors import InputError
 from experiment.study.planned_analyses import Level, Where
-
-
-def level_text(level: object) -> str:
-    """Return a level as text, the same for `1`, `1.0` and `"1"`, and for `true` and `"True"`.
-
-    Examples
-    --------
-    >>> [level_text(level) for level in (1, 1.0, "1", True, "True", 0.5)]
-    ['1', '1', '1', 'true', 'true', '0.5']
-    """
-    if isinstance(level, (bool, np.bool_)):
-        return str(bool(level)).lower()
-    if isinstance(level, (int, np.integer)):
-        return str(int(level))
-    if isinstance(level, (float, np.floating)):
-        return str(int(level)) if math.isfinite(level) and level == int(level) else repr(float(level))
-    text = str(level)
-    return text.lower() if text.lower() in {"true", "false"} else text
 
 
 def levels_of(data: pd.DataFrame, column: str, what: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.columns import dtype_of_levels, factor_columns, subject_order, subjects, units
+from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, proportion_interval
-from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 

@@ -16,8 +16,8 @@ from analysis.measures.accuracy import (
     participant_counts,
 )
 from analysis.measures.shared_items import compared, of_responses
+from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, weighted_accuracy
-from analysis.statistics.level_order import level_order
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",

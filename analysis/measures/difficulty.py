@@ -11,8 +11,8 @@ from analysis.data.columns import dtype_of_levels
 from analysis.measures.accuracy import COUNTED_COLUMNS, check_factors, interval_of, kept_trials, participant_counts
 from analysis.measures.shared_items import Compared, Subject, of_responses, subjects_compared
 from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, percentile_interval, weighted_accuracy
-from analysis.statistics.level_order import level_order
 from analysis.statistics.trends import Floats, mover_contrast, trend_weights
 from experiment.study.analysis_plan import AnalysisPlan
 

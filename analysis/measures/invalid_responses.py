@@ -5,7 +5,7 @@ from collections.abc import Hashable
 import pandas as pd
 
 from analysis.measures.accuracy import kept_trials
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 INVALID_COLUMNS = ["run", "model", "n_trials", "n_unanswered", "n_invalid", "accuracy", "accuracy_of_valid_answers"]
 STORED_COLUMNS = ["run", "model", "n", "accuracy_stored", "accuracy", "n_different"]

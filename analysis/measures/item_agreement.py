@@ -8,7 +8,7 @@ from analysis.data.columns import factor_columns, subject_order
 from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.measures.shared_items import COMPARED_COLUMNS, Compared, compared, of_responses
 from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 

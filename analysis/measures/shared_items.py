@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.columns import PEOPLE
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 T = TypeVar("T")
 

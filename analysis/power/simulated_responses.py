@@ -12,7 +12,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import norm
 
-from analysis.data.row_filters import level_text, matching
+from analysis.data.row_filters import matching
+from analysis.statistics.factor_levels import level_text
 from batteries.errors import InputError
 from experiment.study.planned_analyses import Level
 

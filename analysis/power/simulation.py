@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.row_filters import level_text, levels_of
+from analysis.data.row_filters import levels_of
 from analysis.power.simulated_responses import Bools, Effect, Floats, PlannedTrials, Population, simulated_responses
+from analysis.statistics.factor_levels import level_text
 from analysis.statistics.intervals import wilson
 from analysis.statistics.t_tests import one_sample_t
 from batteries.errors import InputError

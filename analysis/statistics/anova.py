@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 from scipy.linalg import helmert
 
-from analysis.statistics.result import HypothesisTest
+from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import LARGEST, Floats, checked_sample, is_constant
 from batteries.errors import InputError
 

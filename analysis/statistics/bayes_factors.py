@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import betaln, logsumexp
 
-from analysis.statistics.counts import checked_counts
+from analysis.statistics.count_tests import checked_counts
 from analysis.statistics.t_tests import LARGEST
 from batteries.errors import InputError
 

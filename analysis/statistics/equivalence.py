@@ -4,7 +4,7 @@ import math
 
 from scipy import stats
 
-from analysis.statistics.result import HypothesisTest
+from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import Floats, difference_of_groups, difference_of_pairs, t_interval
 from batteries.errors import InputError
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.statistics.result import HypothesisTest
+from analysis.statistics.hypothesis_test import HypothesisTest
 from batteries.errors import InputError
 
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 from analysis.statistics.mixed_models.design_matrix import Codes, Factor, Floats, n_design_columns
 from analysis.statistics.mixed_models.formulas import Formula, RandomTerm
 from batteries.errors import InputError
@@ -51,7 +51,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     ----------
     data : DataFrame, shape (rows, columns)
         Numbers are covariates; yes-no columns, text, categories and mixed columns are factors, whose levels come in
-        their natural order (`analysis.statistics.level_order`).
+        their natural order (`analysis.statistics.factor_levels`).
     formula, family
         The model: `gaussian`, or `binomial` with an outcome of 0 and 1 or no and yes.
     reference : mapping of str to object

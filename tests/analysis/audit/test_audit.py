@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.audit import audit_table
-from analysis.audit.words import ROLES, read_number, role_of
+from analysis.audit.headers_and_cells import ROLES, read_number, role_of
 from batteries.errors import InputError
 from tests.analysis.audit.audit_tables import found, published, sentences, table, wrong
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.data.row_filters import add_flags, chosen_rows, level_text, levels_of, matching, ordered_levels
+from analysis.data.row_filters import add_flags, chosen_rows, levels_of, matching, ordered_levels
+from analysis.statistics.factor_levels import level_text
 from batteries.errors import InputError
 
 WHAT = "the test `warm_up`"

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from analysis.statistics.result import HypothesisTest
+from analysis.statistics.hypothesis_test import HypothesisTest
 from batteries.errors import InputError
 
 Counts = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats.contingency import association
 
-from analysis.statistics.counts import chi_square, cochran_q, goodness_of_fit, mcnemar
+from analysis.statistics.count_tests import chi_square, cochran_q, goodness_of_fit, mcnemar
 from batteries.errors import InputError
 from tests.paths import FIXTURES
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
+from analysis.audit.headers_and_cells import Printed, read_mean_sd
 from analysis.audit.table import (
     CONSISTENT,
     IMPOSSIBLE,
@@ -17,7 +18,6 @@ from analysis.audit.table import (
     Row,
     counted,
 )
-from analysis.audit.words import Printed, read_mean_sd
 from analysis.statistics.grim import grim, grimmer, nearest_means
 
 MOST_NUMBERS = 10**6

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import floor, gcd
 
+from analysis.audit.headers_and_cells import is_empty, plain, read_number
 from analysis.audit.table import (
     CONSISTENT,
     IMPOSSIBLE,
@@ -18,7 +19,6 @@ from analysis.audit.table import (
     counted,
     total_stem,
 )
-from analysis.audit.words import is_empty, plain, read_number
 
 COUNTS = (
     "participants",
