@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.measures.accuracy import kept_trials
 from analysis.statistics.factor_levels import level_order
 
-INVALID_COLUMNS = ["run", "model", "n_trials", "n_unanswered", "n_invalid", "accuracy", "accuracy_of_valid_answers"]
+INVALID_COLUMNS = ["run", "model", "n_trials", "n_unanswered", "n_invalid", "accuracy", "accuracy_of_valid_responses"]
 STORED_COLUMNS = ["run", "model", "n", "accuracy_stored", "accuracy", "n_different"]
 REGRADED_COLUMNS = ["run", "item_id", "response", "key", "imported_correct", "correct"]
 
@@ -15,8 +15,8 @@ REGRADED_COLUMNS = ["run", "item_id", "response", "key", "imported_correct", "co
 def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
     """Return for each run in the analysis the number of unanswered and invalid trials.
 
-    Both count as not correct in `accuracy`; `accuracy_of_valid_answers` leaves them out, and is missing without a valid
-    response.
+    Both count as not correct in `accuracy`. `accuracy_of_valid_responses` is computed without them. It is missing if a
+    run has no valid response.
     """
     kept = kept_trials(trials, ["kind", "run", "model", "response", "valid", "correct"])
     rows = []

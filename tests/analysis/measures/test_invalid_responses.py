@@ -23,7 +23,7 @@ def test_invalid_and_unanswered_trials_are_counted_a_run(view, session, row):
     assert line["run"] == "M"
     assert line[["n_trials", "n_unanswered", "n_invalid"]].tolist() == [4, 1, 1]
     assert line["accuracy"] == 0.5
-    assert line["accuracy_of_valid_answers"] == 1
+    assert line["accuracy_of_valid_responses"] == 1
 
 
 def test_stored_scoring_is_set_beside_ours_and_every_difference_is_named(view, session, row):
