@@ -28,7 +28,7 @@ RAW_COLUMNS = (*(column for column in VIEW_COLUMNS if column != "jspsych"), *NOT
 
 
 def read_raw_rows(path: Path) -> pd.DataFrame:
-    """Return `RAW_COLUMNS`: the raw columns of the view `trials`, parsed only for `jspsych`.
+    """Return the raw columns of the view `trials` (`RAW_COLUMNS`); only `jspsych` is parsed.
 
     Further columns are not read. Columns with repeated cells are categories, whose order has no meaning.
 
@@ -40,12 +40,12 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file does not exist, is neither a store nor such an export, cannot be read now, was written by a newer
-        Equipoise, or a cell of `jspsych` is not a JSON object.
+        If the file does not exist, is neither a store nor an export, or cannot be read now. Also if a newer Equipoise
+        wrote the store, or a cell of `jspsych` is not a JSON object.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise InputError(f"{path}: this {what}. Fix: name a store (equipoise.db) or a CSV export of it.")
+        raise InputError(f"{path}: this {what}. Fix: name a store (equipoise.db) or a CSV export of a store.")
     try:
         with path.open("rb") as file:
             beginning = file.read(len(SQLITE_HEADER))
@@ -67,17 +67,17 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
         try:
             return _select_trials(path, "mode=ro")
         except sqlite3.Error as error:
-            # A closed store still needs files beside it, which cannot be made in a read-only folder. Without a -wal no
-            # program has it open, so nothing changes it while it is read.
+            # SQLite needs files beside a store and cannot make them in a read-only folder. Without a -wal no program
+            # has the store open, so the store does not change while it is read.
             if _kind_of(error) not in UNREADABLE or _wal(path).exists():
                 raise
             return _select_trials(path, "mode=ro&immutable=1")
     except sqlite3.Error as error:
         if _kind_of(error) in LOCKED:
-            sentence = "the store is locked by another program ({}). Fix: try again when that has ended."
+            sentence = "the store is locked by another program ({}). Fix: try again when that program has ended."
         elif _kind_of(error) in UNREADABLE:
             sentence = (
-                "the store cannot be opened ({}). Fix: copy it, with its -wal if there is one, to a folder of your own."
+                "the store cannot be opened ({}). Fix: copy it, with its -wal file if there is one, to another folder."
             )
         else:
             sentence = "the store is damaged ({}). Fix: use a backup of it."
@@ -87,7 +87,7 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
 
 
 def _wal(path: Path) -> Path:
-    """Return the path of the log with SQLite's pages that are not yet in the store."""
+    """Return the path of SQLite's write-ahead log, which has the pages that are not yet in the store."""
     return path.resolve().with_name(f"{path.resolve().name}-wal")
 
 
@@ -110,7 +110,7 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
 
 
 def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
-    """Refuse a store with an unknown schema; the meaning of its view is unknown too."""
+    """Refuse a store with an unknown migration, because the meaning of its view is unknown too."""
     if not store.execute("PRAGMA table_info(_sqlite_migrations)").fetchall():
         return
     applied = store.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = 'equipoise'")
@@ -159,4 +159,4 @@ def _refuse_missing_columns(path: Path, present: list[str]) -> None:
         )
     twice = sorted({column for column in present if present.count(column) > 1})
     if twice:
-        raise InputError(f"{path}: duplicate column `{twice[0]}`. Fix: keep one of them.")
+        raise InputError(f"{path}: duplicate column `{twice[0]}`. Fix: keep one of these columns.")
