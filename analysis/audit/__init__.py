@@ -1,6 +1,6 @@
 """The audit of published tables: checks whether the printed numbers can all be true.
 
-It needs no data, only the table as printed and the design that the paper states.
+The audit needs no data, only the table as printed and the design that the paper states.
 
     headers_and_cells.py      the meaning of each column, and each number as it was printed
     table.py                  the table with the meanings of its rows and columns, and the form of a finding
@@ -68,13 +68,14 @@ def audit_table(
     items : int, optional
         Number of responses in the mean of one participant; 1 if not given.
     scale : tuple of int, optional
-        Lowest and highest response; implies that responses are whole numbers.
+        Lowest and highest response. A scale implies that responses are whole numbers.
     whole_numbers : bool
-        True if responses are whole numbers; only then can means and standard deviations be checked.
+        True if responses are whole numbers. Means and standard deviations are checked only then.
     totals : sequence of str
-        Labels of rows that are totals, beside those whose label says so.
+        Labels of rows that are totals, in addition to rows whose label contains the word total.
     columns : mapping of str to str, optional
-        Headers of columns that are not recognized, by their meaning (see `analysis.audit.headers_and_cells.ROLES`).
+        Headers of columns that are not recognized, by the meaning of the column (see
+        `analysis.audit.headers_and_cells.ROLES`).
 
     Returns
     -------
@@ -109,7 +110,7 @@ def audit_table(
 
 
 def _nothing(found: list[Finding]) -> str:
-    """Return the message if nothing can be checked."""
+    """Return the error message for a table in which nothing can be checked."""
     reasons = " ".join(dict.fromkeys(finding.explanation for finding in found[:3]))
     why = f"nothing in this table can be checked: {reasons}" if reasons else "nothing in this table can be checked."
     return f"{why} The audit recognizes the columns {', '.join(ROLES)}. Fix: name them with --column MEANING=HEADER."
