@@ -110,7 +110,7 @@ def test_a_number_that_is_not_a_multiple_is_not_called_a_multiple():
 def test_every_trial_counted_twice_beside_participants():
     audited = audit_table(table("group|Participants|Trials\na|9|432\nb|8|384"), trials=24)
     assert found(audited) == ["impossible", "impossible"]
-    assert "432 is exactly 2 times that, as if every trial were counted 2 times" in sentences(audited)
+    assert "432 is exactly 2 times this number, as if every trial were counted 2 times" in sentences(audited)
 
 
 def test_a_group_without_participants_has_no_trials():

@@ -99,7 +99,7 @@ def test_averaging_over_the_population_gives_the_accuracy_back(accuracy, sd):
 
 @pytest.mark.parametrize("sd", [-1.0, 11.0, np.nan])
 def test_an_impossible_standard_deviation_is_refused(sd):
-    with pytest.raises(InputError, match="give one from 0 to 10"):
+    with pytest.raises(InputError, match="give a number from 0 to 10"):
         conditional_logits(np.array([0.5]), sd)
 
 
@@ -390,7 +390,7 @@ def test_equal_responses_count_as_not_significant():
 
 
 def test_more_participants_than_planned_trials_are_refused():
-    with pytest.raises(InputError, match="trials of 4 participants, and 9 are requested"):
+    with pytest.raises(InputError, match="trials of 4 participants, but 9 are requested"):
         simulated(one_group(), 4, [EFFECT], NOBODY_VARIES, ns=[9])
 
 
@@ -541,7 +541,7 @@ def test_data_that_a_model_leaves_out_are_in_the_notes():
     ("name", "term", "message"),
     [
         ("against", None, "uses models' runs, and only people's responses are simulated"),
-        ("logistic", None, "has the terms condition, level, condition:level. Fix: name the tested one"),
+        ("logistic", None, "has the terms condition, level, condition:level. Fix: name the term to test"),
         (
             "logistic",
             "age",
