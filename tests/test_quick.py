@@ -14,7 +14,9 @@ EVERY_TEST = list((quick.ROOT / "tests").rglob("test_*.py"))
 def test_a_changed_module_runs_the_tests_that_import_it_then_those_of_its_importers() -> None:
     chosen = quick.tests_for(["analysis/statistics/grim.py"], EVERY_TEST)
     assert chosen[0] == "tests/analysis/statistics/test_grim.py"
-    assert "tests/analysis/audit/test_audit.py" in chosen[1:], "it imports analysis.audit.values, an importer"
+    assert "tests/analysis/audit/test_audit.py" in chosen[1:], (
+        "it imports analysis.audit.means_and_percentages, an importer"
+    )
     assert "tests/batteries/test_items.py" not in chosen
 
 

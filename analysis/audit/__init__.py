@@ -1,14 +1,14 @@
 """The audit of published tables: checks whether the printed numbers can all be true.
 
-It needs no data, only the table as printed and the design that the paper states.
+The audit needs no data, only the table as printed and the design that the paper states.
 
-    words.py                 what headers and cells say: which column is what, which number was printed how
-    table.py                 the table with its rows and columns understood, and what a finding is
-    counts.py                totals, trials against participants, everything counted twice
-    values.py                means, standard deviations and percentages: GRIM and GRIMMER
-    reported_tests.py        hypothesis tests as rows report them
-    degrees_of_freedom.py    degrees of freedom against participants
-    p_values.py              p against its statistic, conclusions against p
+    headers_and_cells.py      the meaning of each column, and each number as it was printed
+    table.py                  the table with the meanings of its rows and columns, and the form of a finding
+    count_checks.py           totals, trials compared with participants, everything counted twice
+    means_and_percentages.py  means, standard deviations and percentages: GRIM and GRIMMER
+    reported_tests.py         hypothesis tests as rows report them
+    degrees_of_freedom.py     degrees of freedom compared with participants
+    p_values.py               p compared with its statistic, conclusions compared with p
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,8 @@ from dataclasses import astuple, fields
 
 import pandas as pd
 
-from analysis.audit import counts, degrees_of_freedom, p_values, values
+from analysis.audit import count_checks, degrees_of_freedom, means_and_percentages, p_values
+from analysis.audit.headers_and_cells import ROLES
 from analysis.audit.table import (
     NOT_CHECKABLE,
     VERDICTS,
@@ -26,18 +27,17 @@ from analysis.audit.table import (
     read_table,
     unreadable_cells,
 )
-from analysis.audit.words import ROLES
 from batteries.errors import InputError
 
 CHECKS: tuple[Callable[[PublishedTable, Design], Iterator[Finding]], ...] = (
-    counts.whole_counts,
-    counts.counted_twice,
-    counts.participants,
-    counts.totals,
-    counts.trials,
-    counts.correct_answers,
-    values.percentages,
-    values.means,
+    count_checks.whole_counts,
+    count_checks.counted_twice,
+    count_checks.participants,
+    count_checks.totals,
+    count_checks.trials,
+    count_checks.correct_answers,
+    means_and_percentages.percentages,
+    means_and_percentages.means,
     degrees_of_freedom.degrees_of_freedom,
     p_values.p_values,
     p_values.conclusions,
@@ -68,13 +68,14 @@ def audit_table(
     items : int, optional
         Number of responses in the mean of one participant; 1 if not given.
     scale : tuple of int, optional
-        Lowest and highest response; implies that responses are whole numbers.
+        Lowest and highest response. A scale implies that responses are whole numbers.
     whole_numbers : bool
-        True if responses are whole numbers; only then can means and standard deviations be checked.
+        True if responses are whole numbers. Means and standard deviations are checked only then.
     totals : sequence of str
-        Labels of rows that are totals, beside those whose label says so.
+        Labels of rows that are totals, in addition to rows whose label contains the word total.
     columns : mapping of str to str, optional
-        Headers of columns that are not recognized, by their meaning (see `analysis.audit.words.ROLES`).
+        Headers of columns that are not recognized, by the meaning of the column (see
+        `analysis.audit.headers_and_cells.ROLES`).
 
     Returns
     -------
@@ -109,7 +110,7 @@ def audit_table(
 
 
 def _nothing(found: list[Finding]) -> str:
-    """Return the message if nothing can be checked."""
+    """Return the error message for a table in which nothing can be checked."""
     reasons = " ".join(dict.fromkeys(finding.explanation for finding in found[:3]))
     why = f"nothing in this table can be checked: {reasons}" if reasons else "nothing in this table can be checked."
     return f"{why} The audit recognizes the columns {', '.join(ROLES)}. Fix: name them with --column MEANING=HEADER."

@@ -1,10 +1,11 @@
-"""Checks of degrees of freedom against the participants of a test."""
+"""Checks of degrees of freedom by the participants of a test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from math import inf
 
+from analysis.audit.headers_and_cells import read_shape
 from analysis.audit.reported_tests import INDEPENDENT, PAIRED, ROUNDED_DF, ReportedTest, reported_tests
 from analysis.audit.table import (
     CONSISTENT,
@@ -16,12 +17,11 @@ from analysis.audit.table import (
     Row,
     counted,
 )
-from analysis.audit.words import read_shape
 
 
 @dataclass(frozen=True)
 class ExpectedDf:
-    """Possible degrees of freedom of a design, and the reason."""
+    """Possible degrees of freedom of a test, and the reason for these."""
 
     dfs: tuple[int, ...]
     why: str
@@ -51,7 +51,7 @@ def expected_dfs(test: ReportedTest) -> list[ExpectedDf]:
 
 
 def row_n(row: Row) -> int | None:
-    """Return the number of participants of a row in all."""
+    """Return the number of all participants of a row."""
     return row.whole("n") or row.whole("participants")
 
 
@@ -69,7 +69,7 @@ def _of_t(row: Row, n: int | None, paired: bool, independent: bool) -> list[Expe
 
 
 def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check printed degrees of freedom against those of the participants, groups or table size."""
+    """Compare printed degrees of freedom with those that the participants, groups or table size give."""
     for test in reported_tests(table):
         if test.dfs:
             found = _compared(test, design)
@@ -80,7 +80,7 @@ def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Findin
 
 
 def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None:
-    """Return verdict, expected value and sentence; None if there is nothing to compare with."""
+    """Return verdict, expected value and sentence; None if no degrees of freedom are expected."""
     expected = expected_dfs(test)
     given = "; ".join(f"{one.why} give {one}" for one in expected)
     wanted = " or ".join(str(one) for one in expected)
@@ -106,7 +106,7 @@ def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None
 
 
 def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
-    """Return the finding if degrees of freedom are in the range of Welch's."""
+    """Return the finding if the degrees of freedom are in the range of Welch's test."""
     df, first, second, n = test.dfs[0], test.row.whole("n1"), test.row.whole("n2"), row_n(test.row)
     if PAIRED.search(test.words):
         return None
@@ -150,8 +150,8 @@ def _f_without_groups(test: ReportedTest) -> tuple[str, str, str] | None:
 
 
 def as_if_twice(test: ReportedTest, low: Decimal | float, high: Decimal | float) -> str:
-    """Return a remark if degrees of freedom are those of a t test that treated the same participants as two groups."""
+    """Return a remark if degrees of freedom are those of a t test with the same participants as two groups."""
     n = row_n(test.row)
     if test.kind != "t" or n is None or not low <= 2 * n - 2 <= high or high == inf:
         return ""
-    return f" (2 x {n} - 2 = {2 * n - 2}, as if the same {n} were two groups; right only if each group had {n})"
+    return f" (2 x {n} - 2 = {2 * n - 2}, as if the same {n} were two groups; this is right only if each group had {n})"

@@ -1,4 +1,4 @@
-"""Checks of p values against their statistics, and of conclusions against p values."""
+"""Checks of p values by their statistics, and of conclusions by their p values."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import inf
 
 from analysis.audit.degrees_of_freedom import ExpectedDf, as_if_twice, expected_dfs
+from analysis.audit.headers_and_cells import Printed, plain
 from analysis.audit.reported_tests import ReportedTest, reported_tests
 from analysis.audit.table import (
     CONSISTENT,
@@ -19,7 +20,6 @@ from analysis.audit.table import (
     PublishedTable,
     counted,
 )
-from analysis.audit.words import Printed, plain
 from analysis.statistics.intervals import Interval
 from analysis.statistics.reported_p import Bounds, possible_df, possible_p
 
@@ -51,7 +51,7 @@ def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def conclusions(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Check the conclusion at the level .05 against the p value beside it."""
+    """Compare the conclusion at the level .05 with the p value in its row."""
     for row in table.rows:
         said, p = plain(row.text("conclusion")), row.printed("p")
         rejected = False if _RETAINED.search(said) else True if _REJECTED.search(said) else None
@@ -65,7 +65,7 @@ def conclusions(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 
 
 def _impossible(test: ReportedTest) -> Finding | None:
-    """Return the finding of a statistic or p value that is impossible for any data."""
+    """Return a finding if the statistic or the p value is impossible for any data."""
     low, high = test.bounds
     if (test.kind in {"F", "chi2"} and high < 0) or (test.kind == "r" and (high < -1 or low > 1)):
         expected = "-1 to 1" if test.kind == "r" else "0 or more"
@@ -95,9 +95,7 @@ def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
         if _fits(p, possible_p(test.kind, test.bounds, bounds)):
             return _with_df(test, p, bounds, f"{test.with_dfs(one.dfs)} ({one.why})")
     if test.kind == "F":
-        words = (
-            f"p of {test.with_dfs()} needs its two degrees of freedom. Fix: add a column `df`, or two, `df1` and `df2`."
-        )
+        words = f"p of {test.with_dfs()} needs its two degrees of freedom. Fix: add a column `df`, or `df1` and `df2`."
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     return _without_df(test, p, expected, design)
 
@@ -109,7 +107,7 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
         return Finding(test.row.name, CHECK, str(p), expected, CONSISTENT, f"{shown} has p {expected}.")
     words = f"{shown} has p {expected}, but p {_with_sign(p)} is printed"
     if test.kind in TWO_SIDED and _fits(p, Interval(possible.low / 2, possible.high / 2)):
-        words += ", half of it: a one-sided test must be reported as such."
+        words += ", which is half of this: a one-sided test must be reported as such."
         return Finding(test.row.name, CHECK, str(p), expected, SUSPICIOUS, words)
     printed_as, really = _is_significant(p), True if possible.high < LEVEL else False if possible.low > LEVEL else None
     if None not in (printed_as, really) and printed_as != really:
@@ -118,7 +116,7 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
 
 
 def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], design: Design) -> Finding:
-    """Find the degrees of freedom that give the printed p, if none are printed or none of the row's own do."""
+    """Find the degrees of freedom that give the printed p, if the row has no degrees of freedom that do."""
     assert test.kind is not None
     low, high = _bounds(p)
     fitting = possible_df(test.kind, test.bounds, Interval(low, high))
@@ -132,21 +130,21 @@ def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], desi
             return Finding(test.row.name, CHECK, str(p), "", SUSPICIOUS, words)
         words = f"no degrees of freedom give {test.with_dfs()} p {_with_sign(p)}{_neighbours(test, p)}."
         return Finding(test.row.name, CHECK, str(p), "", INCONSISTENT, words)
-    takes = f"p {_with_sign(p)} of {test.with_dfs()} takes {_range_words(fitting)}"
+    needs = f"p {_with_sign(p)} of {test.with_dfs()} needs {_range_words(fitting)}"
     twice = as_if_twice(test, fitting.low, fitting.high)
     if expected:
         more = test.kind != "t" or fitting.low > max(one.dfs[0] for one in expected)
         verdict = INCONSISTENT if more and (test.is_named or test.kind != "t") else SUSPICIOUS
         wanted = " or ".join(f"df = {one}" for one in expected)
-        return Finding(test.row.name, CHECK, str(p), wanted, verdict, f"{takes}{twice}, but {given}.")
+        return Finding(test.row.name, CHECK, str(p), wanted, verdict, f"{needs}{twice}, but {given}.")
     if test.kind == "t" and test.is_named and design.participants and fitting.low > design.participants - 1:
-        words = f"{takes}, but {counted(design.participants, 'participant')} give at most {design.participants - 1}."
+        words = f"{needs}, but {counted(design.participants, 'participant')} give at most {design.participants - 1}."
         return Finding(test.row.name, CHECK, str(p), f"df = {design.participants - 1}", INCONSISTENT, words)
-    return Finding(test.row.name, CHECK, str(p), "", CONSISTENT, f"{takes}; none are printed.")
+    return Finding(test.row.name, CHECK, str(p), "", CONSISTENT, f"{needs}; no degrees of freedom are printed.")
 
 
 def _neighbours(test: ReportedTest, p: Printed) -> str:
-    """Return the neighbouring p values of a chi-square with a printed p that is impossible."""
+    """Return the possible p values next to the impossible printed p of a chi-square."""
     low, _ = _bounds(p)
     above = possible_df("chi2", test.bounds, Interval(low, 1.0)) if test.kind == "chi2" else None
     if above is None:
@@ -157,7 +155,7 @@ def _neighbours(test: ReportedTest, p: Printed) -> str:
 
 
 def _bounds(p: Printed) -> tuple[float, float]:
-    """Return the lowest and the highest probability that round to the printed one."""
+    """Return the lowest and the highest probability that round to the printed p value."""
     low, high = (float(bound) for bound in p.bounds)
     if p.relation == "<":
         return 0.0, float(p.number)
@@ -185,7 +183,7 @@ def _same(statistic: Decimal, p: Printed) -> bool:
 
 
 def _shown(possible: Interval, p: Printed) -> str:
-    """Return computed p values with as many decimals as the printed one, at least three."""
+    """Return computed p values with as many decimals as the printed p value, at least three."""
     decimals = max(3, p.decimals)
     low, high = (f"{bound:.{decimals}f}" for bound in possible)
     if float(high) == 0:

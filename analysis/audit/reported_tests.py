@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from analysis.audit.headers_and_cells import STATISTICS, Printed, PrintedResult, plain, read_dfs, read_result, role_of
 from analysis.audit.table import PublishedTable, Row
-from analysis.audit.words import STATISTICS, Printed, PrintedResult, plain, read_dfs, read_result, role_of
 from analysis.statistics.grim import rounding_bounds
 from analysis.statistics.reported_p import Bounds
 
@@ -21,22 +21,22 @@ _KINDS = {
 PAIRED = re.compile(r"\bpaired|\bdependent|\bwithin|\brepeated|\bmatched|\bone[ -]sample")
 INDEPENDENT = re.compile(r"\bindependent|\bbetween|\bunpaired|\btwo[ -]sample|\bone[ -]way")
 ROUNDED_DF = re.compile(r"\bwelch|\bunequal|\bsatterthwaite|\bkenward|\bmixed")
-"""Tests with degrees of freedom that are not whole numbers, even if whole ones are printed."""
+"""Tests with degrees of freedom that are not whole numbers, even if whole numbers are printed."""
 
 
 @dataclass(frozen=True)
 class ReportedTest:
-    """One test."""
+    """A hypothesis test in a row of a table."""
 
     row: Row
     kind: str | None
     """One of `STATISTICS`; None if the row does not name the test."""
     statistic: Decimal
     dfs: tuple[Decimal, ...]
-    """As printed; empty if not printed."""
+    """The printed degrees of freedom; empty if not printed."""
     p: Printed | None
     words: str
-    """The row's words on the test, as `plain` returns them."""
+    """The name of the test in the row, in the form that `plain` returns."""
 
     @property
     def bounds(self) -> Bounds:
@@ -45,13 +45,13 @@ class ReportedTest:
 
     @property
     def df_bounds(self) -> list[Bounds]:
-        """The same for the degrees of freedom; whole ones are exact, except for tests with rounded ones."""
+        """The bounds of the degrees of freedom; whole numbers are exact, except in tests with rounded degrees."""
         rounded = ROUNDED_DF.search(self.words) is not None
         return [rounding_bounds(df) if rounded or df != int(df) else (Fraction(df), Fraction(df)) for df in self.dfs]
 
     @property
     def is_named(self) -> bool:
-        """True if the row names one of the plain tests, whose degrees of freedom are known."""
+        """True if the row names a simple test, whose degrees of freedom are known."""
         plain_test = any(re.search(_KINDS[kind], self.words) for kind in ("t", "r", "chi2"))
         return plain_test or bool(PAIRED.search(self.words) or INDEPENDENT.search(self.words))
 

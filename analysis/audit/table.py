@@ -1,4 +1,4 @@
-"""A published table with the roles of its rows and columns, and the findings of its audit."""
+"""A published table with the roles of its rows and columns, and the findings of an audit."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from functools import partial
 
 import pandas as pd
 
-from analysis.audit.words import (
+from analysis.audit.headers_and_cells import (
     ROLES,
     STATISTICS,
     Printed,
@@ -37,7 +37,7 @@ WORDS = ("label", "test", "conclusion")
 """Roles of columns with words."""
 _TOTAL = re.compile(r"\b(?:sub|grand)?[ -]?totals?\b|\bsums?\b|\boverall\b")
 _OF_EVERYTHING = {"", "all", "n", "sample", "participants", "all participants", "trials"}
-"""Words beside `total` in the total of all rows."""
+"""Words that may be next to `total` in the label of the total of all rows."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Design:
-    """Facts about the study beside its table."""
+    """Facts about the study that its table does not state."""
 
     participants: int | None = None
-    """Recruited, in the whole study."""
+    """Number of participants recruited in the whole study."""
     trials: int | None = None
-    """Of one participant, in one row of the table."""
+    """Number of trials of one participant in one row of the table."""
     items: int | None = None
     """Number of responses in the mean of one participant."""
     scale: tuple[int, int] | None = None
@@ -74,10 +74,10 @@ class Row:
     """One row of a published table."""
 
     name: str
-    """Its label, with its number if the label is a duplicate."""
+    """The label of the row, with the number of the row if the label is a duplicate."""
     label: str
     cells: Mapping[str, str]
-    """Printed cells, by the column's header."""
+    """Printed cells by the header of the column."""
     roles: Mapping[str, str]
     """Header of the column that has each role."""
     is_total: bool
@@ -87,16 +87,16 @@ class Row:
         return self.cells[self.roles[role]].strip() if role in self.roles else ""
 
     def printed(self, role: str) -> Printed | None:
-        """Return the number in a column, if there is one."""
+        """Return the number in a column, or None."""
         return read_number(self.text(role))
 
     def number(self, role: str) -> Decimal | None:
-        """Return the number that a column states exactly, if there is one."""
+        """Return the number that a column states exactly, or None."""
         printed = self.printed(role)
         return printed.number if printed and printed.relation == "=" else None
 
     def whole(self, role: str) -> int | None:
-        """Return the whole number, not negative, in a column, if there is one."""
+        """Return the whole number in a column, or None if the cell has another or a negative number."""
         number = self.number(role)
         return int(number) if number is not None and number >= 0 and number == int(number) else None
 
@@ -117,7 +117,7 @@ class PublishedTable:
 
 
 def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence[str]) -> PublishedTable:
-    """Return the table with each column's role found by its header, or taken from `columns` (role to header).
+    """Return the table with the role of each column, by its header or from `columns` (role to header).
 
     Raises
     ------
@@ -127,10 +127,10 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
     """
     headers = [str(header) for header in table.columns]
     if table.empty:
-        raise InputError("the table has no rows under its header. Fix: write one for each group, condition or test.")
+        raise InputError("the table has no rows under its header. Fix: write a row for each group, condition or test.")
     twice = next((header for header in headers if headers.count(header) > 1), None)
     if twice is not None:
-        raise InputError(f"duplicate column `{twice}`. Fix: give each column a header of its own.")
+        raise InputError(f"duplicate column `{twice}`. Fix: give each column a unique header.")
     cells = [
         dict(zip(headers, ("" if pd.isna(cell) else str(cell) for cell in row), strict=True))
         for row in table.itertuples(index=False, name=None)
@@ -155,7 +155,7 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
 
 
 def unreadable_cells(table: PublishedTable) -> Iterator[Finding]:
-    """Yield a finding for each cell that should hold a number and holds something else."""
+    """Yield a finding for each cell that should be a number and is not."""
     readers: dict[str, Callable[[str], object]] = {
         "df": partial(read_dfs, both=True), "shape": read_shape, "mean_sd": read_mean_sd,
         **dict.fromkeys(("statistic", *STATISTICS), read_result),
@@ -173,7 +173,7 @@ def unreadable_cells(table: PublishedTable) -> Iterator[Finding]:
 
 
 def total_stem(label: str) -> str | None:
-    """Return the name in a total's label, such as `single` of `Single-total`; None if the label is not a total's.
+    """Return the name in the label of a total, such as `single` of `Single-total`; None if the row is not a total.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def total_stem(label: str) -> str | None:
 
 
 def _is_total(label: str, labels: Sequence[str]) -> bool:
-    """Return True if a row is a total; `Total sleep time`, where no row begins with sleep time, is not."""
+    """Return True if a row is a total; `Total sleep time` is not, unless a row begins with sleep time."""
     stem = total_stem(label)
     return stem is not None and any(other != label and plain(other).startswith(stem) for other in labels)
 
@@ -217,7 +217,7 @@ def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str,
     for known, named in found.items():
         if len(named) > 1:
             raise InputError(
-                f"the columns {_listed(named)} could each be `{known}`. Fix: name one with --column "
+                f"the columns {_listed(named)} could each be `{known}`. Fix: choose one with --column "
                 f"{known}={named[0]!r}."
             )
         if named:

@@ -1,4 +1,4 @@
-"""Columns of raw cells, in which each distinct cell is converted once, and cells of JSON.
+"""Columns of raw cells, in which each distinct cell is converted once, and the parsing of JSON cells.
 
 `benchmarks/accuracy_pipeline.py` measures the time and memory that this saves with a million responses.
 """
@@ -28,24 +28,25 @@ class Cells:
     distinct: list[Any]
     """The distinct cells."""
     number: npt.NDArray[np.integer[Any]]
-    """Index of each row's distinct cell; -1 for none. In the smallest integer type, because there are many rows."""
+    """Index of each row's distinct cell, or -1 for an empty cell; in the smallest integer type, to save memory."""
 
     @classmethod
     def of(cls, name: str, cells: pd.Series) -> "Cells":
         """Return a column as cells."""
         if isinstance(cells.dtype, pd.CategoricalDtype):
             codes, distinct = cells.cat.codes.to_numpy(), cells.cat.categories
-            if np.bincount(codes + 1, minlength=len(distinct) + 1)[1:].all():  # Otherwise some belong to no row.
+            # Without this, some categories could belong to no row.
+            if np.bincount(codes + 1, minlength=len(distinct) + 1)[1:].all():
                 return cls(name, distinct.tolist(), codes)
         number, distinct = pd.factorize(cells)
         return cls(name, distinct.tolist(), number)
 
     def first_row(self, number: int) -> int:
-        """Return the first row with the distinct cell of an index."""
+        """Return the first row whose distinct cell has this index."""
         return int(np.argmax(self.number == number))
 
     def converted(self, convert: Callable[[Any], Any], what: str, where: str) -> list[Any]:
-        """Return the conversion of each distinct cell; `what` names in the error what a cell must be."""
+        """Return the converted value of each distinct cell; `what` says in an error what a cell must be."""
         values = []
         for number, cell in enumerate(self.distinct):
             try:
@@ -55,11 +56,11 @@ class Cells:
         return values
 
     def spread(self, values: Sequence[Any], dtype: str, empty: Any = None) -> pd.Series:
-        """Return for each row the value of its cell; `values` are those of the distinct cells."""
+        """Return the value of each row's cell; `values` has one value for each distinct cell."""
         column = pd.Series([*values, empty], dtype=dtype)
         if dtype == "Int64" and column.between(-(2**31), 2**31 - 1).fillna(True).all():
-            column = column.astype("Int32")  # Takes half the memory.
-        return pd.Series(column.array.take(self.number), copy=False)  # -1 takes the last.
+            column = column.astype("Int32")  # It takes half the memory.
+        return pd.Series(column.array.take(self.number), copy=False)  # Index -1 is the last value, `empty`.
 
     def texts(self) -> pd.Series:
         """Return the texts of the rows, as categories in alphabetical order."""
@@ -79,7 +80,7 @@ def not_converted(cell: Any, row: int, column: str, what: str, where: str) -> In
 
 
 def json_value(cell: Any) -> Any:
-    """Parse like `json.loads`, which takes twice the time because it searches for spaces around the text."""
+    """Parse a JSON text in half the time of `json.loads`, which also searches for spaces around the text."""
     try:
         value, end = _DECODER.raw_decode(cell)
     except (ValueError, TypeError):
@@ -101,7 +102,7 @@ def json_objects(texts: Sequence[str]) -> list[dict[str, Any] | None]:
     Raises
     ------
     ValueError, TypeError, OverflowError, RecursionError
-        If a text is neither.
+        If a text is neither a JSON object nor `null`.
     """
     mark = secrets.token_hex(8)  # The separator cannot be in any text, so that no text begins or ends inside another.
     values: list[Any] = json.loads("[" + f',"{mark}",'.join(texts) + "]")

@@ -1,4 +1,4 @@
-"""Columns as text, in which each distinct value is formatted once, however many cells have it."""
+"""Columns as text, in which each distinct value is formatted once, even if many cells have it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.data.time_columns import time_texts
 
 ROWS_AT_ONCE = 20_000
-"""Rows per portion of a long table, so that it is never completely in memory as text."""
+"""Rows per portion: the text of a long table is never completely in memory."""
 
 
 def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
@@ -27,7 +27,7 @@ def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
         return [by_id[name] for name in map(id, values)]
     numbers, distinct = pd.factorize(column)
     texts = [write(value) for value in [*distinct.tolist(), None]]
-    cells: list[str] = np.array(texts, dtype=object)[numbers].tolist()  # -1, a missing value, takes the last.
+    cells: list[str] = np.array(texts, dtype=object)[numbers].tolist()  # Index -1, a missing value, is the last text.
     return cells
 
 

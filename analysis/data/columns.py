@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "started_at",
         "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",
@@ -28,9 +28,9 @@ BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "sessio
                   "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
-"""A browser's signals of a trial beside its response, each a whole number; missing without a browser."""
+"""Signals that a browser records during a trial, each a whole number; missing if there was no browser."""
 LAB_SIGNALS = ("signal_too_early",)
-"""Those of them that a laboratory records too."""
+"""Signals that a laboratory session records too."""
 PATTERNS = ("implausibly_fast", "same_response_run")
 """Patterns in the responses themselves; see `analysis.data.response_patterns`."""
 JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
@@ -43,7 +43,7 @@ DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
 """Columns computed from the raw data, which are not part of the data digest."""
 
 SINCE_THE_DIGEST = ("occasion", "study_revision", "excluded_at", "excluded_reason")
-"""Columns added after the data digest was published: they are part of it only if they have values."""
+"""Columns added after the data digest was published. The digest includes such a column only if it has values."""
 
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))
 
@@ -55,10 +55,10 @@ ALLOWED = {
 }
 
 KINDS = ("human", "simulated", "model")
-"""In the order of every table."""
+"""The kinds of participants, in the order of every table."""
 
 PEOPLE = {"human": "people", "simulated": "simulated participants"}
-"""The subject that groups the responses of a kind; the kinds themselves are never pooled."""
+"""The subject of each kind in tables. Responses of different kinds are never pooled."""
 
 
 def factor_columns(trials: pd.DataFrame) -> list[str]:
@@ -67,7 +67,7 @@ def factor_columns(trials: pd.DataFrame) -> list[str]:
 
 
 def dtype_of_levels(levels: pd.Series) -> Any:
-    """Return the type of a factor's column in a table of results; memory-saving types are for the many trials."""
+    """Return the type of a factor's column in a table of results, without the memory-saving types of the trials."""
     if isinstance(levels.dtype, pd.CategoricalDtype):
         return "str"
     return "Int64" if levels.dtype == "Int32" else levels.dtype
@@ -80,7 +80,7 @@ def subjects(trials: pd.DataFrame) -> pd.Series:
 
 
 def units(trials: pd.DataFrame) -> pd.Series:
-    """Return the unit of each trial: the participant, or for models the run."""
+    """Return the unit of each trial: the participant, or the run of a model."""
     return trials["run"].astype("str").where(trials["kind"] == "model", trials["participant"].astype("str"))
 
 
@@ -89,11 +89,11 @@ def subject_order(kind: Hashable, subject: Hashable) -> tuple[int, object]:
     return KINDS.index(str(kind)), level_order(subject)
 
 
-OF_SESSION = ["session", "kind", "study", "study_version", "battery", "source", "group", "status", "started_at"]
+SESSION_COLUMNS = ["session", "kind", "study", "study_version", "battery", "source", "group", "status", "started_at"]
 
 
 def sessions_of(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return `OF_SESSION` and `unit` (the participant, or for models the run), one row per session, by its name.
+    """Return `SESSION_COLUMNS` and `unit` (the participant, or the run of a model), one row per session by name.
 
     Parameters
     ----------
@@ -101,4 +101,4 @@ def sessions_of(trials: pd.DataFrame) -> pd.DataFrame:
         The tidy table.
     """
     sessions = trials.drop_duplicates("session").sort_values("session", ignore_index=True)
-    return sessions[OF_SESSION].assign(unit=units(sessions))
+    return sessions[SESSION_COLUMNS].assign(unit=units(sessions))

@@ -1,10 +1,13 @@
-"""Columns filled row by row in little memory: repeated cells stored once, numbers without objects.
+"""Columns that are filled row by row in little memory: repeated cells are stored once, numbers without objects.
 
-The columns are those of the view `trials`. Only `jspsych` is parsed meanwhile: nearly all of its texts differ, and
-together they would take more memory than all other columns. `benchmarks/accuracy_pipeline.py` measures the memory.
+The columns are those of the view `trials`. Only `jspsych` is parsed while the columns are filled. Nearly all of its
+texts differ, and they would take more memory than all other columns. `benchmarks/accuracy_pipeline.py` measures the
+memory.
 """
 
+import ctypes
 import math
+import sys
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +25,7 @@ OFTEN_NEW = ("shown_at", "received_at")
 OFTEN_NEW_NUMBERS = ("rt_ms", "fixation_ms")
 """Columns of numbers that nearly all differ."""
 NOTES = ("trial_type", "plugin_version", "time_elapsed", "is_noted")
-"""The columns that replace `jspsych`: jsPsych's data of a trial beside its response, and a flag if there are any."""
+"""The columns that replace `jspsych`: jsPsych's further data of a trial, and a flag that is true if there are any."""
 
 Read = Callable[[Any], Any]
 
@@ -35,7 +38,7 @@ class RawColumns:
     names
         The columns, in the order of each row's cells.
     read
-        Converter of a cell; none by default.
+        Converter of a cell; without it, cells are stored unchanged.
     """
 
     def __init__(self, names: Sequence[str], read: Read | None = None) -> None:
@@ -50,12 +53,8 @@ class RawColumns:
         if len(self._waiting) == ROWS_AT_ONCE:
             self._put_away()
 
-    def finalize(self) -> int:
-        """End the aggregate, as SQLite requires; the rows stay here."""
-        return 0
-
     def series(self, where: str) -> dict[str, pd.Series]:
-        """Return the columns of all appended rows, and release them here.
+        """Return the columns of all appended rows, and empty this object.
 
         Parameters
         ----------
@@ -77,13 +76,14 @@ class RawColumns:
         return found
 
     def _put_away(self) -> None:
-        for column, cells in zip(self._columns, zip(*self._waiting, strict=True), strict=False):  # No row, no columns.
+        # Without rows, the inner zip yields no columns.
+        for column, cells in zip(self._columns, zip(*self._waiting, strict=True), strict=False):
             column.take(cells)
         self._waiting.clear()
 
 
 class RepeatedColumn(dict[Any, int]):
-    """A column with few distinct cells, and the index of each row's."""
+    """A column with few distinct cells: these cells, and the index of each row's cell."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -121,7 +121,7 @@ class TextColumn:
 
 
 class TimeColumn:
-    """Times that nearly all differ; as texts, if one is not in the store's form."""
+    """Times that nearly all differ; stored as texts if a time does not have the store's format."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -133,7 +133,7 @@ class TimeColumn:
         texts = [self._read(cell) for cell in cells] if self._read else cells
         times = times_of(texts) if self._texts is None else None
         if times is not None:
-            # At once: texts that wait for the last row would leave the memory full of gaps.
+            # Convert now: texts that wait for the last row would fragment the memory.
             self._milliseconds.frombytes(times.tobytes())
             return
         if self._texts is None:
@@ -151,7 +151,7 @@ class TimeColumn:
 
 
 class NumberColumn:
-    """Numbers that nearly all differ; as objects, if there is anything else among them, such as texts from a CSV."""
+    """Numbers that nearly all differ; stored as objects if a cell is not a number, such as a text from a CSV."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._numbers = array("d")
@@ -184,7 +184,7 @@ class NotesColumn:
         self._not_converted: tuple[Any, int, str] | None = None
 
     def take(self, cells: Sequence[Any]) -> None:
-        """Append the texts of further rows, None for none."""
+        """Append the texts of further rows; None for a row without a text."""
         texts = [self._read(cell) for cell in cells] if self._read else cells
         try:
             notes = json_objects(["null" if text is None else text for text in texts])
@@ -197,7 +197,7 @@ class NotesColumn:
         self._is_noted.extend(note is not None for note in notes)
 
     def _one_by_one(self, texts: Sequence[Any]) -> tuple[list[dict[str, Any] | None], list[float]]:
-        """Return the data and times of texts of which one is invalid; keep the first such text for the error."""
+        """Return the data and times of texts, of which some are invalid; keep the first invalid text for the error."""
         notes: list[dict[str, Any] | None] = []
         times = []
         for row, text in enumerate(texts, start=len(self._is_noted)):
@@ -258,3 +258,20 @@ def _text(value: Any) -> str | None:
 def _time_elapsed(note: dict[str, Any] | None) -> float:
     time = None if note is None else note.get("time_elapsed_ms")
     return math.nan if time is None else float(time)
+
+
+_M_MMAP_THRESHOLD = -3
+"""The parameter of glibc's `mallopt(3)` for the size above which a block is mapped and released separately."""
+_THRESHOLD_BYTES = 2**20
+
+
+def give_back_freed_arrays() -> None:
+    """Return the memory of each array of a megabyte or more to the system when the array is freed.
+
+    By default glibc raises its threshold to 32 MB when such arrays are freed. It then keeps their memory in a
+    fragmented heap: 140 MB for a million responses. The settings of other C libraries are not changed.
+    """
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl does not have it.
+        if mallopt is not None:
+            mallopt(_M_MMAP_THRESHOLD, _THRESHOLD_BYTES)

@@ -1,6 +1,6 @@
-"""Patterns in the responses that raise doubts: responses faster than reading, and the same response in a row.
+"""Suspicious patterns of responses: responses faster than reading, and the same response in a row.
 
-They are recorded for the reader of the data. Nothing is excluded by them unless the study's own plan says so.
+The patterns are recorded for the reader of the data. They exclude nothing unless the study's plan says so.
 """
 
 import json
@@ -14,9 +14,9 @@ from batteries.errors import InputError
 from batteries.tasks import task_named
 
 FASTEST_CHOICE_MS = 200
-"""Anticipations and fast guesses are below (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
+"""Shorter times are anticipations and fast guesses (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
 FASTEST_MS_PER_WORD = 60
-"""A thousand words a minute: faster than any reader (Brysbaert, 2019, finds 175 to 300)."""
+"""A thousand words a minute: faster than any reader (Brysbaert, 2019, finds 175 to 300 words a minute)."""
 
 
 def patterns(trials: pd.DataFrame) -> pd.DataFrame:
@@ -43,7 +43,7 @@ def patterns(trials: pd.DataFrame) -> pd.DataFrame:
 def _implausibly_fast(trials: pd.DataFrame) -> pd.Series:
     judged = (trials["kind"] != "model") & trials["rt_ms"].notna()
     tasks, contents = trials["task"][judged].tolist(), trials["content"][judged].tolist()
-    number, first = _objects(contents)  # trials of one item share its content
+    number, first = _objects(contents)  # Trials of one item share its content.
     limits = [FASTEST_CHOICE_MS + FASTEST_MS_PER_WORD * _n_words(tasks[row], contents[row]) for row in first]
     fast = trials["rt_ms"][judged].to_numpy() < np.array(limits, dtype="float64")[number]
     return pd.Series(fast, index=trials.index[judged], dtype="boolean").reindex(trials.index)
@@ -52,7 +52,7 @@ def _implausibly_fast(trials: pd.DataFrame) -> pd.Series:
 def _n_words(task: str, content: dict[str, object]) -> int:
     try:
         return task_named(task).n_words(content)
-    except (InputError, KeyError, TypeError):  # Responses that cannot be scored are reported elsewhere.
+    except (InputError, KeyError, TypeError):  # `tidy_table` reports responses that cannot be scored.
         return 0
 
 
@@ -71,7 +71,7 @@ def _same_response_run(trials: pd.DataFrame) -> pd.Series:
 
 
 def _numbered(responses: list[object]) -> npt.NDArray[np.int64]:
-    """Return a number for each response, the same for equal ones; `1`, `1.0` and `true` differ."""
+    """Return a number for each response; equal responses share a number; `1`, `1.0` and `true` differ."""
     number, first = _objects(responses)
     known: dict[object, int] = {}
     texts = [json.dumps(responses[row]) for row in first]
@@ -79,7 +79,7 @@ def _numbered(responses: list[object]) -> npt.NDArray[np.int64]:
 
 
 def _objects(values: list[object]) -> tuple[npt.NDArray[np.intp], list[int]]:
-    """Return a number for each value, the same for the same object, and the first row of each."""
+    """Return a number for each value, and the first row of each number; only the same object has the same number."""
     number, distinct = pd.factorize(np.fromiter(map(id, values), dtype="int64", count=len(values)))
     first = np.zeros(len(distinct), dtype="int64")
     first[number[::-1]] = np.arange(len(number))[::-1]

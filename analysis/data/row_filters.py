@@ -1,37 +1,17 @@
-"""Choosing rows by levels, as plans name them in YAML: `{one_shot: 0}`, `{model: [Haiku, Opus]}`."""
+"""Row filters by levels, as an analysis plan names them in YAML: `{one_shot: 0}`, `{model: [Haiku, Opus]}`."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order, level_text
 from batteries.errors import InputError
 from experiment.study.planned_analyses import Level, Where
 
 
-def level_text(level: object) -> str:
-    """Return a level as text, the same for `1`, `1.0` and `"1"`, and for `true` and `"True"`.
-
-    Examples
-    --------
-    >>> [level_text(level) for level in (1, 1.0, "1", True, "True", 0.5)]
-    ['1', '1', '1', 'true', 'true', '0.5']
-    """
-    if isinstance(level, (bool, np.bool_)):
-        return str(bool(level)).lower()
-    if isinstance(level, (int, np.integer)):
-        return str(int(level))
-    if isinstance(level, (float, np.floating)):
-        return str(int(level)) if math.isfinite(level) and level == int(level) else repr(float(level))
-    text = str(level)
-    return text.lower() if text.lower() in {"true", "false"} else text
-
-
 def levels_of(data: pd.DataFrame, column: str, what: str) -> dict[str, Any]:
-    """Return the levels of a column in their natural order, by their texts; `what` names the requester in errors."""
+    """Return the levels of a column in natural order, by their texts; `what` is the requester's name in errors."""
     require_columns(data, [column], what)
     distinct = sorted(data[column].dropna().unique().tolist(), key=level_order)
     return {level_text(level): level for level in distinct}
@@ -46,7 +26,7 @@ def require_columns(data: pd.DataFrame, columns: Iterable[str], what: str) -> No
 
 
 def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return True for each row with the requested levels; a missing value has none.
+    """Return True for each row with the requested levels; a missing value matches no level.
 
     Parameters
     ----------
@@ -66,7 +46,7 @@ def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
 
 
 def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return the same, but missing where a value is missing and no other column excludes the row."""
+    """Return the rows of `matching`, missing where a value is missing and no other column excludes the row."""
     chosen = pd.Series(True, index=data.index, dtype="boolean")
     for column, asked in where.items():
         known = levels_of(data, column, what)
@@ -78,7 +58,7 @@ def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
 def _known(asked: Level | Sequence[Level], known: Mapping[str, Any], column: str, what: str) -> list[str]:
     texts = [level_text(level) for level in (asked if isinstance(asked, (tuple, list)) else (asked,))]
     if not texts:
-        raise InputError(f"{what}: no level of `{column}` is named. Fix: name one, or leave the column out.")
+        raise InputError(f"{what}: no level of `{column}` is named. Fix: name a level, or leave the column out.")
     for text in texts:
         if text not in known:
             raise InputError(f"{what}: `{column}` has no level {text}. Fix: name one of {', '.join(known) or 'none'}.")
@@ -86,24 +66,26 @@ def _known(asked: Level | Sequence[Level], known: Mapping[str, Any], column: str
 
 
 def ordered_levels(data: pd.DataFrame, column: str, asked: Sequence[Level], what: str) -> list[Any]:
-    """Return the requested levels in that order, or all levels in their natural order."""
+    """Return the levels in the requested order; without a request, all levels in natural order."""
     known = levels_of(data, column, what)
     if not asked:
         return list(known.values())
     texts = _known(tuple(asked), known, column, what)
     twice = [text for text in texts if texts.count(text) > 1]
     if twice:
-        raise InputError(f"{what}: duplicate level {twice[0]} of `{column}` in `levels`. Fix: name each once.")
+        raise InputError(f"{what}: duplicate level {twice[0]} of `{column}` in `levels`. Fix: name each level once.")
     return [known[text] for text in texts]
 
 
 def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
-    """Return the data with a yes-no column for each flag: true if a row has its levels, missing if unknown."""
+    """Return the data with a yes-no column for each flag: true if a row has the flag's levels, missing if unknown."""
     for name, where in flags.items():
         if not where:
             raise InputError(f"the flag `{name}` is empty. Fix: name a column and its level.")
         if name in data.columns:
-            raise InputError(f"the flag `{name}` has the name of a column of the data. Fix: give it another.")
+            raise InputError(
+                f"the flag `{name}` has the name of a column of the data. Fix: give the flag another name."
+            )
     return data.assign(**{name: _matching(data, where, f"the flag `{name}`") for name, where in flags.items()})
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
-from analysis.data.row_filters import level_text, levels_of
+from analysis.data.row_filters import levels_of
+from analysis.statistics.factor_levels import level_text
 from batteries.errors import InputError
 from batteries.files.csv_files import unguarded
 from batteries.files.file_reading import read_text

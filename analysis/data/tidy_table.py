@@ -33,20 +33,22 @@ from analysis.data.trials_reader import read_raw_rows
 from batteries.errors import InputError
 from batteries.tasks import task_named
 
-NUMBER_NOT_THERE = {"", "NA", "NaN", "nan"}
-TOLD_BY = ("kind", "session", "trial_index", "phase", "task", "content", "response", "rt_ms")
-"""The columns of the signals."""
+MISSING_NUMBER = {"", "NA", "NaN", "nan"}
+PATTERN_INPUTS = ("kind", "session", "trial_index", "phase", "task", "content", "response", "rt_ms")
+"""The columns from which the patterns of responses are computed."""
 
 
 def read_trials(path: Path) -> pd.DataFrame:
     """Return the tidy table of a store, or of a CSV export of its view `trials`.
 
-    Every planned trial is included, also practice and attention checks (`phase`). `correct` and `score` are computed by
-    the one grader of the item's task, the same for people and models; they are missing without a response. A model's
-    invalid response (`valid` false) is kept unchanged, with `correct` false and `score` 0. `chance` is the accuracy of
-    a random response. Columns of text are categories in alphabetical order; `shown_at` and `received_at` are times of
-    UTC, or texts if one is not in the store's form. Factors keep the type and text they have in the battery (`"01"` is
-    not `1`); an item without a factor has a missing value.
+    Every planned trial is included, also practice trials and attention checks (`phase`). The grader of the item's task
+    computes `correct` and `score`, in the same way for people and models. Both are missing without a response. A
+    model's invalid response (`valid` false) is kept unchanged, with `correct` false and `score` 0. `chance` is the
+    accuracy of a random response.
+
+    Columns of text are categories in alphabetical order. `shown_at` and `received_at` are UTC times, or texts if a time
+    does not have the store's format. Factors keep the type and text that they have in the battery (`"01"` is not `1`).
+    An item without a factor has a missing value.
 
     Parameters
     ----------
@@ -101,8 +103,8 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
     table |= {column: Cells.of(column, notes[column]).texts() for column in ("trial_type", "plugin_version")}
     table |= {"time_elapsed": notes["time_elapsed"], "rt": table["rt_ms"].where(notes["is_noted"]).round()}
     _refuse_unknown_words(cells, where)
-    _refuse_unbalanced_books(cells, table["trial_index"], where)
-    found = patterns(pd.DataFrame({column: table[column] for column in TOLD_BY}, copy=False))
+    _refuse_contradictions(cells, table["trial_index"], where)
+    found = patterns(pd.DataFrame({column: table[column] for column in PATTERN_INPUTS}, copy=False))
     table |= {column: found[column] for column in PATTERNS}
     factors = _factors(cells["factors"], values["factors"], table["item_id"], where)
     table |= _scores(cells, values, table, where)
@@ -120,13 +122,13 @@ def _as_text(cells: pd.Series) -> pd.Series:
 
 
 def _is_finite(cells: pd.Series) -> bool:
-    """Return True if these are numbers already, finite or missing."""
+    """Return True if all cells are numbers, each finite or missing."""
     return cells.dtype == "float64" and not np.isinf(cells).any()
 
 
 def _whole(cell: Any) -> int | None:
     if isinstance(cell, str):
-        if cell in NUMBER_NOT_THERE:
+        if cell in MISSING_NUMBER:
             return None
         cell = float(cell) if "." in cell or "e" in cell.lower() else int(cell)
     if int(cell) != cell or not -(2**63) <= cell < 2**63:
@@ -135,7 +137,7 @@ def _whole(cell: Any) -> int | None:
 
 
 def _decimal(cell: Any) -> float | None:
-    if cell in NUMBER_NOT_THERE:
+    if cell in MISSING_NUMBER:
         return None
     number = float(cell)
     if not math.isfinite(number):
@@ -144,7 +146,7 @@ def _decimal(cell: Any) -> float | None:
 
 
 def _yes_no(cell: Any) -> bool | None:
-    if cell in NUMBER_NOT_THERE:
+    if cell in MISSING_NUMBER:
         return None
     words = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
     try:
@@ -169,7 +171,7 @@ def _refuse_unknown_words(cells: dict[str, Cells], where: str) -> None:
         )
 
 
-def _refuse_unbalanced_books(cells: dict[str, Cells], trial_index: pd.Series, where: str) -> None:
+def _refuse_contradictions(cells: dict[str, Cells], trial_index: pd.Series, where: str) -> None:
     session = cells["session"]
     doubled = pd.DataFrame({"session": session.number, "trial_index": trial_index}, copy=False).duplicated().to_numpy()
     if doubled.any():
@@ -191,11 +193,13 @@ def _refuse_unbalanced_books(cells: dict[str, Cells], trial_index: pd.Series, wh
         mixed = pd.Series(pairs // n_parts).duplicated().to_numpy()
         if mixed.any():
             name = cells[whole].distinct[pairs[mixed][0] // n_parts]
-            raise InputError(f"{where}: {sentence.format(name)}. Fix: give each its own name.")
+            raise InputError(
+                f"{where}: {sentence.format(name)}. Fix: give each session, participant and run a unique name."
+            )
 
 
 def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
-    """Return one column per factor; levels of one type keep it, levels of mixed types become text."""
+    """Return one column per factor; levels of one type keep the type, levels of mixed types become text."""
     names: dict[str, None] = {}
     for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
         if not isinstance(levels, dict):

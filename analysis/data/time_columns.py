@@ -1,4 +1,4 @@
-"""Columns of times in little memory: nearly all times differ, and a text takes ten times as much."""
+"""Columns of times in little memory: nearly all times differ, and a text takes ten times the memory of a number."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _STORED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0
 
 
 def times_of(texts: Sequence[Any]) -> npt.NDArray[np.datetime64] | None:
-    """Return texts as times of UTC, if each is in the store's form or missing; else None."""
+    """Return texts as UTC times, or None if a text is not missing and does not have the store's format."""
     times = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[ms]")
     present = [text for text in texts if text is not None]
     if not all(isinstance(text, str) and _STORED.fullmatch(text) for text in present):
@@ -28,14 +28,14 @@ def times_of(texts: Sequence[Any]) -> npt.NDArray[np.datetime64] | None:
 
 
 def time_column(times: npt.NDArray[np.datetime64]) -> pd.Series:
-    """Return times of UTC as a column."""
+    """Return UTC times as a column."""
     return pd.Series(pd.DatetimeIndex(times, tz="UTC"))
 
 
 def compact_times(column: pd.Series) -> pd.Series:
-    """Return a column of texts as one of times, if `times_of` can read them all; else as texts.
+    """Return a column of texts as times if `times_of` can read all texts; otherwise return the texts.
 
-    `time_texts` gives the same texts again.
+    `time_texts` returns the same texts from the times.
     """
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         return column
@@ -52,9 +52,9 @@ def compact_times(column: pd.Series) -> pd.Series:
 
 def time_texts(times: pd.Series) -> pd.Series:
     """Return the texts of a column of times."""
-    is_told = times.notna().to_numpy()
+    is_present = times.notna().to_numpy()
     texts = np.full(len(times), None, dtype=object)
-    texts[is_told] = _written(times.dt.tz_localize(None).to_numpy()[is_told])
+    texts[is_present] = _written(times.dt.tz_localize(None).to_numpy()[is_present])
     return pd.Series(texts, index=times.index, dtype="str")
 
 

@@ -4,20 +4,17 @@
 """
 
 import csv
-import ctypes
 import sqlite3
 import sys
 from contextlib import closing
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
-from analysis.data.compact_columns import NOTES, RawColumns, categories
+from analysis.data.compact_columns import NOTES, RawColumns
+from analysis.data.store_columns import read_columns
 from batteries.errors import InputError
 from batteries.files.csv_files import unguarded
 from batteries.store_format import KNOWN_MIGRATIONS
@@ -27,18 +24,11 @@ PATIENCE_S = 5.0
 LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}
 
-OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
-              "started_at", "completed_at", "model", "model_version", "temperature", "run", "prompt_digest",
-              "occasion", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
-"""Columns of a session, the same for each of its trials."""
-OF_ITEM = ("task", "factors", "content", "key")
-"""Columns of an item of a battery, the same for each of its trials."""
 RAW_COLUMNS = (*(column for column in VIEW_COLUMNS if column != "jspsych"), *NOTES)
-OF_TRIAL = tuple(column for column in VIEW_COLUMNS if column not in {*OF_SESSION, *OF_ITEM})
 
 
 def read_raw_rows(path: Path) -> pd.DataFrame:
-    """Return `RAW_COLUMNS`: the raw columns of the view `trials`, parsed only for `jspsych`.
+    """Return the raw columns of the view `trials` (`RAW_COLUMNS`); only `jspsych` is parsed.
 
     Further columns are not read. Columns with repeated cells are categories, whose order has no meaning.
 
@@ -50,12 +40,12 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file does not exist, is neither a store nor such an export, cannot be read now, was written by a newer
-        Equipoise, or a cell of `jspsych` is not a JSON object.
+        If the file does not exist, is neither a store nor an export, or cannot be read now. Also if a newer Equipoise
+        wrote the store, or a cell of `jspsych` is not a JSON object.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise InputError(f"{path}: this {what}. Fix: name a store (equipoise.db) or a CSV export of it.")
+        raise InputError(f"{path}: this {what}. Fix: name a store (equipoise.db) or a CSV export of a store.")
     try:
         with path.open("rb") as file:
             beginning = file.read(len(SQLITE_HEADER))
@@ -77,17 +67,17 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
         try:
             return _select_trials(path, "mode=ro")
         except sqlite3.Error as error:
-            # A closed store still needs files beside it, which cannot be made in a read-only folder. Without a -wal no
-            # program has it open, so nothing changes it while it is read.
+            # SQLite needs files beside a store and cannot make them in a read-only folder. Without a -wal no program
+            # has the store open, so the store does not change while it is read.
             if _kind_of(error) not in UNREADABLE or _wal(path).exists():
                 raise
             return _select_trials(path, "mode=ro&immutable=1")
     except sqlite3.Error as error:
         if _kind_of(error) in LOCKED:
-            sentence = "the store is locked by another program ({}). Fix: try again when that has ended."
+            sentence = "the store is locked by another program ({}). Fix: try again when that program has ended."
         elif _kind_of(error) in UNREADABLE:
             sentence = (
-                "the store cannot be opened ({}). Fix: copy it, with its -wal if there is one, to a folder of your own."
+                "the store cannot be opened ({}). Fix: copy it, with its -wal file if there is one, to another folder."
             )
         else:
             sentence = "the store is damaged ({}). Fix: use a backup of it."
@@ -97,7 +87,7 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
 
 
 def _wal(path: Path) -> Path:
-    """Return the path of the log with SQLite's pages that are not yet in the store."""
+    """Return the path of SQLite's write-ahead log, which has the pages that are not yet in the store."""
     return path.resolve().with_name(f"{path.resolve().name}-wal")
 
 
@@ -113,35 +103,14 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
         if not present:
             raise InputError(f"{path}: this database has no view `trials`. Fix: name a store made by Equipoise.")
         _refuse_missing_columns(path, present)
-        store.execute("BEGIN")  # The following queries see one state, whatever is collected meanwhile.
+        store.execute("BEGIN")  # All following queries read one state of the store, even if responses arrive meanwhile.
         names = {column: f'"{column}"' if column in present else "NULL" for column in VIEW_COLUMNS}
-        taken = RawColumns(OF_TRIAL)
-        # An aggregate function receives a row's cells in half the time of fetching them, which locks for each cell.
-        store.create_aggregate("taken", len(OF_TRIAL), lambda: taken)
-        store.execute(f"SELECT taken({', '.join(names[column] for column in OF_TRIAL)}) FROM trials").fetchall()  # noqa: S608
-        rows = taken.series(str(path))
-        session = rows["session"].cat.codes.to_numpy()
-        rows |= _looked_up(store, {column: names[column] for column in OF_SESSION}, rows, session)
-        battery_of_item = rows["battery"].cat.codes.to_numpy(dtype="int64") * (len(rows["item_id"].cat.categories) + 1)
-        item = battery_of_item + rows["item_id"].cat.codes.to_numpy()
-        rows |= _looked_up(store, {column: names[column] for column in OF_ITEM}, rows, item)
+        rows = read_columns(store, names, str(path))
     return pd.DataFrame({column: rows[column] for column in RAW_COLUMNS}, copy=False)
 
 
-def _looked_up(
-    store: sqlite3.Connection, names: dict[str, str], rows: dict[str, pd.Series], group: npt.NDArray[Any]
-) -> dict[str, pd.Series]:
-    """Return the columns that are equal within a group, looked up at the first row of each."""
-    number, _ = pd.factorize(group)
-    first = np.unique(number, return_index=True)[1]
-    trials = zip(rows["session"].iloc[first], rows["trial_index"].iloc[first], strict=True)
-    one_row = f"SELECT {', '.join(names.values())} FROM trials WHERE session IS ? AND trial_index IS ?"  # noqa: S608
-    found = [store.execute(one_row, trial).fetchone() for trial in trials]
-    return {column: categories([row[place] for row in found], number) for place, column in enumerate(names)}
-
-
 def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
-    """Refuse a store with an unknown schema; the meaning of its view is unknown too."""
+    """Refuse a store with an unknown migration, because the meaning of its view is unknown too."""
     if not store.execute("PRAGMA table_info(_sqlite_migrations)").fetchall():
         return
     applied = store.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = 'equipoise'")
@@ -190,21 +159,4 @@ def _refuse_missing_columns(path: Path, present: list[str]) -> None:
         )
     twice = sorted({column for column in present if present.count(column) > 1})
     if twice:
-        raise InputError(f"{path}: duplicate column `{twice[0]}`. Fix: keep one of them.")
-
-
-_M_MMAP_THRESHOLD = -3
-"""The parameter of glibc's `mallopt(3)`: larger blocks are mapped separately, and released separately."""
-_THRESHOLD_BYTES = 2**20
-
-
-def give_back_freed_arrays() -> None:
-    """Return the memory of each array of a megabyte or more to the system when the array is freed.
-
-    By default glibc raises its threshold to 32 MB when such arrays are freed, and then keeps their memory in a heap
-    with gaps: 140 MB for a million responses. Other C libraries are left as they are.
-    """
-    if sys.platform == "linux":
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl does not have it.
-        if mallopt is not None:
-            mallopt(_M_MMAP_THRESHOLD, _THRESHOLD_BYTES)
+        raise InputError(f"{path}: duplicate column `{twice[0]}`. Fix: keep one of these columns.")

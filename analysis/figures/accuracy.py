@@ -14,7 +14,7 @@ from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_label
 from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style
 from analysis.figures.drawing.subject_styles import Subject, draw_marker, looks, subjects_of
 from analysis.sentences import level_words, percent
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 MOST_LEVELS = 24
 """A factor with more levels needs a table; its figure would not be readable."""

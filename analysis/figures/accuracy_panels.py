@@ -20,7 +20,7 @@ from analysis.figures.drawing.lettering import distinct_labels, printable, short
 from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style
 from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, looks, subjects_of
 from analysis.sentences import level_words, percent
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 
 def accuracy_panels(

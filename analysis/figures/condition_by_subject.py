@@ -12,7 +12,7 @@ from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_label
 from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
 from analysis.figures.drawing.subject_styles import BLUE, VERMILLION, subjects_of
 from analysis.sentences import level_words, percent
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 ON_LIGHT, ON_DARK = "#010101", "#fefefe"
 """Text on a filled cell; like the fills, the same on a light page and on a dark one."""

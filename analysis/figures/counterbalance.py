@@ -18,7 +18,7 @@ from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, Figure
 from analysis.figures.drawing.subject_styles import OKABE_ITO
 from analysis.measures.accuracy import kept_trials
 from analysis.sentences import count, level_words
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 MOST_ROWS = 36
 """Most rows of a page."""

@@ -14,7 +14,7 @@ from analysis.figures.drawing.lines import MOST_LINES, Line, Scale, draw_lines, 
 from analysis.figures.drawing.sheet import Drawing, finished, style
 from analysis.figures.drawing.subject_styles import looks, subjects_of
 from analysis.sentences import level_words, percent
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 
 def difficulty_figure(

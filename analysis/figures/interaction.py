@@ -8,7 +8,7 @@ from analysis.figures.drawing.lines import MOST_LINES, Line, Point, data_scale, 
 from analysis.figures.drawing.sheet import Drawing, finished, style
 from analysis.figures.drawing.subject_styles import kind_of, looks
 from analysis.sentences import level_words
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 
 def interaction_plot(

@@ -25,7 +25,7 @@ from analysis.figures.drawing.sheet import DOUBLE, INK, SINGLE, SOFT, Drawing, F
 from analysis.figures.drawing.sheet import style as figure_style
 from analysis.figures.drawing.subject_styles import BLUE, SKY, VERMILLION
 from analysis.sentences import count, level_words, milliseconds
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.exclusion_rules import MedianRtRule, TrialRtRule
 

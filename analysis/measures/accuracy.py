@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.columns import dtype_of_levels, factor_columns, subject_order, subjects, units
+from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, proportion_interval
-from analysis.statistics.level_order import level_order
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -38,10 +38,10 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     -------
     DataFrame
         `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high`. A subject is `people`,
-        `simulated participants`, or the label of a model's run. A cell without trials has no row, and a participant
-        without trials in a cell is not counted there. An item without a factor is in a cell whose level is missing. A
-        model's unanswered trials count as not correct. Intervals: see `intervals.proportion_interval`; each cell's
-        bootstrap starts from the plan's seed, so a cell does not depend on the others.
+        `simulated participants`, or the label of a model's run. A cell without trials has no row. A participant without
+        trials in a cell is not counted in it. An item without a factor is in a cell whose level is missing. A model's
+        unanswered trials count as not correct. The intervals are those of `intervals.proportion_interval`. The
+        bootstrap of each cell starts from the plan's seed, so its interval does not depend on the other cells.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, *by])
@@ -81,7 +81,7 @@ def _file_names(factors: Sequence[str]) -> dict[str, str]:
 
 
 def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return the test trials that are in the analysis, with all their columns or some."""
+    """Return the test trials that are in the analysis, with all columns or the named ones."""
     if "excluded_by" not in trials.columns:
         raise InputError("the trials have no column `excluded_by`. Fix: apply the exclusions first (apply_exclusions).")
     is_kept = trials["excluded_by"].isna() & (trials["phase"] == "test")
@@ -89,7 +89,7 @@ def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> p
 
 
 def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return trials and correct responses of each participant (for models, each run) in each cell."""
+    """Return trials and correct responses of each participant, or each run of a model, in each cell."""
     work = kept[["kind", "run", "participant", *by]].assign(_correct=kept["correct"].fillna(False).astype("int64"))
     counts = work.groupby(["kind", "run", "participant", *by], dropna=False, sort=False)["_correct"]
     rows = counts.agg(n_trials="size", n_correct="sum").reset_index()
@@ -121,13 +121,13 @@ def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
                 f"the factor `{name}` has the name of a column of the tables. Fix: rename it, or leave it out of `by`."
             )
     if len(set(by)) < len(by):
-        raise InputError("duplicate factor in `by`. Fix: name each once.")
+        raise InputError("duplicate factor in `by`. Fix: name each factor once.")
 
 
 def ordered_table(
     rows: list[tuple[Any, ...]], who: Sequence[str], by: Sequence[str], measures: Sequence[str], kept: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return rows as a table: subjects in their order, levels in theirs, each factor with the type it has."""
+    """Return rows as a table with subjects and levels in order; each factor keeps its type."""
     n_who = len(who)
 
     def place(row: tuple[Any, ...]) -> Any:

@@ -9,7 +9,7 @@ from experiment.study.planned_analyses import PlannedComparison
 
 
 def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the differences between people and each model, and whether they are within the plan's margin.
+    """Return the differences between people and each model, and whether each is within the plan's margin.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisP
     -------
     DataFrame
         The columns of `differences`; with a margin also `equivalence_margin`, `equivalence_ci_low`,
-        `equivalence_ci_high`, and `is_equivalent`: true if that interval is within the margin. With a confidence of 95
-        % it is the 90 % interval, as in two one-sided tests at 5 %.
+        `equivalence_ci_high`, and `is_equivalent`, which is true if the interval of equivalence is within the margin.
+        With a confidence of 95 % this is the 90 % interval, as in two one-sided tests at 5 %.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""People minus model, over the same items with the same weights."""
+"""Differences in accuracy, people minus model, over the same items with the same weights."""
 
 import math
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from analysis.measures.accuracy import (
     participant_counts,
 )
 from analysis.measures.shared_items import compared, of_responses
+from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, weighted_accuracy
-from analysis.statistics.level_order import level_order
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",
@@ -39,20 +39,21 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     Returns
     -------
     DataFrame
-        `kind, people, model, <by...>` and `MEASURES`. `kind` and `people` name the people: `human`, `people`, or
-        `simulated`, `simulated participants`; the two are never pooled. `n_items` counts the items that people answered
-        and the run was asked; only these enter both accuracies, and those of one side alone are counted
-        (`n_items_only_model`, `n_items_only_people`). A model's unanswered or invalid trials count as not correct, as
-        in `accuracy`. Positive differences favour people. `accuracy_ratio` is the model's accuracy over people's:
-        missing if people's is 0, its upper end infinite if people's interval reaches 0.
+        `kind, people, model, <by...>` and `MEASURES`. `kind` and `people` are `human` and `people`, or `simulated` and
+        `simulated participants`; people and simulated participants are never pooled. `n_items` counts the items that
+        the run was asked and people responded to. Both accuracies use only these items. Items of one side alone are
+        counted in `n_items_only_model` and `n_items_only_people`. A model's unanswered or invalid trials count as not
+        correct, as in `accuracy`. A positive difference means that people are more accurate. `accuracy_ratio` is the
+        model's accuracy divided by people's accuracy. The ratio is missing if people's accuracy is 0. Its upper bound
+        is infinite if the interval of people's accuracy reaches 0.
 
     Notes
     -----
-    The people's trials are pooled, so an item's weight is its number of people's responses; the model's items have the
-    same weights (`intervals.weighted_accuracy`). Otherwise a difference could come from items that happened to be asked
-    more often. The intervals combine those of the two accuracies (`intervals.mover_difference`, `mover_ratio`). They
-    generalize to other participants and other responses to the same items, not to other items, and are not adjusted for
-    the number of comparisons.
+    The people's trials are pooled, so an item's weight is its number of people's responses. The model's items have the
+    same weights (`intervals.weighted_accuracy`). Otherwise a difference could come from items that people were asked
+    more often. The interval of a difference or ratio combines the intervals of the two accuracies
+    (`intervals.mover_difference`, `mover_ratio`). It generalizes to other participants and other responses to the same
+    items, not to other items. It is not adjusted for the number of comparisons.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *by])
@@ -82,7 +83,7 @@ class _PeopleCell:
     name: tuple[object, ...]
     levels: list[Any]
     n_responses: pd.Series
-    """By item."""
+    """Number of responses to each item."""
     accuracy: float
     interval: Interval
 
@@ -124,7 +125,7 @@ def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...],
 
 
 def _in_mixture(asked: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:
-    """Return the accuracy of one run with its interval; an item's weight is its number of people's responses."""
+    """Return the accuracy of one run and its interval; `weights` are the numbers of people's responses to the items."""
     correct = asked["correct"].fillna(False).astype("int64")
     items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
     counts = (items["n_correct"], items["n_trials"], weights.reindex(items.index, fill_value=0))

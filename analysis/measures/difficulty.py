@@ -10,9 +10,9 @@ import pandas as pd
 from analysis.data.columns import dtype_of_levels
 from analysis.measures.accuracy import COUNTED_COLUMNS, check_factors, interval_of, kept_trials, participant_counts
 from analysis.measures.shared_items import Compared, Subject, of_responses, subjects_compared
-from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.bootstrap import resampled_sums
+from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, percentile_interval, weighted_accuracy
-from analysis.statistics.level_order import level_order
 from analysis.statistics.trends import Floats, mover_contrast, trend_weights
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -39,8 +39,9 @@ class _Levels:
     accuracy: Floats
     intervals: list[Interval]
     slopes: Floats | None = None
+    """Slopes of resampled participants; None with only one participant, or for a run."""
     changes: Floats | None = None
-    """Accuracies of drawn participants; None with only one participant, or for a run."""
+    """Changes of resampled participants; None with only one participant, or for a run."""
 
     def contrast(self, weights: Floats, draws: Floats | None, confidence: float) -> tuple[float, Interval]:
         """Return a weighted sum of the accuracies, with its interval."""
@@ -53,14 +54,14 @@ class _Levels:
         return self.contrast(trend_weights(self.numbers, self.weights), self.slopes, confidence)
 
     def change(self, confidence: float) -> tuple[float, Interval]:
-        """Return accuracy at the last level minus that at the first."""
+        """Return the accuracy at the last level minus the accuracy at the first level."""
         ends = np.zeros(len(self.names))
         ends[0], ends[-1] = -1, 1
         return self.contrast(ends, self.changes, confidence)
 
 
 def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return accuracy by the levels of a factor, of people and of each model's run over the items that people answered.
+    """Return the accuracy of people and of each model's run at each level of a factor, over the shared items.
 
     Parameters
     ----------
@@ -76,9 +77,10 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
     DataFrame
         `people, kind, subject, <factor>, n_items, n_items_only_model, n_items_only_people, n_trials, accuracy, ci_low,
         ci_high`. `people` names the people with whom a run is compared: `people` or `simulated participants`, who are
-        never pooled; it is missing if there are neither, and a run then has all its items. An item's weight is its
-        number of people's responses, as in `differences`. Items that only the run was asked, or only people answered,
-        are left out of the run's row and counted there. Items without the factor are left out of all.
+        never pooled. `people` is missing if the data have neither, and a run then has all its items. An item's weight
+        is its number of people's responses, as in `differences`. The run's row leaves out and counts the items that
+        only the run was asked, and those that only people responded to. Items without the factor are left out of all
+        rows.
     """
     kept = _with_level(trials, factor)
     rows = []
@@ -103,7 +105,7 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
 
 
 def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[int, int]]:
-    """Return for each level the number of items that only the run was asked, and that only people answered."""
+    """Return two numbers of items for each level: those of the run only, and those of people only."""
     asked = kept[(kept["kind"] == "model") & (kept["run"] == pair.model)]
     answered = kept[(kept["kind"] == pair.kind) & kept["response"].notna()]
     of_run, of_people = (
@@ -115,7 +117,7 @@ def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[in
 
 
 def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
-    r"""Return the change of accuracy over the ordered levels of a factor, for people and models, and the difference.
+    r"""Return the change of accuracy over the ordered levels of a factor, for people and models, and their difference.
 
     Parameters
     ----------
@@ -126,17 +128,17 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
     -------
     DataFrame
         `TREND_COLUMNS`, one row for each subject of `accuracy_by_level` with two levels or more. `slope` is the change
-        of accuracy with one step of the factor, negative if accuracy falls; `change` is accuracy at the last level
-        minus that at the first. A run's `slope_difference` is the slope of people over the items that both have minus
-        that of the run: 0 means that accuracy changes equally.
+        of accuracy with one step of the factor, negative if accuracy falls. `change` is the accuracy at the last level
+        minus the accuracy at the first level. `slope_difference` is the slope of people over the shared items minus the
+        slope of the run: 0 means that both accuracies change equally.
 
     Notes
     -----
     The slope is that of the least-squares line through all trials (`trends.trend_weights`). Levels that are numbers,
-    such as 0, 2 and 3, are taken as they are; texts as 0, 1, 2, ... in their natural order. The levels have the weights
-    of people's responses for the runs too, so that a difference does not come from other weights. People's intervals
-    are percentiles over participants drawn anew (`bootstrap.drawn_sums`); those of runs, of single participants, and of
-    differences combine separate intervals (`trends.mover_contrast`).
+    such as 0, 2 and 3, are used unchanged; texts become 0, 1, 2, ... in natural order. The levels of a run have the
+    weights of people's responses, so that a difference does not come from other weights. Intervals of people are
+    percentiles over resampled participants (`bootstrap.resampled_sums`). Intervals of runs, of single participants and
+    of differences combine separate intervals (`trends.mover_contrast`).
     """
     kept = _with_level(trials, factor)
     numbers = _numbers(kept[factor])
@@ -174,7 +176,7 @@ def _with_level(trials: pd.DataFrame, factor: str) -> pd.DataFrame:
 
 
 def _numbers(levels: pd.Series) -> dict[Any, float]:
-    """Return each level, in order, with its value."""
+    """Return the value of each level in the trend, with the levels in order."""
     ordered = sorted(levels.unique().tolist(), key=level_order)
     if pd.api.types.is_numeric_dtype(levels) and not pd.api.types.is_bool_dtype(levels):
         return {level: float(level) for level in ordered}
@@ -207,7 +209,7 @@ def _levels_of_people(
     n_correct, n_trials = (table.sum(axis=0) for table in tables)
     slopes = changes = None
     if len(tables[0]) > 1 and len(names) > 1:
-        sums = drawn_sums(np.hstack(tables), plan.bootstrap_resamples, plan.bootstrap_seed)
+        sums = resampled_sums(np.hstack(tables), plan.bootstrap_resamples, plan.bootstrap_seed)
         slopes, changes = _drawn_trends(sums[:, : len(names)], sums[:, len(names) :], x)
     items = responses.groupby(factor)["item_id"].nunique()
     return _Levels(
@@ -224,7 +226,7 @@ def _levels_of_people(
 
 
 def _drawn_trends(n_correct: Floats, n_trials: Floats, x: Floats) -> tuple[Floats, Floats]:
-    """Return slope and change of each draw in which they can be computed."""
+    """Return slope and change of each resample in which both can be computed."""
     complete = (n_trials > 0).all(axis=1)
     k, n = n_correct[complete], n_trials[complete]
     from_mean = x - (n @ x / n.sum(axis=1))[:, None]

@@ -9,14 +9,14 @@ from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.measures.item_agreement import in_order
 from analysis.measures.shared_items import compared, of_responses
 from analysis.statistics.agreement_measures import Floats, beyond_expected
-from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.bootstrap import resampled_sums
 from analysis.statistics.intervals import percentile_interval
 from experiment.study.analysis_plan import AnalysisPlan
 
 FEWEST_ITEMS = 10
-"""Items that two subjects must share for a comparison of their errors: with fewer, kappa has hardly any meaning."""
+"""Items that two subjects must share for a comparison of their errors; with fewer items, kappa has little meaning."""
 MOST_PAIRED = 300
-"""Most participants who are compared with each other; of more, this many at random."""
+"""Most participants who are compared with each other; from more participants, this number is chosen at random."""
 CONSISTENCY_COLUMNS = [
     "kind", "people", "compared_with", "n_items", "n_items_only_model", "n_items_only_people", "n_participants",
     "n_pairs", "n_pairs_left_out", "observed", "expected", "kappa", "ci_low", "ci_high", "reason",
@@ -37,22 +37,23 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `CONSISTENCY_COLUMNS`. For each kind of people a row in which they are compared with each other (`compared_with`
-        is `each other`), the reference for a model's kappa, and a row for each run. A pair is two participants, or a
-        participant and the run, with the items both answered. `observed`, `expected` and `kappa` are means over pairs.
-        Pairs that share fewer than `FEWEST_ITEMS` items, or are both always right or both always wrong there, have no
-        kappa; they are left out and counted (`n_pairs_left_out`). `reason` says why something is missing.
+        `CONSISTENCY_COLUMNS`. Each kind of people has a row in which people are compared with each other
+        (`compared_with` is `each other`): the reference for a model's kappa. Each run has a row in which it is compared
+        with people. A pair is two participants, or a participant and the run, with the items that both have.
+        `observed`, `expected` and `kappa` are means over pairs. A pair has no kappa if it shares fewer than
+        `FEWEST_ITEMS` items, or if both are always right or both always wrong. Such pairs are left out and counted
+        (`n_pairs_left_out`). `reason` says why a value is missing.
 
     Notes
     -----
-    See `agreement_measures.error_consistency`. The interval resamples participants: in a mean over pairs of
-    participants, a pair's weight is the product of both participants' draws, and no participant is compared with
-    themselves,
+    See `agreement_measures.error_consistency`. The interval resamples participants. In a mean over pairs of
+    participants, :math:`w_i` is how often participant :math:`i` was resampled, and no participant is compared with
+    themselves:
 
     .. math:: \bar\kappa = \frac{\sum_{i<j} w_i w_j \kappa_{ij}}{\sum_{i<j} w_i w_j}.
 
-    Of more than `MOST_PAIRED` participants, this many are drawn at random, from the plan's seed, to be compared with
-    each other. A model's unanswered and invalid trials count as not correct.
+    From more than `MOST_PAIRED` participants, `MOST_PAIRED` are chosen at random with the plan's seed. A model's
+    unanswered and invalid trials count as not correct.
 
     References
     ----------
@@ -81,7 +82,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    """Return the measures of participants, by their shares of correct responses at each item, with a run."""
+    """Return the error consistency of participants with a run; `shares` are participants' accuracies at each item."""
     x = shares["correct"].to_numpy()
     y = shares["item_id"].map(_shares(asked, ["item_id"])).to_numpy()
     of_participant = (
@@ -93,7 +94,7 @@ def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -
     expected, kappa = beyond_expected(agreed / n, sum_x / n, sum_y / n)
     known = (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
     found = _means(agreed / n, expected, kappa, known, n_participants=len(n))
-    sums = drawn_sums(
+    sums = resampled_sums(
         np.column_stack([np.where(known, kappa, 0), known]), plan.bootstrap_resamples, plan.bootstrap_seed
     )
     return found | _interval(sums, kappa[known], len(n), plan)
@@ -109,7 +110,8 @@ def _with_each_other(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, f
     n = answered @ answered.T
     of_both = np.maximum(n, 1)
     observed = (right @ right.T + (answered - right) @ (answered - right).T) / of_both
-    accuracy = (right @ answered.T) / of_both  # Of the row's participant at the items shared with the column's.
+    # The accuracy of the row's participant at the items shared with the column's participant.
+    accuracy = (right @ answered.T) / of_both
     expected, kappa = beyond_expected(observed, accuracy, accuracy.T)
     each_once = np.triu(np.ones(n.shape, dtype=bool), k=1)
     known = each_once & (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
@@ -143,7 +145,7 @@ def _means(
 
 
 def _interval(sums: Floats, kappa: Floats, n_participants: int, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    """Return the interval of the mean kappa from drawn sums of kappas and of pairs that have one."""
+    """Return the interval of the mean kappa, from resampled sums of kappas and of pairs that have a kappa."""
     if not len(kappa):
         return {}
     if np.ptp(kappa) == 0 or n_participants < 3:

@@ -5,18 +5,18 @@ from collections.abc import Hashable
 import pandas as pd
 
 from analysis.measures.accuracy import kept_trials
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
-INVALID_COLUMNS = ["run", "model", "n_trials", "n_unanswered", "n_invalid", "accuracy", "accuracy_of_valid_answers"]
+INVALID_COLUMNS = ["run", "model", "n_trials", "n_unanswered", "n_invalid", "accuracy", "accuracy_of_valid_responses"]
 STORED_COLUMNS = ["run", "model", "n", "accuracy_stored", "accuracy", "n_different"]
 REGRADED_COLUMNS = ["run", "item_id", "response", "key", "imported_correct", "correct"]
 
 
 def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return for each run in the analysis the number of unanswered and invalid trials.
+    """Return the number of unanswered and invalid trials of each run in the analysis.
 
-    Both count as not correct in `accuracy`; `accuracy_of_valid_answers` leaves them out, and is missing without a valid
-    response.
+    Both count as not correct in `accuracy`. `accuracy_of_valid_responses` is computed without them. It is missing if a
+    run has no valid response.
     """
     kept = kept_trials(trials, ["kind", "run", "model", "response", "valid", "correct"])
     rows = []
@@ -32,9 +32,10 @@ def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return for each run that was imported with its own scoring the comparison with ours.
+    """Compare the stored scoring of each imported run with the scoring by Equipoise.
 
-    `n` counts the test trials with a stored correctness, completed run or not; both accuracies are over these.
+    `n` counts the test trials with a stored correctness, also those of incomplete runs. Both accuracies are over these
+    trials.
     """
     rows = []
     for (run, model), responses in _runs(_with_stored_scoring(trials)):
@@ -44,7 +45,7 @@ def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def regraded(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return every response whose stored correctness differs from ours, by run and item."""
+    """Return the responses that Equipoise scores differently from the stored scoring, by run and item."""
     responses = _with_stored_scoring(trials)
     different = responses[responses["imported_correct"] != responses["correct"].fillna(False)]
     order = sorted(

@@ -1,4 +1,4 @@
-"""Agreement on difficulty: items' accuracies of a model and of people, side by side."""
+"""Agreement on which items are difficult: item accuracies of a model and of people."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from analysis.data.columns import factor_columns, subject_order
 from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.measures.shared_items import COMPARED_COLUMNS, Compared, compared, of_responses
 from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -20,7 +20,7 @@ _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
 
 
 def item_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the accuracy of people and of each model's run at every item that both answered.
+    """Return the accuracy of people and of each model's run at every shared item.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def item_table(trials: pd.DataFrame) -> pd.DataFrame:
     of_portions = [kept_trials(portion, ["item_id", *factors]).drop_duplicates() for portion in portions]
     named = pd.concat(of_portions).drop_duplicates()
     in_order_of_text = named.sort_values(named.columns.tolist(), key=lambda column: column.astype("str"))
-    # The same, whatever the order of the rows.
+    # Sorted, so that the levels do not depend on the order of the rows.
     levels = in_order_of_text.drop_duplicates("item_id").set_index("item_id")
     measures = ["n_people", "accuracy_people", "n_model", "accuracy_model"]
     tables = [pd.DataFrame(columns=["kind", "people", "model", "item_id", *factors, *measures])]
@@ -80,15 +80,16 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     -------
     DataFrame
         `AGREEMENT_COLUMNS`, one row for each kind of people and run. `pearson` and `spearman` correlate the accuracies
-        at the `n_items` items that both answered; their intervals resample items. `reliability` is the expected
-        agreement of people's accuracies at these items with those of as many other people. `ceiling`, its square root,
-        is the highest expected correlation with a measure without noise. Missing values have a `reason`.
+        at the `n_items` shared items; their intervals resample items. `reliability` is the expected correlation of
+        people's accuracies at these items with the accuracies of as many other people. `ceiling` is the square root of
+        the reliability: the highest expected correlation with a measure without noise. `reason` says why a value is
+        missing.
 
     Notes
     -----
     See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item has the same weight, whatever
-    its number of responses. A model that was asked an item once has an accuracy of 0 or 1 there, which keeps its
-    correlation under the ceiling even if it is like people; repeated runs would show by how much.
+    its number of responses. A model that was asked each item once has item accuracies of 0 or 1. Its correlation then
+    stays below the ceiling even if the model is like people. Repeated runs would show by how much.
     """
     kept = kept_trials(trials, _NEEDED)
     pairs = compared(kept)

@@ -1,4 +1,4 @@
-"""Robustness to text noise: accuracy at noisy items beside the same items without noise (Prunty et al., 2025)."""
+"""Robustness to perturbations: accuracy at perturbed items and at the same items unperturbed (Prunty et al., 2025)."""
 
 import math
 import re
@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.data.columns import factor_columns, subject_order, subjects, units
 from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
-from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.bootstrap import resampled_sums
 from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, wilson
 from batteries.errors import InputError
 from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
@@ -26,16 +26,16 @@ DEGREES = {
     "character": ("character_noise_number", "character_noise_proportion"),
     "capitalisation": ("capitalisation_number", "capitalisation_proportion"),
 }
-"""Each kind of noise, by its published name, and the factors of its degree."""
+"""Each kind of perturbation, by its published name, and the factors of its degree."""
 
 
 def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    r"""Return each subject's accuracy by kind and degree of noise, beside the same items without noise.
+    r"""Return each subject's accuracy by kind and degree of perturbation, and at the same items unperturbed.
 
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, from `apply_exclusions`, of a battery with noisy and clean items
+        The tidy table with `excluded_by`, from `apply_exclusions`, of a battery with perturbed and unperturbed items
         (`batteries.vignettes.perturbation`).
     plan : AnalysisPlan
         Confidence and bootstrap settings.
@@ -45,22 +45,22 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     DataFrame
         `PERTURBATION_TABLE_COLUMNS`. `perturbation` is `spacing`, `character` or `capitalisation`, or several of them
         joined by `+`; `level` is the share of spaces, or the number of letters and the share of their occurrences, such
-        as `5 x 0.1`. `n_items` counts the items that the subject answered both ways, under the same degree of noise;
-        items answered only one way are left out of both accuracies and counted. `difference` is noisy minus clean:
-        negative if noise does harm.
+        as `5 x 0.1`. `n_items` counts the items that the subject responded to both unperturbed and perturbed to this
+        degree. Other items are left out of both accuracies and counted. `difference` is the perturbed accuracy minus
+        the unperturbed one: it is negative if the perturbation does harm.
 
     Raises
     ------
     InputError
-        If the items have no factors of noise, or none of them is clean.
+        If the items have no factors of perturbations, or no item is unperturbed.
 
     Notes
     -----
-    Two items are the same except for noise if all their other factors agree. A run's accuracies are means over items,
-    and its interval resamples items with both their accuracies, so it allows for their correlation. Those of people are
-    of pooled trials, and the interval resamples participants. If the draws are all equal, and the interval would have
-    no width, Wilson's intervals of the accuracies are combined (`intervals.mover_difference`), with items or
-    participants as the number of trials.
+    Two items are the same except for the perturbation if all other factors are equal. A run's accuracies are means over
+    items. Its interval resamples items, each with both accuracies, so the interval allows for their correlation.
+    People's accuracies are shares of pooled trials, and their interval resamples participants. If all resamples have
+    the same difference, the bootstrap interval would have no width. Then Wilson's score intervals of the two accuracies
+    are combined (`intervals.mover_difference`), with the number of items or participants as the number of trials.
 
     References
     ----------
@@ -76,11 +76,11 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
         )
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *factors])
     kept = kept[kept[list(PERTURBATION_COLUMNS)].notna().all(axis=1)]
-    work = _with_noise(kept, [factor for factor in factors if factor not in PERTURBATION_COLUMNS])
+    work = _with_perturbation(kept, [factor for factor in factors if factor not in PERTURBATION_COLUMNS])
     if not (work["perturbation"] == "").any():
         raise InputError(
-            "no item of the analysis is without noise, so there is nothing to compare noisy items with. Fix: "
-            "include the clean items in the battery."
+            "no item of the analysis is unperturbed, so there is nothing to compare perturbed items with. Fix: "
+            "include the unperturbed items in the battery."
         )
     rows = []
     for (kind, subject), own in work.groupby(["kind", "subject"], sort=False):
@@ -95,11 +95,11 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     return pd.DataFrame(rows, columns=PERTURBATION_TABLE_COLUMNS).astype(counts)
 
 
-def _with_noise(kept: pd.DataFrame, others: list[str]) -> pd.DataFrame:
-    """Return the unit, the correctness, the item without its noise, and the noise by kind and level."""
-    noises = kept[list(PERTURBATION_COLUMNS)].drop_duplicates()
-    noises[["perturbation", "level"]] = [_noise(dict(zip(PERTURBATION_COLUMNS, row, strict=True)))
-                                         for row in noises.itertuples(index=False)]  # fmt: skip
+def _with_perturbation(kept: pd.DataFrame, others: list[str]) -> pd.DataFrame:
+    """Return the unit, the correctness, the item without its perturbation, and the perturbation by kind and level."""
+    perturbations = kept[list(PERTURBATION_COLUMNS)].drop_duplicates()
+    perturbations[["perturbation", "level"]] = [_perturbation(dict(zip(PERTURBATION_COLUMNS, row, strict=True)))
+                                         for row in perturbations.itertuples(index=False)]  # fmt: skip
     base = kept.groupby(others, dropna=False, sort=False).ngroup() if others else 0
     work = kept[[*PERTURBATION_COLUMNS, "kind"]].assign(
         subject=subjects(kept),
@@ -107,16 +107,16 @@ def _with_noise(kept: pd.DataFrame, others: list[str]) -> pd.DataFrame:
         base=base,
         correct=kept["correct"].fillna(False).astype("int64"),
     )
-    return work.merge(noises, on=list(PERTURBATION_COLUMNS))
+    return work.merge(perturbations, on=list(PERTURBATION_COLUMNS))
 
 
-def _noise(degrees: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the kinds of noise and their level, as texts; empty without noise.
+def _perturbation(degrees: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the kinds of perturbation and their level, as texts; empty for an unperturbed item.
 
     Examples
     --------
     >>> clean = dict.fromkeys(PERTURBATION_COLUMNS, 0)
-    >>> _noise(clean | {"character_noise_number": 5, "character_noise_proportion": 0.1})
+    >>> _perturbation(clean | {"character_noise_number": 5, "character_noise_proportion": 0.1})
     ('character', '5 x 0.1')
     """
     found = {
@@ -157,7 +157,7 @@ def _effect(perturbed: pd.DataFrame, unperturbed: pd.DataFrame, *, is_run: bool,
 def _interval(values: Any, first: float, second: float, plan: AnalysisPlan) -> Interval:
     """Return the interval of the difference of two accuracies, from the contribution of each item or participant."""
     if len(values) > 1:
-        sums = drawn_sums(values, plan.bootstrap_resamples, plan.bootstrap_seed)
+        sums = resampled_sums(values, plan.bootstrap_resamples, plan.bootstrap_seed)
         sums = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
         differences = sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]
         if np.ptp(differences) > 0:

@@ -1,4 +1,4 @@
-"""People beside each model's run over the items that both have, so that the comparison is fair."""
+"""Pairs of people and a model's run, with the trials on the items that both have, for fair comparisons."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.columns import PEOPLE
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 T = TypeVar("T")
 
 COMPARED_COLUMNS = ("kind", "people", "model", "n_items", "n_items_only_model", "n_items_only_people")
-"""In a table that compares people with runs, the columns of `Compared.names` and `counts`."""
+"""Columns of `Compared.names` and `Compared.counts` in a table that compares people with runs."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Compared:
     model: str
     """The label of the run."""
     responses: pd.DataFrame
-    """People's answered trials; the same object for all runs that share the same items with them."""
+    """Trials with a response of people; the same object for all runs with the same shared items."""
     asked: pd.DataFrame
-    """The run's trials, unanswered ones too."""
+    """The run's trials, with a response or without."""
     n_items: int
     n_items_only_model: int
-    """Items that the run was asked and none of these people answered; they are left out."""
+    """Items that the run was asked and none of these people responded to; these items are left out."""
     n_items_only_people: int
-    """Items that these people answered and the run was not asked; they are left out too."""
+    """Items that these people responded to and the run was not asked; these items are left out too."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -52,7 +52,7 @@ class Compared:
 
 
 def compared(kept: pd.DataFrame) -> list[Compared]:
-    """Return each kind of people with each run; people and simulated participants are never pooled.
+    """Return the pairs of each kind of people and each run; people and simulated participants are never pooled.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
 
 
 def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
-    """Return for each pair a result of its people's responses, computed once for all runs that share the same items."""
+    """Return a result of people's responses for each pair; it is computed once for all runs with the same items."""
     computed: dict[int, T] = {}
     for pair in pairs:
         if id(pair.responses) not in computed:
@@ -98,15 +98,15 @@ def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]
 
 @dataclass(frozen=True)
 class Subject:
-    """A subject with a row of its own: people, or a run over the items that people answered."""
+    """The subject of a table row: people, or a run with the items that people responded to."""
 
     people: str | None
-    """The people with whom a run is compared: `people` or `simulated participants`; None if there are neither."""
+    """The people with whom a run is compared: `people` or `simulated participants`; None if the data have neither."""
     kind: str
     name: str
     trials: pd.DataFrame
     pair: Compared | None
-    """Comparison of a run."""
+    """The run and the people with whom it is compared; None for people, and for a run without people."""
 
     @property
     def names(self) -> dict[str, str | None]:
@@ -115,12 +115,12 @@ class Subject:
 
     @property
     def responses_to_item(self) -> pd.Series:
-        """Weight of each item of a run: the number of people's responses, or the run's own if there are no people."""
+        """Weight of each item of a run: the number of responses by people, or without people by the run itself."""
         return (self.pair.responses if self.pair else self.trials)["item_id"].value_counts()
 
 
 def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
-    """Return people of each kind, each followed by the runs; without people, the runs with all their items.
+    """Return people of each kind, followed by the runs compared with them; without people, the runs with all items.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Hits and false alarms of one response, such as "there is not enough information to know".
 
-A question that cannot be answered is a signal, and saying so a hit; saying so of a question that can be answered is a
-false alarm. INTUIT's measure of metacognition is hits minus false alarms (Prunty et al., 2025).
+A question that cannot be answered is a signal. The response that it cannot be answered is then a hit; the same response
+to a question that can be answered is a false alarm. INTUIT's measure of metacognition is hits minus false alarms
+(Prunty et al., 2025).
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from scipy.stats import norm
 from analysis.data.row_filters import matching, require_columns
 from analysis.measures.accuracy import kept_trials
 from analysis.measures.shared_items import Subject, subjects_compared
-from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.bootstrap import resampled_sums
 from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, proportion_interval, wilson
 from analysis.statistics.signal_detection_measures import SignalDetection, signal_detection
 from batteries.errors import InputError
@@ -52,32 +53,34 @@ def signal_measures(
     signal : mapping
         Levels of the items that are a signal, such as `{"capability_type": "metacognition_check"}`.
     noise : mapping, optional
-        Levels of the other items, such as `{"capability_type": ("comprehension_check", "knowledge_check")}`; by default
-        all that are not a signal.
+        Levels of the items without a signal, such as `{"capability_type": ("comprehension_check", "knowledge_check")}`;
+        by default all items that are not a signal.
     response : str or sequence of str
-        The text of the option that names the signal, such as `There is not enough information to know.`, or its texts;
-        capitals, spaces around it and a final full stop make no difference.
+        The text of the option that names the signal, such as `There is not enough information to know.`, or several
+        texts of this option. Capitals, spaces around the text and a final full stop make no difference.
 
     Returns
     -------
     DataFrame
-        `SIGNAL_COLUMNS`, one row for people and for each run over the items that people answered; see
-        `difficulty.accuracy_by_level` for the compared subjects. `difference` is hits minus false alarms. Items that do
-        not offer the response are left out of all (`n_items_without_response`). An invalid or missing response of a
-        model is not the response; `n_invalid` counts them. Missing values have a `reason`.
+        `SIGNAL_COLUMNS`, one row for people and one for each run over the items that people responded to; see
+        `difficulty.accuracy_by_level` for the compared subjects. `difference` is the hit rate minus the false alarm
+        rate. Items that do not offer the response are left out of all rows and counted (`n_items_without_response`). A
+        model's invalid or missing responses count as another response; `n_invalid` is their number. `reason` says why a
+        value is missing.
 
     Raises
     ------
     InputError
-        If a factor or level is not in the data, an item would be both signal and noise, or no item of either offers
-        the response.
+        If a factor or level is not in the data, an item would be both signal and noise, or no signal or noise item
+        offers the response.
 
     Notes
     -----
-    See `signal_detection_measures.signal_detection`. People's trials are pooled, and an item's weight is its number of
-    people's responses on both sides; a run's trials count as Kish's effective number. People's intervals are
-    percentiles over participants drawn anew. Of one participant or run they are Wilson's for the rates, MOVER's for the
-    difference, and estimate ± z standard errors for d' and the criterion.
+    See `signal_detection_measures.signal_detection`. People's trials are pooled. An item's weight is its number of
+    people's responses, for people and for runs. The number of a run's trials is Kish's effective number of trials.
+    Intervals of people are percentiles over resampled participants. One participant, or a run, has Wilson's score
+    intervals of the rates, the MOVER interval of the difference, and intervals of ± z standard errors for d' and the
+    criterion.
 
     References
     ----------
@@ -102,7 +105,7 @@ def signal_measures(
 
 
 def _said(trials: pd.DataFrame, signal: Where, noise: Where | None, response: str | Sequence[str]) -> pd.DataFrame:
-    """Return the trials of signal and noise, and whether each got the response; missing if it is not offered."""
+    """Return the trials of signal and noise, and whether each has the response; missing if it is not an option."""
     require_columns(trials, signal, "the signal")
     require_columns(trials, noise or {}, "the noise")
     kept = kept_trials(trials, [*_NEEDED, *signal, *(noise or {})])
@@ -141,7 +144,7 @@ def _quoted(response: str | Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Hits and false alarms, and the numbers of their trials; those of a run have the weights of people's responses."""
+    """Hits, false alarms and the numbers of their trials; for a run, weighted by people's responses."""
 
     hits: float
     n_signal: float
@@ -198,7 +201,7 @@ def _of_one(counts: _Counts, plan: AnalysisPlan) -> dict[str, float]:
 
 
 def _of_people(counts: npt.NDArray[np.int64], plan: AnalysisPlan) -> dict[str, float]:
-    """Return the measures of participants' pooled trials; `counts` are hits, signal trials, false alarms, others."""
+    """Return the measures of pooled trials; `counts` are hits, signal trials, false alarms and noise trials."""
     participants, totals = len(counts), counts.sum(axis=0).astype("float64")
     if participants == 1:
         return _of_one(_Counts(*totals), plan)
@@ -211,9 +214,9 @@ def _of_people(counts: npt.NDArray[np.int64], plan: AnalysisPlan) -> dict[str, f
                 seed=plan.bootstrap_seed,
             )
         )  # fmt: skip
-    sums = drawn_sums(counts, plan.bootstrap_resamples, plan.bootstrap_seed)
+    sums = resampled_sums(counts, plan.bootstrap_resamples, plan.bootstrap_seed)
     draws = signal_detection(*sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)].T)
-    if np.ptp(draws.difference) == 0:  # Equal participants would give an interval without width.
+    if np.ptp(draws.difference) == 0:  # With equal participants, the bootstrap interval would have no width.
         as_one = _Counts(
             found.hit_rate * participants, participants, found.false_alarm_rate * participants, participants
         )

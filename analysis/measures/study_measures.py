@@ -18,18 +18,19 @@ TITLES = {
     "difficulty_trends": "How accuracy changes with difficulty",
     "perturbations": "Accuracy with noise in the text",
 }
-"""Headings of the report, in its order; signals have their own names."""
+"""Headings in the order of the report. The heading of a signal is its name."""
 
 
 def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[str]) -> dict[str, pd.DataFrame]:
-    """Return every table of these measures that the data and the plan allow, by its file's name.
+    """Return the tables of these measures that the data and the plan allow, by their file names.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
-        Its `difficulty` and `signals` name their measures; items, errors and noise are measured if possible.
+        `difficulty` and `signals` name the factor and the responses to measure. Agreement on items and errors, and
+        perturbations, are measured if possible.
     not_computed : list of str
         Receives the sentences on results that cannot be computed.
     """
@@ -58,8 +59,8 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
 def _named_by_responses(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials with participants named by the order of their responses.
 
-    Resampling goes through participants in the order of their names. Pseudonyms are random, so the same responses in
-    another store would give other intervals; with these names, they give the same.
+    The bootstrap resamples participants in the order of their names. Pseudonyms are random, so the same responses in
+    another store would have other intervals. With these names the intervals are the same.
     """
     responses = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
     digests = pd.Series(pd.util.hash_pandas_object(responses, index=False).to_numpy(), index=trials.index)

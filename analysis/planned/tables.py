@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.data.row_filters import chosen_rows, level_text, require_columns
-from analysis.statistics.level_order import level_order
+from analysis.data.row_filters import chosen_rows, require_columns
+from analysis.statistics.factor_levels import level_order, level_text
 from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedTable
 

@@ -6,14 +6,15 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.row_filters import chosen_rows, level_text, ordered_levels, require_columns, where_words
+from analysis.data.row_filters import chosen_rows, ordered_levels, require_columns, where_words
 from analysis.planned.tables import numeric
 from analysis.statistics.anova import one_way_anova, repeated_measures_anova
 from analysis.statistics.bayes_factors import bayes_factor_t
 from analysis.statistics.corrections import benjamini_hochberg, holm
-from analysis.statistics.counts import chi_square, cochran_q, mcnemar
+from analysis.statistics.count_tests import chi_square, cochran_q, mcnemar
 from analysis.statistics.equivalence import equivalence_t
-from analysis.statistics.result import HypothesisTest
+from analysis.statistics.factor_levels import level_text
+from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import independent_t, paired_t
 from batteries.errors import InputError, collect_input_error
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest

@@ -1,4 +1,4 @@
-"""The tests and models of a plan as analyses of simulated responses, for their power."""
+"""The tests and models of an analysis plan, run on simulated responses to estimate their power."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -29,7 +29,7 @@ CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 
 
 def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: str) -> PowerAnalysis:
-    """Return the test `name` of a plan, judged by the plan's correction over its family.
+    """Return the test `name` of a plan, with the plan's correction for the tests of its family.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
 
     Notes
     -----
-    The family's other tests are run on the same responses. Those that need data that are not simulated count as not
-    significant, so that the power is a lower bound.
+    The other tests of the family are run on the same responses. Tests that need other data than the simulated data
+    count as not significant, so the power is a lower bound.
 
     Examples
     --------
-    Two participants, right in all trials of B, and in half and none of those of A.
+    Two participants are right in all trials of B. In A, one is right in half of the trials and the other in none.
 
     >>> from analysis.power.simulated_responses import planned_trials
     >>> design = pd.DataFrame({"group": 1, "item_id": ["a", "b", "c"], "condition": ["A", "A", "B"]})
@@ -100,12 +100,12 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
             f"The p value is corrected for the {len(family)} tests of its family, as the plan says "
             f"({plan.correction}).{unknown}"
         )
-    unit = "correct answers" if planned.summary == "sum" else "accuracy"
+    unit = "correct responses" if planned.summary == "sum" else "accuracy"
     return PowerAnalysis(f"the plan's test `{name}`", run, unit, (*notes, *_notes_on_test(table, planned)))
 
 
 def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses, name: str) -> Run:
-    """Return the run of one test, uncorrected; paired t tests of participants use a faster way to the same numbers."""
+    """Return the run of one uncorrected test; paired t tests of participants use a faster computation."""
     planned = plan.tests[name]
     what = f"the test `{name}`"
     chosen = matching(table, planned.where, what)
@@ -156,17 +156,18 @@ def planned_model_analysis(
     name : str
         The model.
     term : str, optional
-        A term of its formula such as `condition:level`, tested as in the model's table `anova`; or a coefficient such
-        as `conditionB`, tested as in its table `coefficients`. May be omitted if the formula has one term only.
+        A term of the formula such as `condition:level`, tested as in the model's table `anova`; or a coefficient such
+        as `conditionB`, tested as in the table `coefficients`. It may be omitted if the formula has only one term.
 
     Raises
     ------
     InputError
-        The plan does not have the model, the model not the term, or it needs data that are not simulated.
+        The plan does not have the model, the model does not have the term, or the model needs data that are not
+        simulated.
 
     Examples
     --------
-    Of four responses each, one of A is right and two of B.
+    One of four responses to A and two of four responses to B are right.
 
     >>> from analysis.power.simulated_responses import planned_trials
     >>> design = pd.DataFrame({"group": 1, "item_id": ["a", "b"], "condition": ["A", "B"]})
@@ -186,7 +187,7 @@ def planned_model_analysis(
     needed = [column for column in dict.fromkeys((*formula.columns, *planned.reference)) if column not in OUTCOMES]
     table = table[needed]
     try:
-        # To see the structure of the model first.
+        # Any responses show the structure of the model.
         any_responses: Floats = np.arange(len(table), dtype=np.float64) % 2
         frame = model_frame(_answered(table, any_responses, chosen), formula, planned.family, planned.reference)
     except InputError as error:
@@ -238,7 +239,7 @@ def _test_of(model: MixedModel, wanted: str) -> tuple[float, float | None]:
 def _term(asked: str | None, terms: list[str], coefficients: list[str], what: str) -> str:
     if asked is None:
         if len(terms) != 1:
-            raise InputError(f"{what} has the terms {', '.join(terms) or 'none'}. Fix: name the tested one.")
+            raise InputError(f"{what} has the terms {', '.join(terms) or 'none'}. Fix: name the term to test.")
         return terms[0]
     same = [term for term in terms if sorted(term.split(":")) == sorted(asked.split(":"))]
     if not same and asked not in coefficients:
@@ -257,7 +258,7 @@ def _named(there: Mapping[str, Planned], name: str, kind: str) -> Planned:
 
 
 def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest | PlannedModel) -> str | None:
-    """Return why this cannot be run on simulated responses, as the end of a sentence that begins with its name."""
+    """Return the end of a sentence that says why this test or model cannot be run on simulated responses."""
     if isinstance(planned, PlannedModel):
         formula = parse_formula(planned.formula)
         outcome, compared = formula.outcome, set(formula.columns)
@@ -266,16 +267,16 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
         outcome, compared = planned.of, {planned.factor}
         columns = _columns_of_test(planned)
     if planned.who == "models" or compared & set(ABOUT_MODELS):
-        return "uses models' runs, and only people's responses are simulated. Fix: name one of people alone."
+        return "uses models' runs, and only people's responses are simulated. Fix: choose an analysis of people alone."
     if outcome not in OUTCOMES:
-        return f"uses `{outcome}`, and only `correct` is simulated. Fix: name one of `correct`."
+        return f"uses `{outcome}`, and only `correct` is simulated. Fix: choose an analysis of `correct`."
     flags = {column for column in columns if column in plan.flags}
     named = {*columns, *(column for flag in flags for column in plan.flags[flag])} - flags
     unknown = sorted(named - {*trials.table.columns, *OUTCOMES, "kind", "subject"})
     if unknown:
         return (
             f"needs `{'`, `'.join(unknown)}`, and only participants, items, their factors and `correct` are "
-            "simulated. Fix: name one without."
+            "simulated. Fix: choose an analysis without it."
         )
     return None
 
@@ -289,7 +290,7 @@ def _columns_of_model(planned: PlannedModel) -> tuple[str, ...]:
 
 
 def _with_flags(trials: PlannedTrials, plan: PlannedAnalyses, columns: Iterable[str]) -> pd.DataFrame:
-    """Return the trials in the form of an analysis of people's trials, without their responses."""
+    """Return the trials as a table for an analysis of people, without responses."""
     table = trials.table.assign(kind="human", subject="people")
     return add_flags(table, {flag: plan.flags[flag] for flag in plan.flags if flag in set(columns)})
 

@@ -1,4 +1,4 @@
-"""Simulated responses of people to a study's own trials, for the power of an analysis."""
+"""Simulated responses of people to the trials of a study, for the power of an analysis."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import norm
 
-from analysis.data.row_filters import level_text, matching
+from analysis.data.row_filters import matching
+from analysis.statistics.factor_levels import level_text
 from batteries.errors import InputError
 from experiment.study.planned_analyses import Level
 
@@ -30,14 +31,14 @@ _FURTHEST_LOGIT = 500.0
 
 @dataclass(frozen=True)
 class Effect:
-    """A difference in accuracy where items have these levels, added to the accuracy without the effect."""
+    """A difference that is added to the accuracy at items with these levels."""
 
     levels: Mapping[str, Level]
     difference: float
 
     @property
     def place(self) -> str:
-        """Its levels, in words."""
+        """The levels, in words."""
         return " and ".join(f"{factor} = {level_text(level)}" for factor, level in self.levels.items())
 
 
@@ -50,9 +51,9 @@ class Population:
     item_sd: float
     """Standard deviation of the items' intercepts, in log-odds."""
     item: tuple[str, ...] = ("item_id",)
-    """The columns that identify an item; trials with equal values there share an intercept."""
+    """The columns that identify an item; trials with equal values in these columns share an intercept."""
     excluded: float = 0.0
-    """Share of participants whose responses are lost, each with this probability."""
+    """Probability that a participant is excluded and all responses are lost."""
 
     @property
     def sd(self) -> float:
@@ -62,12 +63,12 @@ class Population:
 
 @dataclass(frozen=True, eq=False)
 class PlannedTrials:
-    """The test trials of a number of participants, and the factors of their responses."""
+    """The test trials of simulated participants, with the factors of their items."""
 
     table: pd.DataFrame
     """One row per trial: `participant`, and the columns of the design."""
     participants: npt.NDArray[np.intp]
-    """Of each trial, the participant's number from 0."""
+    """The participant's number of each trial, from 0."""
 
     @cached_property
     def n(self) -> int:
@@ -83,7 +84,7 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
     design : DataFrame
         One row for each test trial of each group: `group`, `item_id`, `task`, `chance`, and one column per factor.
     n_participants : int
-        Number of participants. The first are the same for every number: they take the groups in turn.
+        Number of participants. The groups are assigned in turn, so the first participants do not depend on this number.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
 
 
 def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect]) -> Floats:
-    """Return the population's accuracy at each row: the baseline plus the differences of all its effects.
+    """Return the population's accuracy at each row: the baseline plus the differences of all effects at this row.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect])
     baseline : float
         The accuracy without any effect.
     effects : sequence of Effect
-        The effects; they are added.
+        The effects, which are added.
 
     Raises
     ------
@@ -149,12 +150,12 @@ def _rows_with(design: pd.DataFrame, effect: Effect) -> Bools:
             )
     rows: Bools = matching(design, dict(effect.levels), what).to_numpy(dtype=bool)
     if not rows.any():
-        raise InputError(f"{what}: no test item has these levels together. Fix: choose others.")
+        raise InputError(f"{what}: no test item has these levels together. Fix: choose other levels.")
     return rows
 
 
 def conditional_logits(accuracy: Floats, sd: float) -> Floats:
-    r"""Return the logits at which a population, whose logits vary around them, has these accuracies on average.
+    r"""Return the mean logits of a population that has these accuracies on average.
 
     Parameters
     ----------
@@ -170,13 +171,13 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
 
     Notes
     -----
-    The solution :math:`\eta` of
+    Brent's method finds the solution :math:`\eta` of
 
-    .. math:: \pi = \int \frac{\phi(z)}{1 + e^{-(\eta + \sigma z)}} \, dz,
+    .. math:: \pi = \int \frac{\phi(z)}{1 + e^{-(\eta + \sigma z)}} \, dz.
 
-    by the trapezoid rule, which is precise for such integrals, and Brent's method. Because the logistic function is
-    curved, :math:`\eta` is further from 0 than the logit of :math:`\pi`: the average participant is better than the
-    average of the participants.
+    The trapezoid rule, which is precise for such integrals, computes the integral. Because the logistic function is
+    curved, :math:`\eta` is further from 0 than the logit of :math:`\pi`. For accuracies above one half, the accuracy of
+    the average participant is higher than the average accuracy of the participants.
 
     References
     ----------
@@ -187,8 +188,8 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
 
     Examples
     --------
-    With no variance it is the logit, ln 4; with a standard deviation of 1, R's ``uniroot`` over ``integrate`` finds
-    1.6497.
+    Without variance the result for 0.8 is its logit, ln 4. With a standard deviation of 1, R's ``uniroot`` with
+    ``integrate`` finds 1.6497.
 
     >>> conditional_logits(np.array([0.5, 0.8]), 0.0).round(4).tolist()
     [0.0, 1.3863]
@@ -196,7 +197,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
     [0.0, 1.6497]
     """
     if not 0 <= sd <= 10:
-        raise InputError(f"the standard deviation of the logits is {sd:g}. Fix: give one from 0 to 10.")
+        raise InputError(f"the standard deviation of the logits is {sd:g}. Fix: give a number from 0 to 10.")
     wanted, place = np.unique(accuracy, return_inverse=True)
 
     def average(logit: float, target: float) -> float:
@@ -211,7 +212,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
 def simulated_responses(
     trials: PlannedTrials, accuracy: Floats, population: Population, *, simulations: int, seed: int
 ) -> Iterator[tuple[Floats, Bools]]:
-    r"""Yield for each simulated study the correctness of each trial, and whether it is in the analysis.
+    r"""Yield the correctness of each trial of each simulated study, and whether the trial is in the analysis.
 
     Parameters
     ----------
@@ -222,23 +223,23 @@ def simulated_responses(
     population : Population
         The variation of participants and items.
     simulations, seed : int
-        Number of studies, and their seed. The same seed gives the first participants the same responses for every
-        number of participants or studies.
+        Number of studies, and the seed. With the same seed, the responses of the first participants do not depend on
+        the number of participants or studies.
 
     Yields
     ------
     tuple of array of float and array of bool, shape (trials,)
-        1 for a correct response, 0 for a wrong one; and false if the participant is excluded.
+        1 for a correct response, 0 for a wrong response; and false if the participant is excluded.
 
     Notes
     -----
-    With intercepts of participants and items drawn anew in each study,
+    Each study has new participants and new items. With their intercepts :math:`u_p` and :math:`w_i`,
 
     .. math::
         \mathrm{logit} \Pr(y_{pi} = 1) = \eta_{pi} + u_p + w_i, \quad
         u_p \sim N(0, \sigma_u^2), \; w_i \sim N(0, \sigma_w^2),
 
-    where :math:`\eta` is that of `conditional_logits` for the standard deviation
+    where `conditional_logits` returns :math:`\eta` for the standard deviation
     :math:`\sqrt{\sigma_u^2 + \sigma_w^2}`.
 
     References
@@ -263,7 +264,7 @@ def simulated_responses(
     items = trials.table.groupby(list(population.item), sort=False, dropna=False).ngroup().to_numpy()
     logits = conditional_logits(accuracy, population.sd)
     for simulation in range(simulations):
-        # One stream for each kind of draw, so that more participants do not change the others.
+        # A separate random stream for each kind of number, so that more participants do not change the other kinds.
         of_people, of_items, of_responses, of_losses = (
             np.random.default_rng([seed, simulation, stream]) for stream in range(4)
         )

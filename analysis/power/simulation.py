@@ -7,15 +7,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.row_filters import level_text, levels_of
+from analysis.data.row_filters import levels_of
 from analysis.power.simulated_responses import Bools, Effect, Floats, PlannedTrials, Population, simulated_responses
+from analysis.statistics.factor_levels import level_text
 from analysis.statistics.intervals import wilson
 from analysis.statistics.t_tests import one_sample_t
 from batteries.errors import InputError
 from experiment.study.planned_analyses import Level
 
 NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE = "not_converged", "singular", "not_computable"
-"""Reason why an analysis of one simulated study counts as not significant, whatever its p value."""
+"""Reasons why an analysis of a simulated study counts as not significant, whatever its p value."""
 
 COLUMNS = ["effect", "n_participants", "n_analysed_mean", "simulations", "n_significant", "power", "ci_low", "ci_high",
            "mean_estimate", "power_with_singular", NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE]  # fmt: skip
@@ -27,7 +28,7 @@ class Outcome:
 
     p_value: float
     estimate: float | None = None
-    """Missing where the analysis tests no single number."""
+    """The estimated effect; missing if the analysis does not test a single number."""
     flaw: str | None = None
     """`NOT_CONVERGED` or `SINGULAR`."""
 
@@ -42,21 +43,22 @@ class PowerAnalysis:
     title: str
     """The tested effect, in words."""
     run: Run
-    """Function of the correctness of each trial, and of a flag if it is in the analysis. Raises InputError if these
-    responses cannot be analysed.
+    """Function of two arrays: the correctness of each trial, and true for each trial in the analysis.
+
+    It raises InputError if these responses cannot be analysed.
     """
     unit: str = "accuracy"
     """Unit of the estimate."""
     notes: tuple[str, ...] = ()
-    """Notes on it, one sentence each."""
+    """Notes on the analysis, one sentence each."""
 
 
 def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysis:
-    r"""Return the t test of each participant's own contrast for the first of the effects.
+    r"""Return the t test of the participants' contrasts for the first of the effects.
 
-    For an effect at a level of one factor it is the paired t test of the participant's accuracy there against that at
-    the reference level; for an effect at levels of several factors, the t test of their interaction, such as the
-    difference between differences. The reference is the first level that no effect names.
+    For an effect at a level of one factor, this is the paired t test of the participants' accuracies at this level and
+    at the reference level. For an effect at levels of several factors, this is the t test of their interaction, such as
+    the difference between differences. The reference is the first level that no effect names.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysi
     Notes
     -----
     With :math:`m_{pc}` the accuracy of participant :math:`p` in cell :math:`c` of effect and reference levels, and
-    :math:`k_c` how many reference levels the cell has, the contrast :math:`\sum_c (-1)^{k_c} m_{pc}` is tested against
+    :math:`k_c` the number of its reference levels, the contrast :math:`\sum_c (-1)^{k_c} m_{pc}` is tested against
     0 by a one-sample t test. Participants without trials in each of the cells are left out.
 
     Examples
@@ -173,7 +175,7 @@ def _reference_level(trials: PlannedTrials, factor: str, effects: Sequence[Effec
         if text not in named:
             known: Level = level
             return known
-    raise InputError(f"every level of `{factor}` has an effect. Fix: leave one without, as the reference.")
+    raise InputError(f"every level of `{factor}` has an effect. Fix: leave one level without effect, as the reference.")
 
 
 def simulated_power(
@@ -200,30 +202,35 @@ def simulated_power(
     analysis : PowerAnalysis
         The analysis of the responses.
     population : Population
-        The variation of participants and items, and the share of lost participants.
+        The variation of participants and items, and the share of excluded participants.
     ns : sequence of int
-        Numbers of participants to try; a smaller number is the first of a larger.
+        Numbers of participants. The participants of a smaller number are the first participants of a larger number.
     simulations : int
-        Studies of each number.
+        Number of simulated studies for each number of participants.
     alpha : float
         The level of significance, two-sided.
     seed : int
         Seed of the responses; the same for each number of participants.
     null_accuracy : array of float, optional
-        Accuracies without any effect, tried with the largest of `ns`: the rate of false positives.
+        Accuracies without any effect. They are simulated with the largest of `ns`, for the false-positive rate.
     on_done : callable
-        Called after each simulated study, with and without effect.
+        A function that is called after each simulated study, with or without effect.
 
     Returns
     -------
     DataFrame
-        One row per number of participants, and one more for `null_accuracy`: `effect` (`as given` or `none`),
-        `n_participants`; `n_analysed_mean`, the mean number after exclusion; `simulations`; `n_significant`; `power`,
-        its share (without effect, the false-positive rate), with Wilson's 95 % interval `ci_low` and `ci_high`;
-        `mean_estimate`, over the studies that gave an estimate; and the shares of studies whose model did not converge
-        (`not_converged`) or was singular (`singular`), or whose responses could not be analysed (`not_computable`), all
-        of which count as not significant; `power_with_singular` is the share if the p values of singular models are
-        accepted.
+        One row per number of participants, and one more row for `null_accuracy`.
+
+        - `effect`: `as given` or `none`
+        - `n_participants`: number of participants before exclusion
+        - `n_analysed_mean`: mean number of participants after exclusion
+        - `simulations`, `n_significant`: number of studies, and of studies with a significant result
+        - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval; without effect
+          this is the false-positive rate
+        - `mean_estimate`: mean of the estimates
+        - `power_with_singular`: power if the p values of singular models are accepted
+        - `not_converged`, `singular`, `not_computable`: shares of studies whose model did not converge or was singular,
+          or whose responses could not be analysed; all of these count as not significant
 
     Raises
     ------
@@ -242,7 +249,7 @@ def simulated_power(
 
     Examples
     --------
-    Every participant is correct in 90 % of trials of A and in 50 % of B; that is found every time.
+    Every participant is correct in 90 % of trials of A and in 50 % of B; every study finds this difference.
 
     >>> from analysis.power.simulated_responses import accuracies, planned_trials
     >>> design = pd.DataFrame({"group": 1, "item_id": range(40), "condition": ["A", "B"] * 20, "chance": 0.25})
@@ -255,7 +262,7 @@ def simulated_power(
     ([[20, 100]], -0.4)
     """
     if max(ns) > trials.n:
-        raise InputError(f"there are trials of {trials.n} participants, and {max(ns)} are requested. Fix: plan more.")
+        raise InputError(f"there are trials of {trials.n} participants, but {max(ns)} are requested. Fix: plan more.")
     scenarios = [("as given", accuracy, tuple(ns))]
     if null_accuracy is not None:
         scenarios.append(("none", null_accuracy, (max(ns),)))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.data.cell_text import cell_texts
 from analysis.data.columns import factor_columns
-from analysis.provenance.record import canonical_json
+from analysis.provenance.row_digest import sorted_json
 from analysis.sentences import count
 from batteries.errors import InputError
 from batteries.tasks import task_named
@@ -61,7 +61,7 @@ def _item_texts(trials: pd.DataFrame) -> pd.DataFrame:
         own = _numbered(test[name])
         number = pd.factorize(number * (own.max(initial=0) + 2) + own)[0]
     first = test[~pd.Series(number, test.index).duplicated()]
-    return pd.DataFrame({name: cell_texts(first[name], canonical_json) for name in names}).drop_duplicates()
+    return pd.DataFrame({name: cell_texts(first[name], sorted_json) for name in names}).drop_duplicates()
 
 
 def _reworded(texts: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

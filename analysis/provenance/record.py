@@ -1,9 +1,7 @@
 """Provenance of the numbers: the digest of the data, and all that a report must name (invariant 8 of the design)."""
 
 import hashlib
-import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,12 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.data.cell_text import ROWS_AT_ONCE, cell_texts
 from analysis.data.columns import DERIVED, SINCE_THE_DIGEST
 from analysis.data.tidy_table import read_trials
+from analysis.provenance.row_digest import row_digests
 from experiment.study.analysis_plan import AnalysisPlan
-
-_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
 def data_digest(trials: pd.DataFrame | Path) -> str:
@@ -35,26 +31,9 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     table = read_trials(trials) if isinstance(trials, Path) else trials
     left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
     names = sorted(column for column in table.columns if column not in left_out)
-    digests = bytearray()
-    for first in range(0, len(table), ROWS_AT_ONCE):
-        rows = table.iloc[first : first + ROWS_AT_ONCE]
-        cells = [cell_texts(rows[name], _named(name)) for name in names]
-        digests += b"".join(hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True))
-    in_order = np.frombuffer(digests, dtype="S32")
+    in_order = np.frombuffer(row_digests(table, names), dtype="S32")
     in_order.sort()
     return hashlib.sha256(in_order.data).hexdigest()
-
-
-def _named(name: str) -> Callable[[Any], str]:
-    """Return a function that writes a value after its name, as in a JSON object."""
-    before = f"{_encode(name)}:"
-    return lambda value: before + canonical_json(value)
-
-
-def canonical_json(value: Any) -> str:
-    """Return a value as JSON, with sorted keys; the same for equal values."""
-    # The encoder itself is only fast for texts.
-    return repr(value) if isinstance(value, float) and math.isfinite(value) else _encode(value)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pandas as pd
 from analysis.data.columns import KINDS, sessions_of
 from analysis.exclusions.flow import NOT_A_TEST_TRIAL
 from analysis.sentences import count
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 _PER_SESSION = {"practice": "practice trials", "test": "test trials", "attention_check": "attention checks"}
 _WHO = {"human": "people", "simulated": "simulated participants", "model": "models"}

@@ -9,7 +9,7 @@ from analysis.exclusions.by_group import told_several_groups
 from analysis.exclusions.flow import Exclusions
 from analysis.report.formatting import records, shown
 from analysis.sentences import source_words
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 
 KIND_NAMES = {"human": "People", "simulated": "Simulated participants", "model": "Models"}
 NOT_SHOWN = ["first_started_at", "last_started_at", "battery"]

@@ -1,1 +1,1 @@
-"""Statistics: numbers in, named numbers out. Nothing here depends on studies, plans or files."""
+"""Statistics: functions of numbers that return named numbers. They do not depend on studies, plans or files."""

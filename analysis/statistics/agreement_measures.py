@@ -1,4 +1,4 @@
-"""Agreement: Cohen's kappa, error consistency, correlations with their bootstrap, and split-half reliability."""
+"""Agreement: Cohen's kappa, error consistency, correlations with bootstrap intervals, and split-half reliability."""
 
 from dataclasses import dataclass
 
@@ -14,15 +14,14 @@ from batteries.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 MOST_UNDEFINED = 0.05
-"""Most bootstrap draws, as a share, that may lack a correlation; with more, there is no interval.
-"""
+"""Largest share of bootstrap resamples without a correlation; above this share there is no interval."""
 _NUMBERS_AT_ONCE = 2_000_000
 _ROUNDING = 1e-20
-"""Largest rounding error of the product of two variances, of values from 0 to 1, of which one is 0."""
+"""Largest rounding error of a product of two variances that should be 0, for values from 0 to 1."""
 
 
 def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    r"""Return Cohen's kappa: the agreement of two raters beyond the one expected from their categories.
+    r"""Return Cohen's kappa: the agreement of two raters beyond the agreement expected by chance.
 
     Parameters
     ----------
@@ -32,13 +31,13 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Raises
     ------
     InputError
-        If there are no items, not as many of both, or both raters give one and the same category throughout, so that
+        If there are no items, the numbers of labels differ, or both raters give all items the same category, so that
         kappa is undefined.
 
     Notes
     -----
-    With :math:`p_o` the share of items on which they agree, and :math:`p_{1c}`, :math:`p_{2c}` the raters' shares of
-    category :math:`c`,
+    With :math:`p_o` the share of items on which the raters agree, and :math:`p_{1c}`, :math:`p_{2c}` the raters' shares
+    of category :math:`c`,
 
     .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \quad p_e = \sum_c p_{1c} p_{2c}.
 
@@ -49,7 +48,7 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
     Examples
     --------
-    Of 50 items, both accept 20 and both refuse 15; 5 and 10 are disputed. So 0.7 are agreed on, and 0.5 expected:
+    Of 50 items, both raters accept 20 and reject 15; on 5 and 10 they disagree. Agreement is 0.7, and 0.5 is expected:
 
     >>> first = ["yes"] * 25 + ["no"] * 25
     >>> second = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
@@ -59,12 +58,12 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     one, two = np.asarray(first), np.asarray(second)
     if one.shape != two.shape or one.ndim != 1 or not one.size:
         raise InputError(
-            "kappa compares two raters on the same items. Fix: give as many labels of both, and at least one."
+            "kappa compares two raters on the same items. Fix: give equally many labels of both raters, at least one."
         )
     categories = np.union1d(one, two)
     expected = sum(float((one == category).mean() * (two == category).mean()) for category in categories)
     if len(categories) == 1:
-        raise InputError("both raters give every item the same category, so kappa is undefined. Fix: leave it out.")
+        raise InputError("both raters give every item the same category, so kappa is undefined. Fix: leave kappa out.")
     return (float((one == two).mean()) - expected) / (1 - expected)
 
 
@@ -77,23 +76,22 @@ class ErrorConsistency:
     expected: float
     """The share expected of two subjects with these accuracies and independent errors."""
     kappa: float | None
-    """Agreement beyond the expected one, relative to its maximum; None if `expected` is 1.
-    """
+    """Agreement beyond the expected agreement, relative to its maximum; None if `expected` is 1."""
 
 
 def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsistency:
-    r"""Return the consistency of two subjects' errors, beyond the one expected from their accuracies.
+    r"""Return the consistency of two subjects' errors, beyond the consistency expected from their accuracies.
 
     Parameters
     ----------
     first, second : array, shape (items,)
-        Correctness of each subject at each item, as 0 and 1 or as truth values; a share between them if a subject
-        answered an item more than once.
+        Correctness of each subject at each item, as 0 and 1 or as truth values. If a subject responded to an item more
+        than once, the share of correct responses.
 
     Raises
     ------
     InputError
-        If there are no items, or not as many of both.
+        If there are no items, or the numbers of values differ.
 
     Notes
     -----
@@ -104,8 +102,8 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
         c_{exp} = p q + (1 - p)(1 - q), \quad
         \kappa = \frac{c_{obs} - c_{exp}}{1 - c_{exp}}.
 
-    This is Cohen's kappa of being right. 0: the errors are independent. 1: they are the same. Negative: each errs where
-    the other does not.
+    This is Cohen's kappa of being right. It is 0 if the errors are independent, 1 if both subjects make the same
+    errors, and negative if each subject makes errors where the other does not.
 
     References
     ----------
@@ -114,7 +112,7 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
 
     Examples
     --------
-    Two subjects who are right on 4 of 6 items, and together wrong on one, agree on 4/6; 5/9 is expected:
+    Two subjects, each right on 4 of 6 items and both wrong on one item, agree on 4/6; 5/9 is expected:
 
     >>> both = error_consistency([1, 1, 1, 1, 0, 0], [1, 1, 1, 0, 1, 0])
     >>> round(both.observed, 4), round(both.expected, 4), round(both.kappa, 4)
@@ -123,7 +121,7 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
     one, two = np.asarray(first, dtype="float64"), np.asarray(second, dtype="float64")
     if one.shape != two.shape or one.ndim != 1 or not one.size:
         raise InputError(
-            "error consistency compares two subjects on the same items. Fix: give as many of both, at least one."
+            "error consistency compares two subjects on the same items. Fix: give equally many values, at least one."
         )
     observed = (one * two + (1 - one) * (1 - two)).mean()
     expected, kappa = beyond_expected(observed, one.mean(), two.mean())
@@ -161,7 +159,7 @@ class Correlation:
 
     value: float
     interval: Interval | None
-    """None if too many bootstrap draws have no correlation."""
+    """None if too many bootstrap resamples have no correlation."""
 
 
 def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
@@ -174,7 +172,7 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
     confidence : float
         Coverage.
     resamples, seed : int
-        Number of bootstrap draws, and their seed.
+        Number of bootstrap resamples, and the seed.
 
     Raises
     ------
@@ -183,8 +181,8 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
 
     Notes
     -----
-    Draws with constant x or y have no correlation. They are left out of the percentiles; if they are more than
-    `MOST_UNDEFINED`, the interval is left out.
+    Resamples with constant x or y have no correlation and are left out of the percentiles. If their share is above
+    `MOST_UNDEFINED`, there is no interval.
 
     References
     ----------
@@ -202,8 +200,8 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
 def spearman(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
     """Return Spearman's rank correlation of items' values with its percentile bootstrap interval over items.
 
-    Parameters, errors and the treatment of constant draws are those of `pearson`. Equal values have the mean of their
-    ranks, in each bootstrap draw separately.
+    Parameters, errors and the treatment of constant resamples are those of `pearson`. Equal values have the mean of
+    their ranks, computed in each bootstrap resample.
 
     References
     ----------
@@ -226,7 +224,7 @@ def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: 
         raise InputError(
             "all items have the same value, so there is nothing to correlate. Fix: leave the correlation out."
         )
-    # Items with the same two values are exchangeable, so only the frequency of each pair in a draw matters.
+    # Items with the same two values are exchangeable, so only the frequency of each pair in a resample matters.
     scaled = np.column_stack([(values - values.min()) / np.ptp(values) for values in (x, y)])
     pairs, n_alike = np.unique(scaled, axis=0, return_counts=True)
     value = _weighted_correlations(pairs, n_alike[None, :], ranked=ranked)[0]
@@ -276,9 +274,9 @@ def split_half_reliability(
 
     Parameters
     ----------
-    participant, item : array of labels, shape (answers,)
+    participant, item : array of labels, shape (responses,)
         Participant and item of each response.
-    correct : array, shape (answers,)
+    correct : array, shape (responses,)
         Correctness of the response, as 0 and 1 or as truth values.
     splits, seed : int
         Number of random splits, and their seed.
@@ -286,19 +284,19 @@ def split_half_reliability(
     Returns
     -------
     float
-        The expected correlation between the item accuracies of these and of as many other participants; 0 if halves do
-        not agree at all. It does not depend on the order of the responses.
+        The expected correlation between the item accuracies of these participants and of as many other participants; 0
+        if the halves do not agree at all. The reliability does not depend on the order of the responses.
 
     Raises
     ------
     InputError
-        If there are fewer than 2 participants, or no split in which both halves answered 3 items with different
+        If there are fewer than 2 participants, or in no split both halves responded to 3 items with different
         accuracies.
 
     Notes
     -----
-    Each split gives Pearson's correlation :math:`r` between the item accuracies of its halves, over the items that both
-    halves answered. The mean :math:`\bar r` over splits is extrapolated to the full number of participants by the
+    Each split has a Pearson correlation :math:`r` between the item accuracies of its halves, over the items that both
+    halves responded to. The mean :math:`\bar r` over splits is extrapolated to the full number of participants by the
     Spearman-Brown formula,
 
     .. math:: \rho = \frac{2 \bar r}{1 + \bar r}.
@@ -323,7 +321,7 @@ def split_half_reliability(
     who, participants = pd.factorize(np.asarray(participant), sort=True)
     what, items = pd.factorize(np.asarray(item), sort=True)
     if len(participants) < 2:
-        raise InputError("a split-half reliability needs at least 2 participants. Fix: collect more.")
+        raise InputError("a split-half reliability needs at least 2 participants. Fix: collect more participants.")
     shape = len(items), len(participants)
     answered = csr_array((np.ones(len(who)), (what, who)), shape=shape)
     right = csr_array((np.asarray(correct, dtype="float64"), (what, who)), shape=shape)
@@ -342,7 +340,7 @@ def split_half_reliability(
             correlations.append(np.corrcoef(x, y)[0, 1])
     if not correlations:
         raise InputError(
-            "no two halves of the participants answered 3 items with different accuracies. Fix: collect more."
+            "no two halves of the participants responded to 3 items with different accuracies. Fix: collect more data."
         )
     mean = max(float(np.mean(correlations)), 0.0)
     return 2 * mean / (1 + mean)

@@ -1,4 +1,4 @@
-"""Analyses of variance with one factor: between units, and within them."""
+"""Analyses of variance with one factor, between units or within units."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 from scipy.linalg import helmert
 
-from analysis.statistics.result import HypothesisTest
+from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import LARGEST, Floats, checked_sample, is_constant
 from batteries.errors import InputError
 
@@ -24,7 +24,7 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     Returns
     -------
     HypothesisTest
-        `effect` is eta squared, with one factor the same as partial eta squared. There is no single `estimate`.
+        `effect` is eta squared, which equals partial eta squared with one factor. There is no single `estimate`.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
 
     Examples
     --------
-    The sums of squares are 14 and 6 with 2 and 6 degrees of freedom, and p is (1 + F/3)^-3 with two of them:
+    The sums of squares are 14 and 6 with 2 and 6 degrees of freedom, and p is (1 + F/3)^-3 with 2 degrees of freedom:
 
     >>> groups = {"a": np.array([1.0, 2, 3]), "b": np.array([2.0, 3, 4]), "c": np.array([4.0, 5, 6])}
     >>> result = one_way_anova(groups)
@@ -56,7 +56,7 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     """
     if len(groups) < 2:
         raise InputError(
-            f"an analysis of variance compares groups, and there are {len(groups)}. Fix: give at least two."
+            f"an analysis of variance compares groups, and there are {len(groups)}. Fix: give at least two groups."
         )
     samples = [checked_sample(values, f"the group {name}") for name, values in groups.items()]
     everything = np.concatenate(samples)
@@ -94,14 +94,14 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
     Returns
     -------
     HypothesisTest
-        `df` and `df_error` are corrected, and so is `p_value`; a warning gives epsilon, and the p value without
-        correction if it differs at three decimals. `effect` is partial eta squared. There is no single `estimate`.
+        `df`, `df_error` and `p_value` are corrected. A warning states epsilon, and the uncorrected p value if it
+        differs at three decimals. `effect` is partial eta squared. There is no single `estimate`.
 
     Raises
     ------
     InputError
-        A cell is missing, there are fewer than two units or levels, or the units' profiles over the levels are all
-        alike.
+        A cell is missing, there are fewer than two units or levels, or all units have the same differences between
+        levels.
 
     Notes
     -----
@@ -165,13 +165,13 @@ def _complete_cells(table: pd.DataFrame) -> Floats:
     if cells.shape[0] < 2 or cells.shape[1] < 2:
         raise InputError(
             "a repeated-measures analysis of variance needs at least 2 units and 2 levels, and there are "
-            f"{cells.shape[0]} and {cells.shape[1]}. Fix: collect more or choose another test."
+            f"{cells.shape[0]} and {cells.shape[1]}. Fix: collect more data or choose another test."
         )
     incomplete = int((~(np.abs(cells) <= LARGEST)).any(axis=1).sum())
     if incomplete:
         raise InputError(
             f"{incomplete} of {len(cells)} units have no number at one level or more. Fix: exclude these units "
-            "first, or fit a mixed model, which uses them."
+            "first, or fit a mixed model, which uses incomplete units."
         )
     return cells
 

@@ -1,4 +1,4 @@
-"""Bayes factors of a mean difference and of two proportions, and words for them."""
+"""Bayes factors of a mean difference and of two proportions, and words for their strength."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import betaln, logsumexp
 
-from analysis.statistics.counts import checked_counts
+from analysis.statistics.count_tests import checked_counts
 from analysis.statistics.t_tests import LARGEST
 from batteries.errors import InputError
 
@@ -15,24 +15,25 @@ LARGEST_LOG = 709.0
 
 
 def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale: float = math.sqrt(2) / 2) -> float:
-    r"""Return the JZS Bayes factor of a t test: how strongly the data favour a difference over none.
+    r"""Return the JZS Bayes factor of a t test: how strongly the data favour a difference over no difference.
 
     Parameters
     ----------
     t : float
-        The statistic of a paired or one-sample t test, or of Student's (the model does not fit Welch's).
+        The statistic of a paired, one-sample or Student's t test. The Bayesian model does not fit Welch's test.
     n_first : int
         Number of values, or of pairs; with `n_second`, the size of the first group.
     n_second : int, optional
         Size of the second of two independent groups.
     scale : float
-        Scale of the Cauchy prior of the standardised difference: with probability one half its absolute value is
-        smaller.
+        Scale of the Cauchy prior of the standardised difference: the absolute difference is smaller than the scale
+        with probability one half.
 
     Returns
     -------
     float
-        BF10: above 1 in favour of a difference, below 1 in favour of none. Beyond the largest double it is infinite.
+        BF10: above 1 in favour of a difference, below 1 in favour of no difference. Beyond the largest double it is
+        infinite.
 
     Raises
     ------
@@ -49,9 +50,9 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
         \left(\frac{1 + t^2 / \nu}{1 + t^2 / ((1 + N g r^2) \nu)}\right)^{(\nu + 1)/2}
         (2 \pi)^{-1/2} g^{-3/2} e^{-1/(2g)} \, dg.
 
-    The integral is taken over :math:`x = \log g` by the trapezoidal rule, on logarithms so that nothing overflows: the
-    integrand is smooth on that scale, never narrower than about 1, and falls at both ends at least exponentially, and
-    there the rule is exact to rounding.
+    The integral is computed over :math:`x = \log g` by the trapezoidal rule, with logarithms so that nothing overflows.
+    On this scale the integrand is smooth, never narrower than about 1, and falls at both ends at least exponentially.
+    For such integrands the rule is exact to rounding.
 
     References
     ----------
@@ -73,16 +74,16 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
     sizes = (n_first,) if n_second is None else (n_first, n_second)
     if min(sizes) < 2:
         raise InputError(
-            f"a sample has {min(sizes)} values, and a Bayes factor of a t test needs at least 2. Fix: collect more."
+            f"a sample has {min(sizes)} values; a Bayes factor of a t test needs at least 2. Fix: collect more data."
         )
     if not abs(t) <= LARGEST:
-        raise InputError(f"the t statistic is {t}. Fix: give a finite one.")
+        raise InputError(f"the t statistic is {t}. Fix: give a finite number.")
     if not 1 / LARGEST <= scale <= LARGEST:
         raise InputError(f"the scale of the prior is {scale}. Fix: give a number above zero, such as 0.707.")
     df = sum(sizes) - len(sizes)
     effective_n = math.prod(sizes) / (sum(sizes) if len(sizes) == 2 else 1)
     log_n_scale = math.log(effective_n) + 2 * math.log(scale)
-    # Below x = -6 the prior is under exp(-200); 50 above its mode and the likelihood's, both have fallen by exp(-50).
+    # Below x = -6 the prior is under exp(-200). At 50 above both modes, prior and likelihood have fallen by exp(-50).
     step = 0.05
     x = np.arange(-6.0, max(0.0, 2 * math.log(max(abs(t), 1.0)) - log_n_scale) + 50.0, step)
     log_widening = np.logaddexp(0.0, log_n_scale + x)
@@ -95,7 +96,7 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
 
 
 def bayes_factor_proportions(table: pd.DataFrame) -> float:
-    r"""Return the Bayes factor of two independent proportions: how strongly the data favour a difference over none.
+    r"""Return the Bayes factor of two independent proportions: how strongly the data favour a difference.
 
     Parameters
     ----------
@@ -105,8 +106,8 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
     Returns
     -------
     float
-        BF10: above 1 in favour of different proportions, below 1 in favour of the same. Beyond the largest double it
-        is infinite.
+        BF10: above 1 in favour of different proportions, below 1 in favour of equal proportions. Beyond the largest
+        double it is infinite.
 
     Raises
     ------
@@ -115,8 +116,8 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
 
     Notes
     -----
-    The groups' sizes are fixed. Under the alternative each group has its own proportion, under the null hypothesis
-    both have one; each proportion is uniform between 0 and 1. For counts :math:`a, b` and :math:`c, d`,
+    The groups' sizes are fixed. Under the alternative hypothesis the groups have different proportions; under the null
+    hypothesis both have the same. Each proportion is uniform between 0 and 1. For counts :math:`a, b` and :math:`c, d`,
 
     .. math:: BF_{10} = \frac{B(a + 1, b + 1)\, B(c + 1, d + 1)}{B(a + c + 1, b + d + 1)}
 
@@ -157,7 +158,7 @@ def bayes_factor_words(bf10: float) -> str:
     Returns
     -------
     str
-        The grades begin at 1, the square root of 10, 10, 10 times that root, and 100, for either hypothesis.
+        The grades begin at 1, the square root of 10, 10, 10 times this root, and 100, for either hypothesis.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The bootstrap: sums over units drawn anew, from which a statistic is computed for all draws at once."""
+"""The bootstrap: sums over resampled units, from which a statistic of all resamples is computed at once."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,27 +9,27 @@ Floats = npt.NDArray[np.float64]
 _NUMBERS_AT_ONCE = 2_000_000
 
 
-def drawn_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed: int) -> Floats:
-    r"""Return the sums of values over units that are drawn with replacement, as many as there are.
+def resampled_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed: int) -> Floats:
+    r"""Return the sums of values over units that are resampled with replacement, in the number of the given units.
 
     Parameters
     ----------
     values : array, shape (units, columns)
         The summed values of each unit, such as a participant's correct responses and trials.
     resamples, seed : int
-        Number of draws, and their seed.
+        Number of resamples, and the seed.
 
     Returns
     -------
     array of float, shape (resamples, columns)
-        Independent of the units' order.
+        The sums of each resample. They do not depend on the order of the units.
 
     Notes
     -----
-    Units with the same values are exchangeable. Of :math:`m` different rows of values, of which row :math:`j` belongs
-    to :math:`n_j` of :math:`n` units, the numbers drawn follow a multinomial distribution with :math:`n` draws and
-    probabilities :math:`n_j / n`. They are drawn from it at once: the same bootstrap, whose time depends on :math:`m`
-    instead of :math:`n`.
+    Units with the same values are exchangeable. Let the :math:`n` units have :math:`m` different rows of values, and
+    let :math:`n_j` units have row :math:`j`. How often each row is in a resample follows a multinomial distribution
+    with :math:`n` trials and probabilities :math:`n_j / n`. These numbers are drawn at once. The result is the same
+    bootstrap, but its time depends on :math:`m` instead of :math:`n`.
 
     References
     ----------
@@ -37,15 +37,15 @@ def drawn_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed: int
 
     Examples
     --------
-    Equal units have the same sum in every draw:
+    Equal units have the same sum in every resample:
 
-    >>> drawn_sums(np.array([[1, 2], [1, 2], [1, 2]]), resamples=2, seed=1)
+    >>> resampled_sums(np.array([[1, 2], [1, 2], [1, 2]]), resamples=2, seed=1)
     array([[3., 6.],
            [3., 6.]])
 
     The mean of 1 and 3 is 1, 2 or 3, with probabilities of 1/4, 1/2 and 1/4:
 
-    >>> sums = drawn_sums(np.array([[1, 1], [3, 1]]), resamples=100_000, seed=1)
+    >>> sums = resampled_sums(np.array([[1, 1], [3, 1]]), resamples=100_000, seed=1)
     >>> means, counts = np.unique(sums[:, 0] / sums[:, 1], return_counts=True)
     >>> means.tolist(), (counts / 100_000).round(2).tolist()
     ([1.0, 2.0, 3.0], [0.25, 0.5, 0.25])

@@ -10,7 +10,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    r"""Return p values adjusted after Holm, which holds the chance of any false rejection in the family at alpha.
+    r"""Return p values adjusted after Holm, which keep the probability of any false rejection in the family at alpha.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     Returns
     -------
     array of float, shape (tests,)
-        The adjusted p values in the order of the given ones; reject where one is at most alpha.
+        The adjusted p values in the order of `p_values`; reject where an adjusted p is at most alpha.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
     .. math:: \tilde p_{(i)} = \min\left(1, \max_{j \le i} (m - j + 1)\, p_{(j)}\right).
 
-    It needs no assumption on how the tests depend on one another. The same as R's ``p.adjust(p, "holm")``.
+    The method has no assumption about the dependence of the tests. It equals R's ``p.adjust(p, "holm")``.
 
     References
     ----------
@@ -54,7 +54,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
-    r"""Return p values adjusted after Benjamini and Hochberg, which holds the expected share of false rejections.
+    r"""Return p values adjusted after Benjamini and Hochberg, which limit the expected share of false rejections.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
     Returns
     -------
     array of float, shape (tests,)
-        The adjusted p values in the order of the given ones; reject where one is at most the false discovery rate.
+        The adjusted p values in the order of `p_values`; reject where an adjusted p is at most the false discovery
+        rate.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
 
     .. math:: \tilde p_{(i)} = \min_{j \ge i} \frac{m}{j}\, p_{(j)}.
 
-    It holds for independent and positively dependent tests. The same as R's ``p.adjust(p, "BH")``.
+    The method is valid for independent and positively dependent tests. It equals R's ``p.adjust(p, "BH")``.
 
     References
     ----------
@@ -95,7 +96,7 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
 def _checked(p_values: npt.ArrayLike) -> Floats:
     p = np.asarray(p_values, dtype=float)
     if p.ndim != 1 or len(p) == 0:
-        raise InputError("a correction needs the p values of a family in one row. Fix: give at least one.")
+        raise InputError("a correction needs the p values of a family in one row. Fix: give at least one p value.")
     unusable = int((~((p >= 0) & (p <= 1))).sum())
     if unusable:
         raise InputError(

@@ -1,10 +1,10 @@
-"""Equivalence tests: whether a difference is smaller than the smallest relevant one."""
+"""Equivalence tests: whether a difference is smaller than the smallest relevant difference."""
 
 import math
 
 from scipy import stats
 
-from analysis.statistics.result import HypothesisTest
+from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import Floats, difference_of_groups, difference_of_pairs, t_interval
 from batteries.errors import InputError
 
@@ -26,21 +26,21 @@ def equivalence_t(
     first, second : array of float, shape (units,)
         One value per unit; with `paired`, the two values of each pair in the same order.
     low, high : float
-        The bounds of equivalence, in the units of the values: the largest differences that count as none.
+        The bounds of equivalence, in the units of the values: the largest differences that count as no difference.
     paired : bool
         True if the values are pairs.
     equal_variances : bool
-        Of independent groups: Student's tests instead of Welch's.
+        True for Student's tests of independent groups instead of Welch's tests.
     confidence : float
         1 - alpha, above 0.5. A p value below alpha shows equivalence.
 
     Returns
     -------
     HypothesisTest
-        `p_value` is not two-sided but that of the two one-sided tests: the larger of their p values. `statistic` is
-        that test's t. `ci_low` and `ci_high` bound the interval with coverage 1 - 2 alpha (90 % for a `confidence` of
-        0.95): it lies within the bounds exactly when p is below alpha. `estimate` and `effect` are those of
-        `independent_t` and `paired_t`.
+        `p_value` is not two-sided: it is the larger p value of the two one-sided tests. `statistic` is the t of the
+        same test. `ci_low` and `ci_high` are the interval with coverage 1 - 2 alpha (90 % for a `confidence` of 0.95).
+        The interval is within the bounds of equivalence exactly when p is below alpha. `estimate` and `effect` are
+        those of `independent_t` and `paired_t`.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def equivalence_t(
     .. math::
         p = \max\left(P\left(T_\nu \ge \frac{d - L}{e}\right), P\left(T_\nu \le \frac{d - U}{e}\right)\right).
 
-    A large p does not show a difference; it says that the data do not rule out one as large as a bound.
+    A large p does not show a difference. It says that the data do not rule out a difference as large as a bound.
 
     References
     ----------
@@ -76,7 +76,9 @@ def equivalence_t(
     """
     _check_bounds(low, high)
     if not 0.5 < confidence < 1:
-        raise InputError(f"the confidence of an equivalence test is {confidence}. Fix: give one above 0.5 and below 1.")
+        raise InputError(
+            f"the confidence of an equivalence test is {confidence}. Fix: give a number between 0.5 and 1."
+        )
     if paired:
         difference = difference_of_pairs(first, second)
     else:
@@ -107,8 +109,8 @@ def equivalence_t(
 def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: float) -> bool:
     """Return True if an interval is completely between the bounds of equivalence.
 
-    For a test at level alpha the interval has the coverage 1 - 2 alpha, such as 90 % for alpha = 0.05; a wider one is
-    conservative.
+    For a test at level alpha the interval has the coverage 1 - 2 alpha, such as 90 % for alpha = 0.05. A wider interval
+    makes the test conservative.
 
     Parameters
     ----------

@@ -22,12 +22,13 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
     Raises
     ------
     InputError
-        If this is not a number.
+        If the text is not a number.
 
     Notes
     -----
-    With :math:`d` decimals they are :math:`x \pm 10^{-d}/2`, both included. A value exactly half way is printed upwards
-    by schools, to the even neighbour by standards, and to either by programs that round binary fractions; all pass.
+    With :math:`d` decimals the bounds are :math:`x \pm 10^{-d}/2`, both included. A value exactly half way is rounded
+    upwards in schools, to the even neighbour by standards, and to either neighbour by programs that round binary
+    fractions. All three are accepted.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
     Parameters
     ----------
     mean : str or Decimal
-        The mean as printed, with its decimals; a percentage as a share with two more of them.
+        The mean as printed, with its decimals. Give a percentage as a share, with two more decimals.
     n : int
         Participants.
     items : int
@@ -67,8 +68,8 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
 
     .. math:: m - \tfrac12 10^{-d} \le S / N \le m + \tfrac12 10^{-d}
 
-    where :math:`d` is the number of decimals (see `rounding_bounds`), and with a scale from :math:`a` to :math:`b` if
-    also :math:`N a \le S \le N b`. With :math:`N > 10^d` every mean within the scale is possible.
+    where :math:`d` is the number of decimals (see `rounding_bounds`). With a scale from :math:`a` to :math:`b`, also
+    :math:`N a \le S \le N b` must be true. With :math:`N > 10^d` every mean within the scale is possible.
 
     References
     ----------
@@ -77,7 +78,7 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
 
     Examples
     --------
-    No mean of 28 whole numbers rounds to 5.19 (145/28 is 5.18 and 146/28 is 5.21), but of 28 times 3 one does.
+    No mean of 28 whole numbers rounds to 5.19 (145/28 is 5.18 and 146/28 is 5.21). A mean of 28 times 3 numbers does.
 
     >>> grim("5.19", 28), grim("5.18", 28), grim("5.19", 28, items=3)
     (False, True, True)
@@ -86,9 +87,9 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
 
 
 def nearest_means(mean: str | Decimal, n: int, *, items: int = 1) -> tuple[str, str]:
-    """Return the possible means next to a printed one, below and above, with as many decimals.
+    """Return the possible means next below and above a printed mean, with the same number of decimals.
 
-    Parameters are those of `grim`.
+    The parameters are those of `grim`.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def grimmer(
     Parameters
     ----------
     mean, sd : str or Decimal
-        As printed, with their decimals.
+        Mean and standard deviation as printed, with their decimals.
     n : int
         Participants, at least 2.
     items : int
@@ -125,7 +126,7 @@ def grimmer(
     scale : tuple of int, optional
         Lowest and highest response.
     ddof : int
-        Number subtracted from `n` in the variance: 1 (the sample's), or 0.
+        Number subtracted from `n` in the variance: 1 for the variance of a sample, or 0.
 
     Raises
     ------
@@ -141,7 +142,7 @@ def grimmer(
 
     Anaya (2016) and Allard (2018) require that some whole :math:`Q` is within the bounds and has the parity of
     :math:`S`. This is necessary but not sufficient: with few participants, or near the ends of a scale, there may still
-    be no numbers with that :math:`S` and :math:`Q`. Here such numbers are searched for, so that the test says no
+    be no numbers with this :math:`S` and :math:`Q`. This function searches for such numbers, so it returns False
     exactly if no data set exists.
 
     References
@@ -152,7 +153,7 @@ def grimmer(
 
     Examples
     --------
-    The sum and the sum of squares of whole numbers are both odd or both even, which 5.23 and 2.55 of 35 are not.
+    The sum and the sum of squares of whole numbers are both odd or both even. For 5.23 and 2.55 of 35 they are not.
 
     >>> grimmer("5.23", "2.55", 35), grimmer("5.23", "2.56", 35)
     (False, True)
@@ -167,7 +168,7 @@ def grimmer(
     least, greatest = max(least_sd, Fraction(0)) ** 2 * weight, greatest_sd**2 * weight
     for total in sums:
         lowest, highest = _limits(total, n, floor(greatest)) if scale is None else (items * end for end in scale)
-        # Counted from the lowest value, so that the search is for numbers from 0 to `top`.
+        # Subtract the lowest value, so that the search is for numbers from 0 to `top`.
         from_zero, top = total - n * lowest, highest - lowest
         mean_part = Fraction(from_zero**2, n)
         fewest, most = _extreme_squares(n, from_zero, top)
@@ -215,7 +216,7 @@ def _exists(n: int, total: int, squares: int, top: int) -> bool:
     if not fewest <= squares <= most:
         return False
     each, n_above = divmod(total, n)
-    # Of numbers as equal as possible, each pair of equals may be moved apart by one, which adds 2 to the squares.
+    # If numbers are as equal as possible, moving two equal numbers apart by one adds 2 to the sum of squares.
     pairs = (n - n_above) // 2 * (0 < each < top) + n_above // 2 * (each + 2 <= top)
     if squares - fewest <= 2 * pairs:
         return True
@@ -224,7 +225,7 @@ def _exists(n: int, total: int, squares: int, top: int) -> bool:
         return root**2 == 2 * squares - total**2
     if n == 4 and not _is_sum_of_three_squares(4 * squares - total**2):  # Of a+b-c-d, a-b+c-d and a-b-c+d.
         return False
-    # A number x, c times, uses c n (x - mean)^2 / (n - c) of the sum of squared deviations, or more.
+    # A number x that occurs c times adds at least c n (x - mean)^2 / (n - c) to the sum of squared deviations.
     deviations = n * squares - total**2
     greatest = min(top, (total + isqrt((n - 1) * deviations)) // n)
     return any(
@@ -247,7 +248,7 @@ def _decimal(printed: str | Decimal) -> Decimal:
     except InvalidOperation:
         raise InputError(f"`{printed}` is not a number. Fix: write it with a decimal point, as 0.50.") from None
     if not number.is_finite() or abs(number.adjusted()) + len(number.as_tuple().digits) > MOST_DIGITS // 2:
-        raise InputError(f"`{printed}` is not a number that data can have. Fix: correct it.")
+        raise InputError(f"`{printed}` is not a number that data can have. Fix: correct the number.")
     return number
 
 

@@ -1,4 +1,7 @@
-"""Intervals: Wilson's for one subject's trials, weighted or not, a bootstrap over participants, MOVER's difference."""
+"""Confidence intervals of proportions, their differences and ratios: Wilson's score, the bootstrap, and MOVER.
+
+MOVER, the method of variance estimates recovery, combines the separate intervals of independent estimates.
+"""
 
 import math
 from functools import lru_cache
@@ -8,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from analysis.statistics.bootstrap import drawn_sums
+from analysis.statistics.bootstrap import resampled_sums
 
 Counts = npt.NDArray[np.int64]
 
@@ -26,7 +29,7 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     Parameters
     ----------
     n_correct, n_trials : float
-        Successes and trials; they may be fractions (see `proportion_interval`).
+        Successes and trials; both may be fractions (see `proportion_interval`).
     confidence : float
         Coverage.
 
@@ -34,7 +37,7 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     -----
     .. math:: \frac{k + z^2/2 \pm z \sqrt{k (n - k)/n + z^2/4}}{n + z^2}
 
-    The same as ``scipy.stats.binomtest(k, n).proportion_ci(method="wilson")`` for whole numbers.
+    For whole numbers it equals ``scipy.stats.binomtest(k, n).proportion_ci(method="wilson")``.
 
     References
     ----------
@@ -73,11 +76,12 @@ def weighted_accuracy(
     -----
     With :math:`m_i` the subject's accuracy at item :math:`i` and :math:`w_i` the item's weight, the accuracy is
 
-    .. math:: p = \frac{\sum w_i m_i}{\sum w_i},
+    .. math:: p = \frac{\sum w_i m_i}{\sum w_i}.
 
-    and the interval is Wilson's with Kish's effective number of trials :math:`n = (\sum w_i)^2 / \sum w_i^2` and
-    :math:`k = p n`. If an item has several trials, they share its weight equally, and the sums of :math:`n` run over
-    trials. With equal weights this is Wilson's interval over the trials.
+    The interval is Wilson's score interval. Its number of trials is Kish's effective number of trials :math:`n = (\sum
+    w_i)^2 / \sum w_i^2`, and its number of successes is :math:`k = p n`. If an item has several trials, each trial has
+    an equal share of the item's weight, and the sums of :math:`n` are over trials. With equal weights the result is
+    Wilson's score interval over the trials.
 
     References
     ----------
@@ -101,8 +105,8 @@ def participant_bootstrap(
 ) -> Interval:
     r"""Return the percentile bootstrap interval of the pooled proportion correct, resampling participants.
 
-    Trials of one participant are not independent, so whole participants are drawn with replacement, and each draw's
-    proportion is :math:`\sum k_i / \sum n_i`.
+    Trials of one participant are not independent, so whole participants are resampled with replacement. The proportion
+    of each resample is :math:`\sum k_i / \sum n_i`.
 
     Parameters
     ----------
@@ -111,11 +115,11 @@ def participant_bootstrap(
     confidence : float
         Coverage.
     resamples, seed : int
-        Number of draws, and their seed.
+        Number of resamples, and the seed.
 
     Notes
     -----
-    The draws are those of `bootstrap.drawn_sums`: their time depends on the number of different :math:`k` and
+    `bootstrap.resampled_sums` resamples the participants. Its time depends on the number of different :math:`k` and
     :math:`n`, not on the number of participants.
 
     References
@@ -131,13 +135,13 @@ def participant_bootstrap(
 def _bootstrapped(
     n_correct: tuple[int, ...], n_trials: tuple[int, ...], confidence: float, resamples: int, seed: int
 ) -> Interval:
-    """Return the interval; cached, because the same people are compared with every model."""
-    sums = drawn_sums(np.column_stack([n_correct, n_trials]), resamples, seed)
+    """Return the bootstrap interval; it is cached, because the same people are compared with every model."""
+    sums = resampled_sums(np.column_stack([n_correct, n_trials]), resamples, seed)
     return percentile_interval(sums[:, 0] / sums[:, 1], confidence)
 
 
 def percentile_interval(draws: npt.NDArray[np.float64], confidence: float) -> Interval:
-    """Return the percentile interval of a statistic over bootstrap draws, with equal shares outside.
+    """Return the percentile interval of a statistic over bootstrap resamples, with equal shares below and above.
 
     Examples
     --------
@@ -155,11 +159,12 @@ def proportion_interval(
 ) -> Interval:
     """Return the interval of a pooled proportion correct over participants.
 
-    One participant or run: Wilson's interval over the trials. More: `participant_bootstrap`. If all participants have
-    the same proportion (usually 0 or 1), the bootstrap would give a width of zero. The interval is then Wilson's with
-    the number of participants as the number of trials, which is wide rather than wrong.
+    One participant, or one run, has Wilson's score interval over the trials. Several participants have the interval of
+    `participant_bootstrap`. If all participants have the same proportion (usually 0 or 1), the bootstrap interval would
+    have no width. Then Wilson's score interval is used, with the number of participants as the number of trials: it is
+    too wide rather than too narrow.
 
-    Parameters are those of `participant_bootstrap`; the result does not depend on the participants' order.
+    The parameters are those of `participant_bootstrap`. The result does not depend on the order of the participants.
     """
     if len(n_correct) == 1:
         return wilson(int(n_correct[0]), int(n_trials[0]), confidence)
@@ -170,7 +175,7 @@ def proportion_interval(
 
 
 def mover_difference(first: float, first_ci: Interval, second: float, second_ci: Interval) -> Interval:
-    r"""Return the interval of `first - second`, two independent estimates, from their separate intervals (MOVER).
+    r"""Return the MOVER interval of the difference of two independent estimates, `first - second`.
 
     Notes
     -----
@@ -180,7 +185,7 @@ def mover_difference(first: float, first_ci: Interval, second: float, second_ci:
         L = p_1 - p_2 - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}, \quad
         U = p_1 - p_2 + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}.
 
-    With Wilson's intervals this is Newcombe's (1998) method 10.
+    With Wilson's score intervals this is Newcombe's (1998) method 10.
 
     References
     ----------
@@ -202,19 +207,19 @@ def mover_difference(first: float, first_ci: Interval, second: float, second_ci:
 
 
 def mover_ratio(first: float, first_ci: Interval, second: float, second_ci: Interval) -> Interval:
-    r"""Return the interval of `first / second`, two independent estimates over 0, from their separate intervals.
+    r"""Return the MOVER interval of the ratio of two independent estimates, `first / second`.
 
     Parameters
     ----------
     first, second : float
-        Estimates that cannot be negative; `second` is over 0.
+        Estimates that cannot be negative; `second` is above 0.
     first_ci, second_ci : Interval
-        Their intervals.
+        The intervals of the estimates.
 
     Returns
     -------
     Interval
-        The upper end is infinite if the interval of `second` reaches 0.
+        The upper bound is infinite if the interval of `second` reaches 0.
 
     Notes
     -----

@@ -12,7 +12,7 @@ from scipy.stats import chi2, f, norm, t
 from analysis.statistics.intervals import Interval
 
 Bounds = tuple[Fraction, Fraction]
-"""The lowest and the highest value that round to the printed one."""
+"""The lowest and the highest value that round to the printed value."""
 
 DF_POINTS = 9
 """Number of points between the bounds of rounded degrees of freedom."""
@@ -29,20 +29,20 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
     kind : str
         `t`, `F`, `chi2`, `z` or `r`.
     statistic : tuple of Fraction
-        Its bounds.
+        Bounds of the statistic.
     dfs : sequence of tuple of Fraction
-        Bounds of each of its degrees of freedom: two for `F`, one for `t`, `chi2` and `r`, none for `z`.
+        Bounds of each number of degrees of freedom: two for `F`, one for `t`, `chi2` and `r`, none for `z`.
 
     Returns
     -------
     Interval
-        Of `t`, `z` and `r`, two-sided.
+        The bounds of p; `t`, `z` and `r` are tested two-sided.
 
     Notes
     -----
-    p falls as the statistic grows. With the degrees of freedom it rises or falls; that of F may also turn, so for
-    rounded ones it is computed at nine points between their bounds. A correlation is tested by :math:`t = r \sqrt{\nu /
-    (1 - r^2)}`.
+    p falls as the statistic grows. As the degrees of freedom grow, p rises or falls; the p of F may also do both. So
+    for rounded degrees of freedom, p is computed at nine points between the bounds. A correlation is tested by :math:`t
+    = r \sqrt{\nu / (1 - r^2)}`.
 
     References
     ----------
@@ -81,11 +81,11 @@ def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
     Returns
     -------
     Interval or None
-        None if no degrees of freedom give it; infinite above if `MOST_DF` do.
+        None if no degrees of freedom give the p value. The upper bound is infinite if `MOST_DF` give the p value.
 
     Examples
     --------
-    A chi-square of 6.3549 has p = .0956 with 3 degrees of freedom only, and one of 0.7795 never has p = .7795.
+    A chi-square of 6.3549 has p = .0956 with 3 degrees of freedom only. A chi-square of 0.7795 never has p = .7795.
 
     >>> from analysis.statistics.grim import rounding_bounds
     >>> possible_df("chi2", rounding_bounds("6.3549"), Interval(0.09555, 0.09565))
@@ -98,7 +98,7 @@ def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
     def bounds(df: int) -> Interval:
         return possible_p(kind, statistic, [(Fraction(df), Fraction(df))])
 
-    if kind == "chi2":  # p grows with them.
+    if kind == "chi2":  # p grows with the degrees of freedom.
         first = bisect_left(dfs, True, key=lambda df: bounds(df).high >= p.low)
         after = bisect_left(dfs, True, key=lambda df: bounds(df).low > p.high)
     else:

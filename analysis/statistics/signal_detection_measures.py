@@ -12,12 +12,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SignalDetection:
-    """Measures of hits and false alarms of a subject; numbers, or arrays for many subjects at once."""
+    """Measures of one subject's hits and false alarms as numbers, or of many subjects as arrays."""
 
     hit_rate: Any
     """Share of signal trials with the response that a signal is present."""
     false_alarm_rate: Any
-    """Share of the other trials with that response."""
+    """Share of the trials without signal that have this response."""
     difference: Any
     """Hits minus false alarms."""
     d_prime: Any
@@ -38,21 +38,22 @@ def signal_detection(
     Parameters
     ----------
     hits, n_signal : float or array of float, shape (subjects,)
-        Signal trials answered as such, and signal trials; they may be fractions.
+        Signal trials with the signal response, and all signal trials; both may be fractions.
     false_alarms, n_noise : float or array of float, shape (subjects,)
-        Trials without signal answered as if there were one, and trials without signal. There are trials of both kinds.
+        Trials without signal that have the signal response, and all trials without signal. Both kinds of trials exist.
 
     Notes
     -----
-    Hit rate and false alarm rate are the shares themselves. For :math:`d'` and :math:`c` half a trial is added to hits
-    and false alarms and one to the trials (the log-linear correction), so that they are finite if a rate is 0 or 1:
+    Hit rate and false alarm rate are the observed shares. For :math:`d'` and :math:`c` the log-linear correction adds
+    half a trial to hits and false alarms, and one trial to the trials. So both are finite if a rate is 0 or 1:
 
     .. math::
         H = \frac{h + 1/2}{n_s + 1}, \quad F = \frac{f + 1/2}{n_n + 1}, \quad
         d' = z(H) - z(F), \quad c = -\frac{z(H) + z(F)}{2}.
 
-    The variance of :math:`z(H)` is about :math:`H (1 - H) / (n_s \varphi(z(H))^2)`, and that of :math:`z(F)` likewise;
-    that of :math:`d'` is their sum, and that of :math:`c` a quarter of it.
+    The variance of :math:`z(H)` is about :math:`H (1 - H) / (n_s \varphi(z(H))^2)`, and the variance of :math:`z(F)`
+    has the same form. The variance of :math:`d'` is the sum of both, and the variance of :math:`c` is a quarter of this
+    sum.
 
     References
     ----------

@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.statistics.result import HypothesisTest
+from analysis.statistics.hypothesis_test import HypothesisTest
 from batteries.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 
 LARGEST = 1e100
-"""Squares of much larger values would overflow, and squares of values much smaller than its inverse vanish."""
+"""Squares of much larger values would overflow; squares of values much smaller than the inverse would vanish."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,21 @@ def independent_t(
     first, second : array of float, shape (units,)
         One value per unit, such as a participant's mean; no unit is in both groups.
     equal_variances : bool
-        True to assume that both populations have one variance: Student's test instead of Welch's.
+        True for Student's test instead of Welch's: it assumes that both populations have the same variance.
     confidence : float
         Coverage of the interval of the difference.
 
     Returns
     -------
     HypothesisTest
-        `estimate` is mean(first) - mean(second); `effect` is Cohen's d. Both tests divide it by the pooled standard
-        deviation; Welch's test does not need equal variances, but the pooled standard deviation is hard to interpret
-        without them.
+        `estimate` is mean(first) - mean(second). `effect` is Cohen's d: the estimate divided by the pooled standard
+        deviation, for both tests. Welch's test does not need equal variances, but without equal variances the pooled
+        standard deviation is hard to interpret.
 
     Raises
     ------
     InputError
-        A group has fewer than two values or holds one that is not finite, or neither group varies.
+        A group has fewer than two values, a value is not finite, or neither group varies.
 
     Notes
     -----
@@ -83,7 +83,7 @@ def independent_t(
 
     Examples
     --------
-    Student's hours of sleep gained, taken as two groups (R: ``t.test(extra ~ group, sleep)``):
+    Student's hours of sleep gained, as two groups (R: ``t.test(extra ~ group, sleep)``):
 
     >>> one = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
     >>> two = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
@@ -109,8 +109,8 @@ def paired_t(first: Floats, second: Floats, *, confidence: float = 0.95) -> Hypo
     Returns
     -------
     HypothesisTest
-        `estimate` is the mean of first - second; `effect` is Cohen's d_z, which the standard deviation of the
-        differences standardises.
+        `estimate` is the mean of first - second. `effect` is Cohen's d_z: the estimate divided by the standard
+        deviation of the differences.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def one_sample_t(values: Floats, against: float, *, confidence: float = 0.95) ->
     Raises
     ------
     InputError
-        There are fewer than two values, one is not finite, or all are the same.
+        There are fewer than two values, a value is not finite, or all values are the same.
 
     Notes
     -----
@@ -183,7 +183,7 @@ def one_sample_t(values: Floats, against: float, *, confidence: float = 0.95) ->
     (2.0, 4, 1.0)
     """
     if not abs(against) <= LARGEST:
-        raise InputError(f"the number to test against is {against}. Fix: give a finite one.")
+        raise InputError(f"the number to test against is {against}. Fix: give a finite number.")
     sample = checked_sample(values, "the sample")
     largest = max(_largest(sample), abs(against))
     return _tested(_mean_against_zero(sample - against, largest, "One-sample t test", "Cohen's d"), confidence)
@@ -221,7 +221,7 @@ def difference_of_pairs(first: Floats, second: Floats) -> MeanDifference:
     if len(one) != len(two):
         raise InputError(
             f"the first condition has {len(one)} values and the second {len(two)}, so they are not pairs. Fix: keep "
-            "the units that have both."
+            "the units that have both values."
         )
     return _mean_against_zero(one - two, _largest(one, two), "Paired t test", "Cohen's d_z")
 
@@ -233,10 +233,10 @@ def checked_sample(values: Floats, name: str) -> Floats:
         raise InputError(f"{name} has {sample.ndim} dimensions. Fix: give one value per unit, in one dimension.")
     unusable = int((~(np.abs(sample) <= LARGEST)).sum())
     if unusable:
-        raise InputError(f"{name} holds {unusable} missing or infinite values. Fix: exclude those units first.")
+        raise InputError(f"{name} holds {unusable} missing or infinite values. Fix: exclude these units first.")
     if len(sample) < 2:
         raise InputError(
-            f"{name} has {len(sample)} values, and a test needs at least 2. Fix: collect more or test less."
+            f"{name} has {len(sample)} values; a test needs at least 2. Fix: collect more data, or leave the test out."
         )
     return sample
 
@@ -250,7 +250,7 @@ def t_interval(difference: MeanDifference, confidence: float) -> tuple[float, fl
 
 
 def is_constant(standard_deviation: float, largest: float) -> bool:
-    """Return True if a spread is no more than the rounding error of equal values.
+    """Return True if a standard deviation is at most the rounding error of equal values.
 
     `largest` is the largest absolute value in the computation.
     """

@@ -20,13 +20,13 @@ def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
     levels : array of float, shape (levels,)
         Each level as a number.
     n_trials : array of float, shape (levels,)
-        Number of trials at each.
+        Number of trials at each level.
 
     Returns
     -------
     array of float, shape (levels,)
-        Summed with the proportions, they give the slope of the least-squares line through all trials: the change of
-        the proportion with a step of 1.
+        The proportions, summed with these weights, give the slope of the least-squares line through all trials: the
+        change of the proportion with a step of 1.
 
     Raises
     ------
@@ -46,21 +46,21 @@ def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
     """
     x, n = np.asarray(levels, dtype="float64"), np.asarray(n_trials, dtype="float64")
     if np.ptp(x) == 0:
-        raise InputError("a trend needs at least two different levels. Fix: leave it out.")
+        raise InputError("a trend needs at least two different levels. Fix: leave the trend out.")
     from_mean = n * (x - (n * x).sum() / n.sum())
     weights: Floats = from_mean / (from_mean * x).sum()
     return weights
 
 
 def mover_contrast(weights: npt.ArrayLike, estimates: npt.ArrayLike, intervals: Sequence[Interval]) -> Interval:
-    r"""Return the interval of a weighted sum of independent estimates, from their separate intervals (MOVER).
+    r"""Return the MOVER interval of a weighted sum of independent estimates.
 
     Parameters
     ----------
     weights, estimates : array of float, shape (estimates,)
-        The summed estimates.
+        The weights and the estimates.
     intervals : sequence of Interval, shape (estimates,)
-        Their intervals.
+        The intervals of the estimates.
 
     Notes
     -----

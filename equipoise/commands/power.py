@@ -294,7 +294,7 @@ def _in_words(
         f"Analysis: {analysis.title}; alpha {request.alpha:g}, two-sided.",
         f"Responses: accuracy {request.accuracy:g}{''.join(f', {cell}' for cell in cells)}; standard deviations in "
         f"log-odds {population.participant_sd:g} of participants and {population.item_sd:g} of items "
-        f"({', '.join(population.item)}), both drawn again for each study.",
+        f"({', '.join(population.item)}); each simulated study has new participants and items.",
         f"Studies: {request.simulations:,} for each number of participants, seed {request.seed}"
         + (f"; each participant is excluded with probability {population.excluded:g}." if population.excluded else "."),
     ]

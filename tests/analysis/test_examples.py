@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the analysis say what the functions return."""
+"""The examples in the docstrings of the analysis are true."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""Pairwise contrasts of marginal means, with their tests corrected for their number."""
+"""Pairwise contrasts of marginal means, with tests corrected for the number of contrasts."""
 
 import itertools
 import math
@@ -33,26 +33,27 @@ def pairwise_contrasts(
     ----------
     model : MixedModel
     of : sequence of str
-        Factors whose combinations of levels are compared with each other.
+        Factors; the combinations of their levels are compared with each other.
     by : sequence of str
-        Factors within whose levels they are compared; the pairs at one combination of these are one family of tests.
+        Factors within whose levels the pairs are compared. The pairs at one combination of these levels are one family
+        of tests.
     adjust : {"holm", "tukey", "bh", "none"}
         Correction of p values in each family: Holm's, Tukey's honest significant difference, Benjamini and Hochberg's
         false discovery rate, or none.
     confidence : float
-        Coverage of each interval by itself; intervals are not corrected.
+        Coverage of each single interval; intervals are not corrected.
 
     Returns
     -------
     DataFrame
         The columns of `by`, `contrast` such as `a - b`, `estimate`, `std_error`, `df`, `statistic`, `p_value`,
-        `p_adjusted`, `ci_low`, `ci_high`; of a logistic model these are of differences of log-odds, and `odds_ratio`,
-        `or_ci_low`, `or_ci_high` follow. Numbers of a contrast that cannot be estimated are missing.
+        `p_adjusted`, `ci_low`, `ci_high`. For a logistic model these are differences of log-odds, followed by
+        `odds_ratio`, `or_ci_low`, `or_ci_high`. The numbers of a contrast that cannot be estimated are missing.
 
     Raises
     ------
     InputError
-        A name is not that of a factor of the model, or the correction is unknown.
+        A name is not the name of a factor of the model, or the correction is unknown.
 
     Notes
     -----
@@ -60,7 +61,7 @@ def pairwise_contrasts(
 
     .. math:: \tilde p = \Pr\left(Q_{k, \nu} \ge \sqrt{2}\,|t|\right)
 
-    with :math:`Q` the studentized range. The same as ``pairs(emmeans(model, of, by))``.
+    with :math:`Q` the studentized range. The table equals ``pairs(emmeans(model, of, by))``.
 
     References
     ----------
@@ -107,7 +108,7 @@ def pairwise_contrasts(
 
 
 def _adjusted(table: pd.DataFrame, adjust: str, n_means: int) -> Floats:
-    """Return the corrected p values of one family; missing tests count as made, as in emmeans."""
+    """Return the corrected p values of one family; missing tests count in the number of tests, as in emmeans."""
     p_values = table["p_value"].to_numpy(dtype=float)
     missing = np.isnan(p_values)
     # With two means there is one test; Tukey's is then the same as the t test.

@@ -1,4 +1,4 @@
-"""Design matrices of formulas, column by column: R's treatment contrasts, and R's names of the coefficients."""
+"""Columns of a formula's design matrix, with R's treatment contrasts and R's names of the coefficients."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ class Factor:
     """A column of levels."""
 
     levels: tuple[object, ...]
-    """The reference level first."""
+    """The levels, with the reference level first."""
     codes: Codes
     """Index of each row's level in `levels`."""
 
@@ -53,7 +53,7 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
     Parameters
     ----------
     intercept : bool
-        True if there is one.
+        True if the design has an intercept.
     terms : sequence of tuple of str
         The terms in R's order; see `parse_formula`.
     n_levels : mapping of str to int
@@ -62,8 +62,9 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
     Notes
     -----
     In a term :math:`T` a factor :math:`f` has an indicator for each level except the reference if :math:`T \setminus f`
-    is empty or part of an earlier term, otherwise one for each level. Without an intercept the first factor of the
-    first term with a factor has one for each level. In an interaction the first factor's level changes fastest.
+    is empty or part of an earlier term. Otherwise it has an indicator for each level. Without an intercept, the first
+    factor of the first term with a factor has an indicator for each level. In an interaction, the level of the first
+    factor changes fastest.
 
     References
     ----------
@@ -86,14 +87,14 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
 
 
 def n_design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> int:
-    """Return the number of columns that `design_columns` would make; there may be too many to make them."""
+    """Return the number of columns of `design_columns` without making the columns, which may be too many."""
     return intercept + sum(math.prod(map(len, places.values())) for places in _level_places(intercept, terms, n_levels))
 
 
 def _level_places(
     intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]
 ) -> list[dict[str, Sequence[int | None]]]:
-    """Return for each term the indices of the levels that get an indicator, by variable; None for a covariate."""
+    """Return for each term, by variable, the indices of the levels that have an indicator; None for a covariate."""
     coded: list[dict[str, Sequence[int | None]]] = []
     first_factor_is_coded = intercept
     for place, term in enumerate(terms):

@@ -1,7 +1,7 @@
-"""The only module that knows the engine, the package glmm: plain arrays in, estimates out.
+"""Estimation of a model by the engine, the package glmm; no other module imports the engine.
 
-The engine gets only numbers: the columns of the design as covariates with generated names, groups as numbers. So the
-user's names and levels cannot confuse it, and its names have no meaning in the rest of the analysis.
+The engine receives only numbers: the columns of the design as covariates with generated names, and groups as numbers.
+So the user's names and levels cannot change a fit, and no other module depends on the engine's names.
 """
 
 import warnings
@@ -20,12 +20,12 @@ from batteries.errors import InputError
 
 SAID_OTHERWISE = ("singular", "search_limit", "fit_failed", "glm_diverged", "design_unsolvable", "ill_conditioned",
                   "exact_profile_fallback", "gradient_search_fallback")  # fmt: skip
-"""Kinds of the engine's messages that `Estimates` holds as values, or that change no number."""
+"""Kinds of the engine's messages that `Estimates` has as values, or that do not change a number."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedEffect:
-    """A random intercept, with random slopes or without, of the groups of the rows."""
+    """A random intercept of groups of rows, with or without random slopes."""
 
     groups: Codes
     slopes: tuple[int, ...]
@@ -34,28 +34,28 @@ class GroupedEffect:
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """The engine's results."""
+    """Estimates of a fitted model."""
 
     coefficients: Floats
-    """Of the columns that were retained, shape (p,)."""
+    """Coefficients of the retained columns, shape (p,)."""
     covariance: Floats
-    """Of these coefficients, shape (p, p)."""
+    """Covariance of these coefficients, shape (p, p)."""
     retained: npt.NDArray[np.bool_]
-    """For every column of the design, True if it is not a combination of those before it."""
+    """For every column of the design, True if it is not a combination of earlier columns."""
     random_covariances: tuple[Floats, ...]
-    """Of each random effect's intercept and slopes; missing values if the fit failed."""
+    """Covariance of each random effect's intercept and slopes; missing values if the fit failed."""
     residual_variance: float
-    """Of a linear model; missing for a logistic one."""
+    """Residual variance of a linear model; missing for a logistic model."""
     degrees: DegreesOfFreedom
     fitted: Floats
-    """Fitted means of the rows, random effects included; empty if the fit failed."""
+    """Fitted means of the rows, including random effects; empty if the fit failed."""
     loglik: float
     aic: float
     bic: float
     converged: bool
     singular: bool
     nearly_redundant: tuple[int, ...]
-    """Columns of the design that are almost combinations of others."""
+    """Columns of the design that are almost combinations of other columns."""
     remarks: tuple[str, ...]
     """The engine's other messages on a fit that converged, in sentences."""
 
@@ -69,19 +69,19 @@ def estimate(
     ----------
     outcome : array of float, shape (n,)
     columns : sequence of p arrays of float, shape (n,)
-        The design, an intercept included.
+        The columns of the design, including the intercept.
     effects : sequence of GroupedEffect
-        No two of the same groups; none for a model without random effects.
+        Random effects, no two of the same groups; empty for a model without random effects.
     family : {"gaussian", "binomial"}
     reml : bool
-        Restricted maximum likelihood, for a linear mixed model.
+        True for restricted maximum likelihood of a linear mixed model.
 
     Raises
     ------
     InputError
-        The engine refuses the model.
+        The engine cannot fit the model.
     """
-    # The engine is fastest if the effects with the most levels and slopes come first; lme4 sorts likewise.
+    # The engine is fastest if the effects with the most levels and slopes come first; lme4 sorts in the same way.
     sizes = [(int(effect.groups.max()) + 1) * (1 + len(effect.slopes)) for effect in effects]
     order = sorted(range(len(effects)), key=lambda place: -sizes[place])
     data: dict[str, Any] = {"y": outcome} | {f"x{place}": values for place, values in enumerate(columns)}
@@ -97,7 +97,7 @@ def estimate(
             restricted = reml if effects and family == "gaussian" else None
             fit = glmm.fit(data, formula, family, reml=restricted, anova_test="Wald")
         except (ValueError, RuntimeError) as refusal:
-            raise InputError(f"the model cannot be fitted: {refusal}. Fix: try a simpler one.") from None
+            raise InputError(f"the model cannot be fitted: {refusal}. Fix: try a simpler model.") from None
     return _estimates(fit, effects, order)
 
 

@@ -1,4 +1,4 @@
-"""Fit of a mixed model: the intraclass correlation and Nakagawa's R squared, from shares of variance."""
+"""Explained variance of a mixed model: the intraclass correlation and Nakagawa's R squared."""
 
 import math
 from collections.abc import Sequence
@@ -15,11 +15,10 @@ LOGISTIC_VARIANCE = math.pi**2 / 3
 
 @dataclass(frozen=True)
 class VarianceShares:
-    """Shares of a model's variance, each from 0 to 1; missing if the model has no such variance."""
+    """Shares of a model's variance, each from 0 to 1. A share is missing if the model does not have this variance."""
 
     icc_adjusted: float
-    """Random share of random and residual variance: the similarity of rows of one group, given the fixed effects.
-    """
+    """Share of random variance in random and residual variance: the similarity of a group's rows."""
     r2_marginal: float
     """Share of all variance that the fixed effects explain."""
     r2_conditional: float
@@ -32,9 +31,9 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
     Parameters
     ----------
     fixed : float
-        Variance over the rows of what the fixed effects predict on the scale of the linear predictor, with `n - 1`.
+        Variance over the rows, with `n - 1`, of the fixed effects' predictions on the scale of the linear predictor.
     random : float or None
-        Variance of all random effects together, see `random_effect_variance`; None for a model without any.
+        Variance of all random effects together, see `random_effect_variance`; None for a model without random effects.
     residual : float
         Residual variance; `LOGISTIC_VARIANCE` for a logistic model.
 
@@ -50,9 +49,10 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
         R^2_m = \frac{\sigma_f^2}{\sigma_f^2 + \sigma_r^2 + \sigma_e^2}, \quad
         R^2_c = \frac{\sigma_f^2 + \sigma_r^2}{\sigma_f^2 + \sigma_r^2 + \sigma_e^2}.
 
-    The same as R's ``performance::icc`` and ``performance::r2_nakagawa``. Of a linear model without random effects,
-    :math:`R^2_m` is close to, but not, the usual R squared: its residual variance is divided by the residual degrees of
-    freedom. Of a logistic one it is McKelvey and Zavoina's pseudo R squared.
+    The values equal R's ``performance::icc`` and ``performance::r2_nakagawa``. For a linear model without random
+    effects, :math:`R^2_m` is close to the usual R squared but differs, because its residual variance is divided by the
+    residual degrees of freedom. For a logistic model without random effects, it is McKelvey and Zavoina's pseudo R
+    squared.
 
     References
     ----------
@@ -81,11 +81,11 @@ def random_effect_variance(covariance: Floats, slopes: Sequence[Floats]) -> floa
     covariance : array of float, shape (q, q)
         Covariance of intercept and slopes.
     slopes : sequence of q - 1 arrays of float, shape (n,)
-        The predictors that have slopes, in the rows.
+        The values of the predictors that have slopes.
 
     Notes
     -----
-    With :math:`z_i` the predictors in row :math:`i`, after a 1 for the intercept,
+    With :math:`z_i` a 1 for the intercept and then the predictors in row :math:`i`,
 
     .. math:: \bar\sigma^2 = \frac{1}{n} \sum_i z_i^\top \Sigma z_i.
 
@@ -106,12 +106,12 @@ def random_effect_variance(covariance: Floats, slopes: Sequence[Floats]) -> floa
 
 
 def root_mean_squared_error(outcome: Floats, fitted: Floats) -> float:
-    r"""Return :math:`\sqrt{\sum (y_i - \hat y_i)^2 / n}`, missing if the model fitted nothing.
+    r"""Return :math:`\sqrt{\sum (y_i - \hat y_i)^2 / n}`, missing if the fit failed.
 
     Parameters
     ----------
     outcome, fitted : array of float, shape (n,)
-        The observed outcome, and the fitted means with the random effects; of a logistic model, probabilities.
+        The observed outcome, and the fitted means with the random effects: probabilities for a logistic model.
 
     Examples
     --------

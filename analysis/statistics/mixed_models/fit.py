@@ -31,46 +31,46 @@ from batteries.errors import InputError
 NO_REFERENCE: Mapping[str, object] = MappingProxyType({})
 
 EXACT_SHARE = 1e-14
-"""A residual variance below this share of the outcome's is rounding."""
+"""A residual variance below this share of the outcome's variance is a rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
 class MixedModel:
-    """A fitted model."""
+    """A fitted linear or logistic model."""
 
     formula: str
     family: str
     """`gaussian`: linear; `binomial`: logistic."""
     reml: bool
-    """True for the restricted likelihood."""
+    """True if the restricted likelihood was maximized."""
     coefficients: pd.DataFrame
     """`term`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, `ci_low`, `ci_high`; terms as R names them.
     `df` is missing for a z test.
     """
     anova: pd.DataFrame
-    """`term`, `chisq`, `df`, `p_value`: a Wald chi-square test of each term, the others given (type III). Terms that
-    are part of an interaction are tested at the reference levels and at 0 of covariates."""
+    """`term`, `chisq`, `df`, `p_value`: a Wald chi-square test of each term, given the other terms (type III). Terms
+    that are part of an interaction are tested at the reference levels and at 0 of covariates."""
     random: pd.DataFrame
-    """`group`, `term`, `sd`; of a linear model with the residual last, group `Residual`."""
+    """`group`, `term`, `sd`. The last row of a linear model is the residual, with the group `Residual`."""
     correlations: pd.DataFrame
     """`group`, `term_1`, `term_2`, `correlation` of random intercepts and slopes."""
     fit: pd.DataFrame
     """One row: `n`, `loglik`, `aic`, `bic`, `icc_adjusted`, `r2_marginal`, `r2_conditional`, `rmse`, `converged`,
     `singular`."""
     covariance: Floats
-    """Of the coefficients, shape (p, p)."""
+    """Covariance of the coefficients, shape (p, p)."""
     warnings: tuple[str, ...]
     """Warnings to read before the numbers, in sentences."""
     columns: tuple[DesignColumn, ...]
-    """The design, redundant columns included."""
+    """The columns of the design, including redundant columns."""
     retained: npt.NDArray[np.bool_]
-    """For each column of the design True if it has a coefficient, that is, is not a combination of those before it."""
+    """For each column of the design, True if it has a coefficient: it is not a combination of earlier columns."""
     redundancies: Floats
-    """Combinations of the design's columns that are 0 in every row, shape (columns, redundant columns)."""
+    """Combinations of the design's columns that are 0 in every row; shape (columns, redundant columns)."""
     levels: Mapping[str, tuple[object, ...]]
     """Levels of each factor of the fixed effects, the reference level first."""
     covariates: Mapping[str, float]
-    """Value of each covariate in marginal means: its mean, or if it has two values only, their middle."""
+    """Value of each covariate in marginal means: its mean, or the middle of its values if there are only two."""
     degrees: DegreesOfFreedom
     """Degrees of freedom for tests and intervals of any combination of coefficients."""
 
@@ -84,23 +84,25 @@ def fit_mixed_model(
     reml: bool = True,
     confidence: float = 0.95,
 ) -> MixedModel:
-    r"""Fit a linear or logistic model, with random effects or without.
+    r"""Fit a linear or logistic model with or without random effects.
 
     Parameters
     ----------
     data : DataFrame, shape (rows, columns)
-        One row per observation. Columns of numbers are covariates; yes-no columns, text and categories are factors with
-        treatment contrasts, levels in natural order. Rows with a missing value in the formula's columns are left out.
+        One row per observation. Columns of numbers are covariates. Yes-no columns, text and categories are factors with
+        treatment contrasts and levels in natural order. Rows with a missing value in the formula's columns are left
+        out.
     formula : str
-        Such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. Random effects have an intercept, or
-        one for each level of a factor, `(0 + prompt | participant)`; slopes need their fixed effect in the formula.
+        A formula such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. Random effects have one
+        intercept, or one for each level of a factor, as in `(0 + prompt | participant)`. A random slope needs the same
+        fixed effect in the formula.
     family : {"gaussian", "binomial"}
-        Linear, or logistic of an outcome of 0 and 1 or no and yes.
+        `gaussian` for a linear model; `binomial` for a logistic model of an outcome of 0 and 1, or no and yes.
     reference : mapping of str to object
-        Reference levels of factors; the first in natural order if omitted. Compared as text too.
+        Reference levels of factors, compared also as text. If omitted, the first level in natural order.
     reml : bool
-        Restricted maximum likelihood for linear models with random effects; false for maximum likelihood, which a
-        comparison of models with different fixed effects needs. Other models are always fitted by maximum likelihood.
+        True for restricted maximum likelihood, which only linear models with random effects use. False for maximum
+        likelihood, which a comparison of models with different fixed effects needs.
     confidence : float
         Coverage of the intervals.
 
@@ -111,7 +113,7 @@ def fit_mixed_model(
     Raises
     ------
     InputError
-        The formula or the data are wrong, or do not allow such a model.
+        The formula or the data are invalid, or the data do not allow this model.
 
     Notes
     -----
@@ -120,13 +122,13 @@ def fit_mixed_model(
     .. math:: y = \eta + \varepsilon, \quad \varepsilon \sim N(0, \sigma^2), \qquad
         \text{or} \quad \Pr(y = 1) = \frac{1}{1 + e^{-\eta}}.
 
-    Logistic models are integrated by Laplace's approximation. Tests of coefficients use Satterthwaite's degrees of
-    freedom, without random effects the residual ones, and are z tests for logistic models. The test of a term with
-    coefficients :math:`\beta_T` of covariance :math:`V_T` is
-    :math:`\beta_T^\top V_T^{-1} \beta_T`, as ``car::Anova(type = 3)`` computes it for such fits. It is so for models
-    without random effects too, where car would give F or likelihood ratio tests.
+    The likelihood of logistic models is Laplace's approximation. Coefficients of linear models have t tests with
+    Satterthwaite's degrees of freedom, or without random effects with the residual degrees of freedom. Coefficients of
+    logistic models have z tests. The test of a term with coefficients :math:`\beta_T` and covariance :math:`V_T` is
+    :math:`\beta_T^\top V_T^{-1} \beta_T`, as in ``car::Anova(type = 3)`` of mixed models. Models without random effects
+    have the same test, although car computes F or likelihood ratio tests for them.
 
-    A fit that did not converge or is singular is returned with `warnings`, its numbers unchanged.
+    A fit that did not converge or is singular is returned with `warnings` and unchanged numbers.
 
     References
     ----------
@@ -138,7 +140,7 @@ def fit_mixed_model(
 
     Examples
     --------
-    Three batches of two; the mean squares are 14 between and 2 within, so the batches' variance is (14 - 2) / 2.
+    In three batches of two, the mean squares are 14 between and 2 within, so the batches' variance is (14 - 2) / 2.
 
     >>> import pandas as pd
     >>> batches = pd.DataFrame({"y": [1, 3, 5, 7, 6, 8], "batch": ["a", "a", "b", "b", "c", "c"]})
@@ -161,7 +163,7 @@ def fit_mixed_model(
         if redundant:
             raise InputError(
                 f"`{redundant[0]}` is a combination of other coefficients in these data, so it can have no random "
-                f"slope for `{bracket.group_name}`. Fix: take it out of the formula."
+                f"slope for `{bracket.group_name}`. Fix: take the slope out of the formula."
             )
     if not effects and found.residual_variance <= EXACT_SHARE * frame.outcome.var():
         raise InputError(
@@ -232,17 +234,17 @@ def _slope_columns(
     if not (bracket.intercept or levels_only):
         raise InputError(
             f"the formula `{formula}` has random slopes without an intercept for `{bracket.group_name}`, which the "
-            "engine fits for the levels of one factor only, as in `(0 + prompt | participant)`. Fix: write `1 +`."
+            "engine fits only for the levels of one factor, as in `(0 + prompt | participant)`. Fix: write `1 +`."
         )
-    # The levels of one factor without an intercept are an intercept with slopes in another form.
+    # The levels of one factor without an intercept are another form of an intercept with slopes.
     wanted = design_columns(True, bracket.slopes, frame.n_levels)[1:]
     places = {frozenset(column.parts): place for place, column in enumerate(columns)}
     for column in wanted:
         if frozenset(column.parts) not in places:
             raise InputError(
                 f"the formula `{formula}` has random slopes of `{':'.join(column.term)}` that are not among its "
-                "fixed effects, so their mean would be fixed at 0. Fix: write the same terms before the brackets "
-                "as in them."
+                "fixed effects, so their mean would be fixed at 0. Fix: write these terms before the brackets "
+                "too."
             )
     return tuple(places[frozenset(column.parts)] for column in wanted)
 
@@ -260,7 +262,7 @@ def _redundancies(design: Sequence[Floats], retained: npt.NDArray[np.bool_]) -> 
 
 
 def _typical(values: Floats) -> float:
-    """Return a covariate's mean, or the middle between its values if there are only two, as in emmeans."""
+    """Return a covariate's mean, or as in emmeans the middle of its values if there are only two."""
     low, high = float(values.min()), float(values.max())
     two_valued = bool(((values == low) | (values == high)).all())
     return (low + high) / 2 if two_valued else float(values.mean())
@@ -272,14 +274,14 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     Parameters
     ----------
     model : MixedModel
-        Of the family `binomial`.
+        A model of the family `binomial`.
     confidence : float
         Coverage of the intervals.
 
     Returns
     -------
     DataFrame
-        `term`, `odds_ratio`, `ci_low`, `ci_high`; the ratio of the intercept is the odds themselves at the reference.
+        `term`, `odds_ratio`, `ci_low`, `ci_high`. The row of the intercept has the odds at the reference levels.
 
     Raises
     ------
@@ -292,7 +294,7 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
 
     Examples
     --------
-    Of ten each, eight and four are right: odds of 8/2 and 4/6, so a ratio of 6.
+    Of ten responses each, eight and four are right: the odds are 8/2 and 4/6, so their ratio is 6.
 
     >>> import pandas as pd
     >>> answers = pd.DataFrame({"right": [1] * 8 + [0] * 2 + [1] * 4 + [0] * 6, "prompt": ["b"] * 10 + ["a"] * 10})
@@ -302,7 +304,7 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     1      promptb       6.000   0.812   44.351
     """
     if model.family != "binomial":
-        raise InputError("only logistic models have odds ratios. Fix: fit one with the family `binomial`.")
+        raise InputError("only logistic models have odds ratios. Fix: fit a model with the family `binomial`.")
     estimates = model.coefficients["estimate"].to_numpy()
     table = wald_table(estimates, model.covariance, model.degrees, np.eye(len(estimates)), confidence)
     with np.errstate(over="ignore"):
@@ -321,7 +323,7 @@ def standardized_coefficients(
     reml: bool = True,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    r"""Fit the model again in standard deviations and return its coefficients.
+    r"""Fit a model again in units of standard deviations, and return its coefficients.
 
     Parameters
     ----------
@@ -340,9 +342,9 @@ def standardized_coefficients(
 
     Notes
     -----
-    Covariates of the fixed effects and the outcome become :math:`(x - \bar x) / s_x` over the fitted rows; the outcome
-    of a logistic model and factors stay as they are. So a factor's coefficient is a difference in standard deviations
-    of the outcome. The same as R's ``effectsize::standardize_parameters(method = "refit")``.
+    Covariates of the fixed effects and the outcome become :math:`(x - \bar x) / s_x` over the fitted rows. Factors, and
+    the outcome of a logistic model, do not change. So a factor's coefficient is a difference in standard deviations of
+    the outcome. The result equals R's ``effectsize::standardize_parameters(method = "refit")``.
 
     References
     ----------
@@ -351,7 +353,7 @@ def standardized_coefficients(
 
     Examples
     --------
-    With one covariate it is the correlation.
+    With one covariate, the standardized coefficient is the correlation.
 
     >>> import pandas as pd
     >>> line = pd.DataFrame({"y": [1, 3, 2, 4], "x": [1, 2, 3, 4]})

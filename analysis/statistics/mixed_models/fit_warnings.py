@@ -1,4 +1,4 @@
-"""Warnings about a fitted model that a reader must know before its numbers, in sentences."""
+"""Warnings about a fitted model that a reader must read before its numbers, in sentences."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,16 @@ from analysis.statistics.mixed_models.formulas import Formula
 from analysis.statistics.mixed_models.model_frame import ModelFrame
 
 NEGLIGIBLE_SHARE = 1e-4
-"""A standard deviation below this share of the residual's counts as zero, as in lme4's `isSingular`."""
+"""A standard deviation below this share of the residual standard deviation is zero, as in lme4's `isSingular`."""
 SEPARATED_LOG_ODDS = 10.0
-"""Odds of 22,000 to 1: further from even odds than any experiment can show."""
+"""Odds of 22,000 to 1, which are further from even odds than any experiment can show."""
 SMALL_SPREAD = 1e-6
-"""A covariate whose SD is below this share of its mean can hardly be distinguished from the intercept.
-"""
+"""A covariate whose SD is below this share of its mean can hardly be distinguished from the intercept."""
 MOST_NAMED = 5
 
 
 def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
-    """Return the problems of the search for the estimates.
+    """Return sentences on problems of the search for the estimates.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
 def redundancy_warnings(
     columns: Sequence[DesignColumn], names: Sequence[str], estimates: Estimates, frame: ModelFrame
 ) -> tuple[str, ...]:
-    """Return the coefficients that are left out or uncertain as combinations of others, and duplicate names."""
+    """Return sentences on coefficients that are combinations of others, or almost, and on duplicate names."""
     said = []
     left_out = [name for name, retained in zip(names, estimates.retained, strict=True) if not retained]
     if left_out:
@@ -82,14 +81,15 @@ def redundancy_warnings(
 def separation_warnings(
     formula: Formula, columns: Sequence[DesignColumn], names: Sequence[str], estimates: Estimates, frame: ModelFrame
 ) -> tuple[str, ...]:
-    r"""Return the cells in which the outcome of a logistic model is predicted perfectly (separation).
+    r"""Return sentences on cells in which the outcome of a logistic model is predicted perfectly (separation).
 
     Notes
     -----
-    Two criteria. First, exact: if all outcomes are the same in a cell of a fixed term of factors, the likelihood grows
-    without end with that cell's log-odds (Albert & Anderson, 1984). Second, for covariates: a coefficient or standard
-    error beyond 10 on the log-odds scale, a covariate's per standard deviation. Coefficients in an interaction with a
-    covariate are exempt from the second, because they hold where the covariate is 0, which may be far from all data.
+    There are two criteria. The first one is exact. If all outcomes are the same in a cell of a fixed term of factors,
+    the likelihood grows without end with the log-odds of this cell (Albert & Anderson, 1984). The second criterion is
+    for covariates: a coefficient or standard error is beyond 10 on the log-odds scale, for a covariate per standard
+    deviation. The second criterion does not apply to coefficients in an interaction with a covariate: they are
+    estimated where the covariate is 0, which may be far from all data.
 
     References
     ----------
@@ -129,17 +129,17 @@ def separation_warnings(
 def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) -> tuple[str, ...]:
     """Return a sentence if rows are equal to others in every column of the data.
 
-    If the data have no columns beyond the formula's, equal rows are normal for an outcome with few values: then no
-    sentence is returned.
+    If the data have only the formula's columns, equal rows are normal for an outcome with few values. Then no sentence
+    is returned.
     """
-    # Rows that are equal in all columns are equal in the formula's, whose numbers are quickly compared.
+    # Rows that are equal in all columns are equal in the formula's columns, which are faster to compare.
     codes = [factor.codes for factor in frame.factors.values()]
     used = pd.DataFrame(dict(enumerate([frame.outcome, *frame.covariates.values(), *codes, *frame.groups])))
     alike = np.zeros(len(data), dtype=bool)
     alike[frame.kept] = used.duplicated(keep=False)
     candidates = data.loc[alike, ~data.columns.duplicated()]
     for name in candidates.columns[[dtype.kind == "O" for dtype in candidates.dtypes]]:
-        # Lists and mappings cannot be compared as they are.
+        # Lists and mappings are compared as text.
         if pd.api.types.infer_dtype(candidates[name], skipna=True) == "mixed":
             candidates = candidates.assign(**{name: candidates[name].map(repr)})
     n_again = int(candidates.duplicated().sum())
@@ -158,7 +158,7 @@ _Cell = frozenset[tuple[str, int]]
 
 
 def _constant_cells(formula: Formula, frame: ModelFrame) -> dict[_Cell, float]:
-    """Return the cells in which all outcomes are the same, with that outcome; the largest such cells only."""
+    """Return the cells in which all outcomes are the same, with this outcome; only the largest such cells."""
     found: dict[_Cell, float] = {}
     for term in formula.terms:
         if any(variable in frame.covariates for variable in term):
@@ -172,7 +172,7 @@ def _constant_cells(formula: Formula, frame: ModelFrame) -> dict[_Cell, float]:
 
 
 def _empty_cells(columns: Sequence[DesignColumn], frame: ModelFrame) -> list[_Cell]:
-    """Return the empty cells of the terms of factors, without cells that are part of another's."""
+    """Return the empty cells of the terms of factors, without cells that are part of a larger empty cell."""
     found: list[_Cell] = []
     for term in dict.fromkeys(column.term for column in columns):
         if not term or any(variable in frame.covariates for variable in term):
@@ -185,7 +185,7 @@ def _empty_cells(columns: Sequence[DesignColumn], frame: ModelFrame) -> list[_Ce
 
 
 def _cell_counts(term: Sequence[str], frame: ModelFrame, weights: Floats | None) -> Floats:
-    """Return the rows in each cell of a term of factors, or the sums of their weights."""
+    """Return the number of rows, or the sum of weights, in each cell of a term of factors."""
     factors = [frame.factors[variable] for variable in term]
     shape = tuple(len(factor.levels) for factor in factors)
     cells = np.ravel_multi_index(tuple(factor.codes for factor in factors), shape)

@@ -1,7 +1,7 @@
 """Model formulas in R's notation, such as `rt ~ model * prompt + (1 | participant)`, as terms.
 
-The notation is that of Wilkinson and Rogers (1973) as R reads it, with lme4's brackets for random effects. Terms come
-in R's order: by the number of their variables, and the variables of a term in the order of their first appearance.
+The notation is that of Wilkinson and Rogers (1973) as R reads it, with lme4's brackets for random effects. Terms are in
+R's order: sorted by their number of variables, with the variables of a term in the order of their first appearance.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from batteries.errors import InputError
 
 Term = tuple[str, ...]
-"""The variables of a term; none for the intercept."""
+"""The variables of a term; empty for the intercept."""
 
 EXAMPLE = "`rt_ms ~ model * prompt + (1 + prompt | participant) + (1 | item)`"
 HIGHEST_POWER = 10
@@ -24,12 +24,12 @@ _END = ("end", "")
 
 @dataclass(frozen=True)
 class RandomTerm:
-    """One bracket `(1 + slopes | group)`."""
+    """The random effects of one bracket, `(1 + slopes | group)`."""
 
     intercept: bool
     slopes: tuple[Term, ...]
     group: tuple[str, ...]
-    """The columns whose combined values are the groups; one column, or several for nested groups."""
+    """The columns whose combined values are the groups: one column, or several columns for nested groups."""
 
     @property
     def group_name(self) -> str:
@@ -38,7 +38,7 @@ class RandomTerm:
 
 @dataclass(frozen=True)
 class Formula:
-    """Content of a formula."""
+    """The outcome, fixed effects and random effects of a formula."""
 
     text: str
     outcome: str
@@ -61,15 +61,15 @@ class Formula:
 
 
 def parse_formula(text: str) -> Formula:
-    """Return the content of the formula `text`.
+    """Return the outcome, fixed effects and random effects of the formula `text`.
 
     Parameters
     ----------
     text : str
-        `outcome ~ terms`. Terms are joined by `+`; `a:b` is an interaction, `a * b` is `a + b + a:b`, `(a + b)^2` all
-        main effects and interactions of two, `- a` removes a term, `0` or `- 1` the intercept. Random effects are `(1 |
-        g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`. Names with characters other than
-        letters, digits, dots and underscores are in backticks.
+        `outcome ~ terms`. Terms are joined by `+`. `a:b` is an interaction; `a * b` means `a + b + a:b`; `(a + b)^2`
+        means all main effects and all interactions of two. `- a` removes a term; `0` or `- 1` removes the intercept.
+        Random effects are `(1 | g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`. Names with
+        characters other than letters, digits, dots and underscores are in backticks.
 
     Raises
     ------
@@ -99,14 +99,14 @@ _INTERCEPT: frozenset[str] = frozenset()
 
 
 class _Parser:
-    """Reads a formula from left to right, one method for each level of R's precedence."""
+    """Parser of a formula from left to right, with one method for each level of R's precedence."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = self._tokens()
         self.place = 0
         self.variables: dict[str, None] = {}
-        """In the order of their first appearance in the present part."""
+        """Variables in the order of their first appearance in the current part of the formula."""
 
     def formula(self) -> Formula:
         outcome = self._name("must begin with the name of the outcome")
@@ -148,7 +148,7 @@ class _Parser:
             sign = self._next()[1]
 
     def _addend(self) -> tuple[bool, _Terms]:
-        """Return True if the next part removes terms, as 0 removes the intercept, and the terms."""
+        """Return the next terms, and True before them if they are removed, as `0` removes the intercept."""
         if self._peek()[0] == "number":
             number = self._next()[1]
             if number not in ("0", "1") or self._peek()[1] in ("*", ":", "^"):
@@ -190,7 +190,7 @@ class _Parser:
         return [frozenset([name])]
 
     def _at_random_effect(self) -> bool:
-        """Return True if the next bracket has a bar of its own."""
+        """Return True if the next bracket has a bar that is not in an inner bracket."""
         depth = 0
         for kind, value in self.tokens[self.place :]:
             depth += (value == "(") - (value == ")") if kind == "symbol" else 0

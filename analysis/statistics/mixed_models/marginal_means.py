@@ -1,4 +1,4 @@
-"""Estimated marginal means: a model's predictions for levels of factors, averaged over all else."""
+"""Estimated marginal means: a model's predictions for levels of factors, averaged over the other factors."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -24,29 +24,29 @@ def marginal_means(
     ----------
     model : MixedModel
     of, by : sequence of str
-        Factors of the fixed effects, with a mean for each combination of their levels. The first of `of` changes
-        fastest, the last of `by` slowest.
+        Factors of the fixed effects. Each combination of their levels has a mean. The first factor of `of` changes
+        fastest, the last factor of `by` slowest.
     confidence : float
         Coverage of the intervals.
 
     Returns
     -------
     DataFrame
-        A column for each factor of `by` and `of`, then `estimate`, `std_error`, `df`, `ci_low`, `ci_high`; of a
-        logistic model these are log-odds, and `probability`, `probability_ci_low`, `probability_ci_high` follow. The
-        numbers of a mean that cannot be estimated, because the data lack a cell, are missing.
+        A column for each factor of `by` and `of`, then `estimate`, `std_error`, `df`, `ci_low`, `ci_high`. For a
+        logistic model these are log-odds, followed by `probability`, `probability_ci_low`, `probability_ci_high`. If
+        the data lack a cell that a mean needs, the numbers of this mean are missing.
 
     Raises
     ------
     InputError
-        A name is not that of a factor of the model, or is a duplicate.
+        A name is not the name of a factor of the model, or is a duplicate.
 
     Notes
     -----
     A mean is :math:`l^\top b` with :math:`l` the average of the design's rows over all combinations of the other
-    factors' levels, with equal weights. Covariates are at their means; one with two values only, between them. The
-    same as ``emmeans(model, lmer.df = "satterthwaite")``. Random effects are at 0, so the probabilities of a logistic
-    model are those of a typical group, not averages over groups.
+    factors' levels, with equal weights. Covariates are at their means; a covariate with only two values is in the
+    middle between both. The table equals ``emmeans(model, lmer.df = "satterthwaite")``. Random effects are at 0, so the
+    probabilities of a logistic model are those of a typical group, not averages over groups.
 
     References
     ----------
@@ -55,7 +55,8 @@ def marginal_means(
 
     Examples
     --------
-    The cells' means are 2, 4 and 6, 9, with unequal numbers of rows: the mean of `b` is still 7.5.
+    The means of the cells are 2 and 4 for `a`, and 6 and 9 for `b`. Their numbers of rows differ, but the mean of `b`
+    is 7.5.
 
     >>> import pandas as pd
     >>> from analysis.statistics.mixed_models.fit import fit_mixed_model
@@ -82,7 +83,7 @@ def marginal_means(
 
 
 def factor_names(model: MixedModel, of: Sequence[str], by: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the factors of `of` and of `by`, checked; a single name means a list of one."""
+    """Return the checked factors of `of` and of `by`; a single name means a list of one factor."""
     of, by = ([names] if isinstance(names, str) else list(names) for names in (of, by))
     asked = [*of, *by]
     known = ", ".join(f"`{name}`" for name in model.levels) or "none"
@@ -122,7 +123,7 @@ def mean_row(model: MixedModel, cell: Mapping[str, int]) -> Floats:
 
 
 def combination_table(model: MixedModel, rows: Floats, confidence: float) -> pd.DataFrame:
-    """Return the Wald table of combinations of the design's columns; missing values if they cannot be estimated."""
+    """Return the Wald table of combinations of the design's columns; rows without an estimate are missing."""
     coefficients = model.coefficients["estimate"].to_numpy()
     table = wald_table(coefficients, model.covariance, model.degrees, rows[:, model.retained], confidence)
     table[np.abs(rows @ model.redundancies).max(axis=1, initial=0.0) > UNESTIMABLE_TOLERANCE] = np.nan

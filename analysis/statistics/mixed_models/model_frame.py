@@ -1,4 +1,4 @@
-"""The rows and columns of a data frame that a model uses, checked: outcome, factors, covariates and groups."""
+"""The checked rows and columns of a data frame that a model uses: outcome, factors, covariates and groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.statistics.level_order import level_order
+from analysis.statistics.factor_levels import level_order
 from analysis.statistics.mixed_models.design_matrix import Codes, Factor, Floats, n_design_columns
 from analysis.statistics.mixed_models.formulas import Formula, RandomTerm
 from batteries.errors import InputError
@@ -32,7 +32,7 @@ class ModelFrame:
     factors: Mapping[str, Factor]
     covariates: Mapping[str, Floats]
     groups: tuple[Codes, ...]
-    """For each random effect of the formula the number of each row's group."""
+    """The number of each row's group, for each random effect of the formula."""
     warnings: tuple[str, ...]
 
     @property
@@ -45,18 +45,18 @@ class ModelFrame:
 
 
 def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Mapping[str, object]) -> ModelFrame:
-    """Return the formula's part of the data.
+    """Return the rows and columns of the data that the formula uses.
 
     Parameters
     ----------
     data : DataFrame, shape (rows, columns)
-        Numbers are covariates; yes-no columns, text, categories and mixed columns are factors, whose levels come in
-        their natural order (`analysis.statistics.level_order`).
+        Numbers are covariates. Yes-no columns, text, categories and mixed columns are factors, with levels in natural
+        order (`analysis.statistics.factor_levels`).
     formula, family
-        The model: `gaussian`, or `binomial` with an outcome of 0 and 1 or no and yes.
+        The model. The family is `gaussian`, or `binomial` with an outcome of 0 and 1, or no and yes.
     reference : mapping of str to object
-        The reference level of a factor, which then is its first; compared as text too. Columns that are not in the
-        formula are ignored.
+        The reference level of a factor, which becomes its first level; it is compared also as text. Columns that are
+        not in the formula are ignored.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
         if name in reference:
             raise InputError(
                 f"`{name}` holds numbers, so it is a covariate and has no reference level. Fix: make its values "
-                "text if they are levels."
+                "text if the numbers are levels."
             )
     group_columns = [name for random in formula.random for name in random.group]
     coded = {name: _coded(data[name]) for name in dict.fromkeys((*factor_names, *group_columns))}
@@ -108,7 +108,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
             if np.array_equal(codes, same):
                 raise InputError(
                     f"`{other.group_name}` and `{random.group_name}` group the rows alike, so their random effects "
-                    "cannot be distinguished. Fix: leave one out."
+                    "cannot be distinguished. Fix: leave one of them out."
                 )
     return frame
 
@@ -119,7 +119,7 @@ def is_factor(column: pd.Series) -> bool:
     Raises
     ------
     InputError
-        They are neither levels nor numbers, such as dates.
+        The values are neither levels nor numbers, such as dates.
     """
     if pd.api.types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
         return True
@@ -127,7 +127,7 @@ def is_factor(column: pd.Series) -> bool:
         return True
     if pd.api.types.is_any_real_numeric_dtype(column.dtype):
         return False
-    raise InputError(f"`{column.name}` holds values of type {column.dtype}. Fix: make them numbers or text.")
+    raise InputError(f"`{column.name}` holds values of type {column.dtype}. Fix: make the values numbers or text.")
 
 
 def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str, object]) -> None:
@@ -147,7 +147,7 @@ def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str,
 def _complete_rows(
     formula: Formula, missing: Mapping[str, npt.NDArray[np.bool_]]
 ) -> tuple[npt.NDArray[np.bool_], tuple[str, ...]]:
-    """Return which rows have all values, and a sentence on the others."""
+    """Return which rows are complete, and a sentence on the other rows."""
     kept = ~np.logical_or.reduce(list(missing.values()))
     lacking = {name: count for name in formula.columns if (count := int(missing[name].sum()))}
     counts = ", ".join(f"{count} in `{name}`" for name, count in lacking.items())
@@ -165,15 +165,15 @@ def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object
     try:
         order = sorted(range(len(levels)), key=lambda place: level_order(levels[place]))
     except (TypeError, ValueError):
-        raise InputError(f"`{name}` holds values that are neither text nor numbers. Fix: make them text.") from None
+        raise InputError(f"`{name}` holds values that are neither text nor numbers. Fix: make all text.") from None
     without_rows = [levels[place] for place in order if not present[place]]
     order = [place for place in order if present[place]]
     texts = [str(levels[place]) for place in order]
     if len(order) < 2:
-        raise InputError(f"`{name}` has one level only, `{texts[0]}`. Fix: take it out of the formula.")
+        raise InputError(f"`{name}` has one level only, `{texts[0]}`. Fix: take this factor out of the formula.")
     if len(set(texts)) < len(texts):
         twice = next(text for text in texts if texts.count(text) > 1)
-        raise InputError(f"`{name}` has two levels that read `{twice}`, one of them a text. Fix: make them one.")
+        raise InputError(f"`{name}` has two levels that read `{twice}`, one of them a text. Fix: use one type.")
     if reference is not None:
         matching = [place for place in order if _same_level(levels[place], reference)]
         if not matching:
@@ -194,7 +194,7 @@ def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
         codes, values = pd.factorize(column)
     except TypeError:
         raise InputError(
-            f"`{column.name}` holds values that are not levels, such as lists. Fix: make them text."
+            f"`{column.name}` holds values that are not levels, such as lists. Fix: make the values text."
         ) from None
     levels: list[object] = values.tolist()
     return np.asarray(codes, dtype=np.intp), levels
@@ -228,7 +228,7 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
     """Refuse numbers that are too large, and an outcome that does not vary or does not fit the family."""
     largest = float(np.abs(values).max())
     if np.isinf(largest):
-        raise InputError(f"`{name}` has infinite values. Fix: correct them or make them missing.")
+        raise InputError(f"`{name}` has infinite values. Fix: correct these values or make them missing.")
     if not (largest == 0 or 1 / LARGEST < largest < LARGEST):
         raise InputError(
             f"the numbers of `{name}` go to {largest:.3g}, which is too large to compute with. Fix: use other units."
@@ -246,7 +246,7 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
 
 
 def _group_codes(columns: Sequence[tuple[Codes, Sequence[object]]]) -> Codes:
-    """Return the number of each row's group in the order of their first rows; for several columns, of combinations."""
+    """Return the number of each row's group, in the order of first rows; several columns are combined."""
     codes = columns[0][0]
     for more, levels in columns[1:]:
         codes = pd.factorize(codes * len(levels) + more)[0]
@@ -260,14 +260,14 @@ def _check_random(random: RandomTerm, codes: Codes, frame: ModelFrame) -> None:
     n_groups = len(first_rows)
     if n_groups == 1:
         raise InputError(
-            f"`{group}` has one level only, so no variance between its levels can be estimated. Fix: take it out of "
-            "the formula."
+            f"`{group}` has one level only, so no variance between its levels can be estimated. Fix: take this random "
+            "effect out of the formula."
         )
     n_effects = n_groups * n_design_columns(random.intercept, random.slopes, frame.n_levels)
     if n_effects >= frame.n:
         raise InputError(
             f"the random effects of `{group}`, {n_effects} for {n_groups} levels, are at least as many as the "
-            f"{frame.n} rows, so they cannot be distinguished from the residual. Fix: use fewer."
+            f"{frame.n} rows, so they cannot be distinguished from the residual. Fix: use fewer random effects."
         )
     for variable in dict.fromkeys(variable for slope in random.slopes for variable in slope):
         values = frame.factors[variable].codes if variable in frame.factors else frame.covariates[variable]

@@ -25,7 +25,7 @@ def random_tables(
     for bracket, effect, covariance in zip(formula.random, effects, found.random_covariances, strict=True):
         terms = [DesignColumn(()), *(columns[place] for place in effect.slopes)]
         if not bracket.intercept:
-            # From the reference level and differences from it to the levels themselves.
+            # Convert the reference level and the differences from this level to the levels themselves.
             sums = np.eye(len(covariance))
             sums[:, 0] = 1.0
             covariance = sums @ covariance @ sums.T  # noqa: PLW2901

@@ -22,7 +22,8 @@ class Satterthwaite:
 
     .. math:: \nu = \frac{2\,(l^\top V l)^2}{g^\top A g}, \quad g_k = l^\top \frac{\partial V}{\partial \theta_k} l,
 
-    with :math:`A` the covariance of the estimated variance parameters :math:`\theta`. The same as R's lmerTest.
+    with :math:`A` the covariance of the estimated variance parameters :math:`\theta`. These are the degrees of freedom
+    of R's lmerTest.
 
     References
     ----------
@@ -38,7 +39,7 @@ class Satterthwaite:
     """Covariance of the variance parameters, shape (parameters, parameters)."""
 
     def df(self, rows: Floats, covariance: Floats) -> Floats:
-        """Return the degrees of freedom of each combination, a row of coefficients' weights, or missing values."""
+        """Return the degrees of freedom of each combination; a combination is a row of weights of coefficients."""
         variances = _quadratic(rows, covariance)
         slopes = np.column_stack([_quadratic(rows, gradient) for gradient in self.gradients])
         spread = _quadratic(slopes, self.parameter_covariance)
@@ -47,7 +48,7 @@ class Satterthwaite:
 
 
 DegreesOfFreedom = Satterthwaite | float
-"""Satterthwaite's, the same number for every combination, or NaN for a z test."""
+"""Satterthwaite's degrees of freedom, the same number for every combination, or NaN for a z test."""
 
 
 def wald_table(
@@ -62,14 +63,14 @@ def wald_table(
     degrees : Satterthwaite or float
         The source of the degrees of freedom; NaN for a z test.
     rows : array of float, shape (m, p)
-        The combinations.
+        The combinations: the weights of the coefficients.
     confidence : float
         Coverage.
 
     Returns
     -------
     DataFrame, shape (m, 7)
-        `estimate`, `std_error`, `df` (missing: z), `statistic`, `p_value`, `ci_low`, `ci_high`.
+        `estimate`, `std_error`, `df` (missing for a z test), `statistic`, `p_value`, `ci_low`, `ci_high`.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""The audit finds what is wrong in published tables, and says what it cannot understand."""
+"""The audit finds errors in published tables, and reports cells and tables that it cannot read."""
 
 import pandas as pd
 import pytest
 
 from analysis.audit import audit_table
-from analysis.audit.words import ROLES, read_number, role_of
+from analysis.audit.headers_and_cells import ROLES, read_number, role_of
 from batteries.errors import InputError
 from tests.analysis.audit.audit_tables import found, published, sentences, table, wrong
 
@@ -27,7 +27,7 @@ def test_the_single_half_has_more_trials_than_its_participants_can_give(audited)
     said = sentences(audited[(audited["row"] == "Single-total") & (audited["check"] == "trials")])
     assert "53 participants with 24 trials each have at most 1,272, but 1,303 are printed." in said
     assert (
-        "1,303 + 89 = 1,392 = 58 x 24, as if trials of the 5 excluded participants were among the final ones." in said
+        "1,303 + 89 = 1,392 = 58 x 24, as if trials of the 5 excluded participants were among the final trials." in said
     )
 
 
@@ -45,7 +45,7 @@ def test_the_double_half_passes(audited):
     assert "2,131 final and 125 excluded trials are 2,256 = 94 x 24" in sentences(double)
 
 
-def test_that_the_halves_were_counted_in_two_ways_is_found(audited):
+def test_two_ways_of_counting_the_halves_are_found(audited):
     of_table = audited[audited["row"] == "the whole table"]
     assert found(of_table, check="final + excluded trials") == ["suspicious"]
     assert found(of_table, check="participants") == ["consistent"]
@@ -56,7 +56,7 @@ def test_a_wrong_number_of_participants_is_found():
     assert found(audited, "the whole table", "participants") == ["inconsistent"]
 
 
-def test_the_gravest_findings_come_first(audited):
+def test_the_most_serious_findings_are_first(audited):
     order = ["impossible", "inconsistent", "suspicious", "not checkable", "consistent"]
     places = [order.index(verdict) for verdict in audited["verdict"]]
     assert places == sorted(places)
@@ -87,7 +87,7 @@ def test_every_other_printed_p_and_conclusion_is_consistent():
     assert wrong(audited).empty
     assert (audited[audited["verdict"] == "not checkable"]["explanation"].str.startswith("p of F")).all()
     (said,) = audited[(audited["row"] == "T2I on ZS") & (audited["check"] == "p value")]["explanation"]
-    assert said == "p = 0.4612 of t = 0.7409 takes 69 to 73 degrees of freedom; none are printed."
+    assert said == "p = 0.4612 of t = 0.7409 needs 69 to 73 degrees of freedom; no degrees of freedom are printed."
 
 
 def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
@@ -101,19 +101,19 @@ def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
 # Table 11 of the Black Box study: every prediction counted twice.
 
 
-def test_every_n_is_twice_what_the_design_gives():
+def test_every_n_is_twice_the_number_of_the_design():
     audited = wrong(audit_table(published("predictions"), trials=235))
     assert set(audited["check"]) == {"counted twice"}
     assert "every one of the 24 numbers in `N` is exactly 2 x 235, twice the trials of" in sentences(audited)
     assert set(audited["verdict"]) == {"suspicious"}  # nothing says that a row is one run
 
 
-def test_with_one_run_a_row_every_n_is_impossible():
+def test_with_one_run_in_each_row_every_n_is_impossible():
     audited = audit_table(published("predictions"), trials=235, participants=1)
     assert (audited["verdict"] == "impossible").sum() == 24 + 1
 
 
-def test_that_every_count_is_even_shows_without_knowing_the_design():
+def test_even_counts_are_found_without_the_design():
     audited = wrong(audit_table(published("predictions")))
     assert sentences(audited).startswith("all 19 different numbers in `Correct` are divisible by 2")
     assert set(audited["verdict"]) == {"suspicious"}
@@ -131,7 +131,7 @@ def test_the_right_numbers_pass():
     assert wrong(audit_table(right, trials=235, participants=1)).empty
 
 
-def test_no_header_stands_for_two_roles():
+def test_no_header_has_two_roles():
     headers = [header for role in ROLES.values() for header in role.headers]
     assert len(headers) == len(set(headers))
 
@@ -168,13 +168,13 @@ def test_a_named_column_wins_over_a_known_header():
     assert found(audited, "a") == ["impossible"]
 
 
-def test_a_cell_that_cannot_be_read_is_said_and_not_passed_over():
+def test_a_cell_that_cannot_be_read_is_reported():
     audited = audit_table(table("group|N|M\na|20|5,15\nb|20|5.15"), scale=(1, 7))
     assert found(audited, "a", "cell") == ["not checkable"]
     assert "`5,15` in `M` cannot be read as mean. Fix: write a number, with a point" in sentences(audited)
 
 
-def test_rows_of_one_label_are_told_apart():
+def test_rows_with_the_same_label_have_numbers():
     assert audit_table(published("predictions"))["row"].str.contains(r"Haiku 4\.5 \(row 2\)").any()
 
 
@@ -182,7 +182,7 @@ def test_a_table_without_labels_has_numbered_rows():
     assert found(audit_table(table("n|mean\n28|5.19"), scale=(1, 7)), "row 1") == ["impossible"]
 
 
-def test_missing_cells_and_numbers_in_a_frame_are_taken_as_printed():
+def test_missing_cells_and_numbers_in_a_frame_are_read_as_printed():
     printed = pd.DataFrame({"group": ["a", "b"], "n": [28, 28], "M": ["5.19", None]})
     assert found(audit_table(printed, whole_numbers=True)) == ["impossible"]
 
@@ -192,7 +192,7 @@ def test_missing_cells_and_numbers_in_a_frame_are_taken_as_printed():
     [
         ("group|n", {}, "has no rows"),
         ("group|n|n\na|1|2", {}, "duplicate column `n`"),
-        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`. Fix: name one with --column mean='M'"),
+        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`. Fix: choose one with --column mean='M'"),
         ("group|n\na|1", {"columns": {"trails": "n"}}, "Fix: write `trials`"),
         ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`. Fix: name one of `group`, `n`"),
         ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`. Fix: name one of `a`"),
@@ -202,6 +202,6 @@ def test_missing_cells_and_numbers_in_a_frame_are_taken_as_printed():
         ("group|n|M\na|9|1.5", {}, "can be checked .GRIM, GRIMMER. only for whole numbers"),
     ],
 )
-def test_what_cannot_be_audited_is_said_in_a_sentence(text, options, message):
+def test_a_table_that_cannot_be_audited_is_refused_with_one_sentence(text, options, message):
     with pytest.raises(InputError, match=message):
         audit_table(table(text), **options)

@@ -1,4 +1,4 @@
-"""Degrees of freedom, p values and conclusions that do not follow."""
+"""Checks of degrees of freedom, p values and conclusions that contradict other numbers."""
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +17,9 @@ from tests.analysis.audit.audit_tables import found, sentences, table, wrong
         ("n1|n2|t|df", "20|22|2.1|38.72", "consistent"),  # Welch's
         ("n1|n2|t|df", "20|22|2.1|38", "suspicious"),
         ("n1|n2|test|t|df", "20|22|Welch t-test|2.1|38", "consistent"),
-        ("n1|n2|t|df", "20|22|2.1|18.3", "inconsistent"),  # below the smaller group's
+        ("n1|n2|t|df", "20|22|2.1|18.3", "inconsistent"),  # Below the bound of the smaller group.
         ("n1|n2|t|df", "20|20|2.1|19", "consistent"),  # pairs
-        ("n1|n2|test|t|df", "20|20|independent t-test|2.1|19", "suspicious"),  # but it fits Welch's
+        ("n1|n2|test|t|df", "20|20|independent t-test|2.1|19", "suspicious"),  # It fits Welch's test.
         ("n|test|t|df", "38|paired t-test|2.1|37", "consistent"),
         ("n|test|t|df", "38|paired t-test|2.1|36", "inconsistent"),
         ("n|test|t|df", "38|paired t-test|2.1|74", "inconsistent"),
@@ -40,7 +40,7 @@ from tests.analysis.audit.audit_tables import found, sentences, table, wrong
         ("Shape|chi2|df", "1 x 4|5.1|3", "consistent"),
     ],
 )
-def test_they_follow_from_the_participants(words, cells, verdict):
+def test_degrees_of_freedom_follow_from_the_participants(words, cells, verdict):
     audited = audit_table(table(f"row|{words}\na|{cells}"))
     (check,) = audited[audited["check"].str.startswith("df of")]["verdict"]
     assert check == verdict
@@ -70,7 +70,7 @@ def test_a_t_test_with_more_degrees_of_freedom_than_participants():
         ("t(28) = 2.20", ".018", "suspicious"),  # one-sided
         ("F(2, 45) = 3.18", ".051", "consistent"),
         ("F(2, 45) = 3.18", ".041", "inconsistent"),
-        ("F(2, 45) = 3.18", ".0255", "inconsistent"),  # F has no sides
+        ("F(2, 45) = 3.18", ".0255", "inconsistent"),  # F is not two-sided.
         ("$\\chi^2$(3, N = 75) = 6.35", ".096", "consistent"),
         ("z = 1.96", ".05", "consistent"),
         ("z = 1.96", ".06", "inconsistent"),
@@ -86,16 +86,16 @@ def test_a_t_test_with_more_degrees_of_freedom_than_participants():
         ("t(0) = 2.20", ".036", "impossible"),
     ],
 )
-def test_they_follow_from_the_statistic(result, p, verdict):
+def test_p_values_follow_from_the_statistic(result, p, verdict):
     audited = audit_table(table(f"effect;Statistic;p\na;{result};{p}", ";"))
     assert found(audited, "a") == [verdict], sentences(audited)
 
 
-def test_a_result_in_one_cell_is_read_whole():
+def test_a_result_in_one_cell_is_read_completely():
     assert found(audit_table(table("effect;Test statistic\na;t(28) = 2.20, p = .032", ";")), "a") == ["inconsistent"]
 
 
-def test_a_change_of_the_decision_is_said():
+def test_a_changed_decision_is_reported():
     audited = audit_table(table("effect|t|df|p\na|1.80|28|.03\nb|2.90|28|.03"))
     said = audited.set_index("row")["explanation"]
     assert "which changes the decision at the level 0.05" in said["a"]
@@ -114,7 +114,7 @@ def test_welchs_degrees_of_freedom_may_have_been_rounded():
     assert [found(audit_table(printed), row) for row in "abc"] == [["consistent"], ["inconsistent"], ["consistent"]]
 
 
-def test_what_was_rounded_counts():
+def test_rounding_of_the_statistic_counts():
     # t may be from 2.045 to 2.055, which gives p from .0493 to .0503
     assert found(audit_table(table("effect|t|df|p\na|2.05|28|.0493")), "a") == ["consistent"]
     assert found(audit_table(table("effect|t|df|p\na|2.050|28|.0493")), "a") == ["inconsistent"]
@@ -131,19 +131,19 @@ def test_degrees_of_freedom_come_from_participants_where_they_are_not_printed():
     assert "t(28) = 2.20 (groups of 15 and 15) has p" in sentences(audited)
 
 
-def test_a_p_that_takes_more_degrees_of_freedom_than_there_were_participants():
+def test_a_p_that_needs_more_degrees_of_freedom_than_participants_is_found():
     printed = table("effect|Method|t|p\na|T-test|-1.8633|.0664")
     assert found(audit_table(printed, participants=38), "a") == ["inconsistent"]
     assert found(audit_table(printed, participants=74), "a") == ["consistent"]
 
 
-def test_an_honest_p_near_its_statistic_is_not_suspected():
+def test_a_correct_p_near_its_statistic_is_not_suspicious():
     p = 2 * stats.t.sf(0.577, 28)
     audited = audit_table(table(f"effect|t|df|p\na|{p:.2f}|28|{2 * stats.t.sf(round(p, 2), 28):.2f}"))
     assert wrong(audited).empty
 
 
-def test_a_conclusion_against_its_p():
+def test_a_conclusion_that_contradicts_its_p_is_found():
     rows = ["a|.03|Reject H0", "b|.03|Fail to reject H0", "c|.07|significant", "d|.07|not significant", "e|> .05|yes"]
     audited = audit_table(table("\n".join(["effect|p|Conclusion", *rows])))
     assert [found(audited, row) for row in "ad"] == [["consistent"]] * 2
@@ -152,7 +152,7 @@ def test_a_conclusion_against_its_p():
 
 @settings(deadline=None)
 @given(statistic=st.floats(-6, 6), df=st.integers(2, 200), decimals=st.integers(1, 4), p_decimals=st.integers(2, 5))
-def test_no_p_that_was_computed_and_rounded_is_accused(statistic, df, decimals, p_decimals):
+def test_a_computed_and_rounded_p_is_consistent(statistic, df, decimals, p_decimals):
     rows = {
         "t": (f"t({df}) = {statistic:.{decimals}f}", 2 * stats.t.sf(abs(statistic), df)),
         "F": (f"F(2, {df}) = {abs(statistic):.{decimals}f}", stats.f.sf(abs(statistic), 2, df)),

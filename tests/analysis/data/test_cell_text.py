@@ -27,7 +27,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize("dtype", CELLS)
-def test_every_cell_is_written_and_a_missing_one_is_none(dtype):
+def test_every_cell_is_written_and_a_missing_cell_is_none(dtype):
     column = pd.Series(CELLS[dtype], dtype=dtype)
     written = cell_texts(column, repr)
     values = zip(column.tolist(), column.isna(), strict=True)
@@ -41,7 +41,7 @@ def test_equal_cells_are_written_once():
 
 
 @pytest.mark.parametrize("dtype", CELLS)
-def test_csv_is_what_pandas_writes_but_for_the_guards(dtype):
+def test_csv_is_the_csv_of_pandas_except_for_the_guards(dtype):
     table = pd.DataFrame({dtype: pd.Series(CELLS[dtype], dtype=dtype), "=n": range(8)})
     theirs = [
         [guarded(cell) if isinstance(value, str) else cell for cell, value in zip(row, values, strict=True)]
@@ -60,7 +60,7 @@ def test_line_ends_within_a_text_do_not_end_its_row(text):
     assert rows == [["t", "n"], [text, "1"]]
 
 
-def test_a_lone_empty_cell_is_no_blank_line():
+def test_a_single_empty_cell_is_not_a_blank_line():
     assert csv_bytes(pd.DataFrame({"a": ["x", None]})) == b'a\nx\n""\n'
 
 
@@ -79,7 +79,7 @@ def test_long_tables_are_written_in_portions(monkeypatch):
 
 
 def test_the_digest_is_that_of_earlier_versions(view, session, row, monkeypatch):
-    """Numbers that were published: a change here says that the same data have another digest than before."""
+    """Digests that were published: a failure means that the same data have another digest than before."""
     rows = view(
         session(participant="007", factors={"condition": "01", "level": 1, "share": 0.5, "shown": True}),
         row(participant="Zoë", trial_index=9, phase="practice", item_id="p", response=3, rt_ms=1e-7, frame_ms=16.67),
@@ -94,7 +94,7 @@ def test_the_digest_is_that_of_earlier_versions(view, session, row, monkeypatch)
     assert data_digest(table) == expected["digest"]
     in_lab = tidy_trials(rows.assign(occasion=1))
     assert data_digest(in_lab) != data_digest(tidy_trials(rows.assign(occasion=2))), "told apart by it alone"
-    monkeypatch.setattr("analysis.provenance.record.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("analysis.provenance.row_digest.ROWS_AT_ONCE", 3)
     assert data_digest(table.sample(frac=1, random_state=1)) == expected["digest"]
     assert module.ROWS_AT_ONCE > 1
     assert np.isfinite(table["rt_ms"].iloc[0])

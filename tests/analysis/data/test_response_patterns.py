@@ -1,4 +1,4 @@
-"""What the answers themselves tell: too fast to have been read for, and the same one in a row."""
+"""Patterns of responses: faster than reading, and the same response in a row."""
 
 import json
 from itertools import groupby
@@ -39,8 +39,8 @@ def test_the_bound_is_that_of_the_documentation():
 @pytest.mark.parametrize(
     ("rt_ms", "is_fast"), [(0.0, True), (679.9, True), (680.0, False), (680.1, False), (6e4, False)]
 )
-def test_an_answer_within_the_time_for_its_words_is_implausibly_fast(view, row, rt_ms, is_fast):
-    """Eight words in text, question and options: 200 ms and eight times 60."""
+def test_a_response_within_the_time_for_its_words_is_implausibly_fast(view, row, rt_ms, is_fast):
+    """Eight words in text, question and options: 200 ms and eight times 60 ms."""
     assert fast(tidy_trials(view(of_text(row, rt_ms)))) == [is_fast]
 
 
@@ -50,7 +50,7 @@ def test_more_words_take_longer(view, row):
     assert fast(tidy_trials(view(rows))) == [False, True]
 
 
-def test_where_there_is_nothing_to_read_only_anticipations_are_too_fast(view, row):
+def test_without_words_to_read_only_anticipations_are_too_fast(view, row):
     rays = [
         row(
             task="blackbox_predict",
@@ -65,13 +65,13 @@ def test_where_there_is_nothing_to_read_only_anticipations_are_too_fast(view, ro
     assert fast(tidy_trials(view(rays)))[::3] == [True, False]
 
 
-def test_without_a_response_time_nothing_is_said_and_of_models_nothing_at_all(view, row):
+def test_the_flag_is_missing_without_a_response_time_and_for_models(view, row):
     table = tidy_trials(view(of_text(row, None), row(kind="model", run="M", content=TEXT, rt_ms=1.0, trial_index=1)))
     assert table["implausibly_fast"].isna().all()
     assert runs(table)[1] is None
 
 
-def test_simulated_participants_and_practice_and_checks_are_judged_too(view, row):
+def test_simulated_participants_practice_and_checks_are_flagged_too(view, row):
     rows = [
         of_text(row, 10.0, kind="simulated", participant="S1"),
         of_text(row, 10.0, phase="practice", trial_index=1),
@@ -80,7 +80,7 @@ def test_simulated_participants_and_practice_and_checks_are_judged_too(view, row
     assert fast(tidy_trials(view(rows))) == [True] * 3
 
 
-def test_a_missing_answer_without_a_time_is_not_fast(view, row):
+def test_a_missing_response_without_a_time_is_not_fast(view, row):
     table = tidy_trials(view(of_text(row, None, response=None, missing="deadline")))
     assert table["implausibly_fast"].isna().all()
 
@@ -95,11 +95,11 @@ def answers(row, *given, **changes):
     ]
 
 
-def test_the_length_of_a_run_counts_up_and_begins_anew(view, row):
+def test_the_length_of_a_run_increases_and_starts_again_at_one(view, row):
     assert runs(tidy_trials(view(answers(row, 1, 1, 2, 2, 2, 1)))) == [1, 2, 1, 2, 3, 1]
 
 
-def test_runs_go_by_the_order_of_trials_and_not_of_rows(view, row):
+def test_runs_follow_the_order_of_trials_and_not_of_rows(view, row):
     given = answers(row, 1, 1, 1, 2)
     table = tidy_trials(view(given[::-1]))
     assert runs(table) == [1, 3, 2, 1]
@@ -120,27 +120,27 @@ def test_practice_is_left_out_and_does_not_end_a_run(view, row):
     assert runs(tidy_trials(view(practice, test))) == [None, None, 1, 2]
 
 
-def test_an_attention_check_is_an_answer_like_any_other(view, row):
+def test_a_response_to_an_attention_check_counts_in_a_run(view, row):
     rows = answers(row, 1, 1, 1)
     rows[1] |= {"phase": "attention_check"}
     assert runs(tidy_trials(view(rows))) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("nothing", [None, "null"])
-def test_where_nothing_was_answered_nothing_is_counted(view, row, nothing):
+def test_a_trial_without_a_response_is_not_counted(view, row, nothing):
     rows = answers(row, 1, 2, 2)
     rows[1] |= {"response": nothing, "rt_ms": None, "missing": "deadline" if nothing else None}
     assert runs(tidy_trials(view(rows))) == [1, None, 1]
 
 
-def test_answers_of_different_types_are_different(view, row):
+def test_responses_of_different_types_are_different(view, row):
     rows = answers(row, 1, 1)
     rows[1] |= {"response": json.dumps("1")}
     assert runs(patterns(tidy_with(rows, view))) == [1, 1]
 
 
 def tidy_with(rows, view):
-    """Return what `patterns` needs of rows that no grader would take."""
+    """Return the columns that `patterns` needs, for rows that no grader would accept."""
     frame = view(rows)
     return frame.assign(
         response=[json.loads(cell) for cell in frame["response"]],
@@ -149,12 +149,12 @@ def tidy_with(rows, view):
 
 
 @pytest.mark.parametrize("response", [[1, 2], {"a": 1, "b": [None]}, "text", 1.5, True])
-def test_any_form_of_answer_can_come_in_a_row(view, row, response):
+def test_responses_of_any_form_can_be_a_run(view, row, response):
     rows = answers(row, response, response, 1)
     assert runs(patterns(tidy_with(rows, view))) == [1, 2, 1]
 
 
-def test_nobody_has_a_run_in_a_model(view, row):
+def test_models_have_no_runs_of_equal_responses(view, row):
     rows = answers(row, 1, 1, kind="model", run="M")
     assert runs(tidy_trials(view(rows))) == [None, None]
 
@@ -171,7 +171,7 @@ def test_nobody_has_a_run_in_a_model(view, row):
     )
 )
 @settings(deadline=None, max_examples=60)
-def test_every_answer_knows_how_many_before_it_were_the_same(view, row, given_answers):
+def test_the_length_of_a_run_is_the_number_of_equal_responses_so_far(view, row, given_answers):
     rows = [
         row(participant=who, trial_index=place, item_id=f"i{place}", response=response, phase=phase)
         for place, (who, response, phase) in enumerate(given_answers)
@@ -193,14 +193,14 @@ def test_every_answer_knows_how_many_before_it_were_the_same(view, row, given_an
 # In the table
 
 
-def test_the_patterns_are_derived_and_so_no_part_of_the_digest(view, row):
+def test_the_patterns_are_derived_and_not_part_of_the_digest(view, row):
     table = tidy_trials(view(answers(row, 1, 1, 2)))
     assert set(PATTERNS) <= set(table.columns)
     changed = table.assign(implausibly_fast=True, same_response_run=99)
     assert data_digest(changed) == data_digest(table)
 
 
-def test_nobody_is_left_out_for_a_pattern(view, row):
+def test_no_participant_is_excluded_for_a_pattern(view, row):
     from analysis.exclusions.flow import apply_exclusions
     from experiment.study.analysis_plan import AnalysisPlan
 

@@ -1,4 +1,4 @@
-"""Rows chosen by levels, as people write them in YAML: all that was asked for, and nothing else."""
+"""Row filters by levels, as people write them in YAML, choose exactly the requested rows."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.data.row_filters import add_flags, chosen_rows, level_text, levels_of, matching, ordered_levels
+from analysis.data.row_filters import add_flags, chosen_rows, levels_of, matching, ordered_levels
+from analysis.statistics.factor_levels import level_text
 from batteries.errors import InputError
 
 WHAT = "the test `warm_up`"
@@ -44,13 +45,13 @@ def test_yes_is_the_same_level_however_it_is_written(level):
     assert chosen(passed=level) == [0, 3]
 
 
-def test_a_leading_zero_makes_another_level():
+def test_a_level_with_a_leading_zero_is_another_level():
     assert chosen(code="01") == [0]
     assert chosen(code=1) == chosen(code="1") == [1]
 
 
-def test_zero_and_one_are_not_no_and_yes():
-    """A column is of one kind; who writes 1 for yes is told what the levels are."""
+def test_zero_and_one_are_not_the_levels_no_and_yes():
+    """A column has one type; a filter with 1 for yes gets an error that names the levels."""
     assert "Fix: name one of false, true" in refused(thinking=1)
     assert "Fix: name one of 0, 1" in refused(one_shot=True)
 
@@ -68,13 +69,13 @@ def test_a_list_chooses_any_of_its_levels_and_columns_choose_together():
     assert chosen() == [0, 1, 2, 3]
 
 
-def test_a_missing_value_is_no_level():
+def test_a_missing_value_is_not_a_level():
     assert chosen(count=[1, 2]) == [0, 1, 3]
     assert "Fix: name one of 1, 2." in refused(count=3)
     assert "no level None" in refused(count="None")
 
 
-def test_an_unknown_level_is_named_with_those_there_are():
+def test_an_unknown_level_is_named_with_the_existing_levels():
     assert refused(one_shot=2) == "the test `warm_up`: `one_shot` has no level 2. Fix: name one of 0, 1."
 
 
@@ -82,7 +83,7 @@ def test_one_unknown_level_of_a_list_is_enough_to_refuse_it():
     assert "no level Sonnet" in refused(model=["Haiku 4.5", "Sonnet"])
 
 
-def test_an_unknown_column_is_named_with_those_there_are():
+def test_an_unknown_column_is_named_with_the_existing_columns():
     assert "no column `oneshot`" in refused(oneshot=1)
     assert "one_shot, share, model" in refused(oneshot=1)
 
@@ -91,20 +92,20 @@ def test_a_column_of_missing_values_has_no_levels():
     assert "Fix: name one of none" in refused(DATA.assign(code=None), code="01")
 
 
-def test_a_choice_that_no_row_meets_is_refused_with_what_was_asked():
+def test_a_filter_without_rows_is_refused_and_quoted():
     message = refused(one_shot=0, model=["Köln"], share=0)
     assert "no row" in message
     assert "one_shot = 0" in message
 
 
-def test_the_words_for_a_choice_are_those_of_the_plan_and_not_of_python():
+def test_the_words_of_a_filter_are_those_of_the_plan_and_not_of_python():
     message = refused(one_shot=1, model=["Köln", "Haiku 4.5"], thinking=True)
     for python in ("(", ")", "'", "True"):
         assert python not in message
 
 
 @pytest.mark.parametrize("asked", [[], ()])
-def test_an_empty_list_of_levels_is_a_slip(asked):
+def test_an_empty_list_of_levels_is_refused(asked):
     assert "model" in refused(model=asked)
     with pytest.raises(InputError):
         matching(DATA, {"model": asked}, WHAT)
@@ -118,7 +119,7 @@ def test_rows_keep_their_order_index_and_columns():
     assert chosen_rows(data, {}, WHAT).equals(data)
 
 
-def test_data_without_rows_are_refused_in_a_sentence_that_makes_sense():
+def test_data_without_rows_are_refused_with_one_sentence():
     message = refused(DATA.iloc[:0])
     assert "no row" in message
     assert "has all of the data" not in message
@@ -127,14 +128,14 @@ def test_data_without_rows_are_refused_in_a_sentence_that_makes_sense():
 # Levels
 
 
-def test_levels_stand_in_their_natural_order():
+def test_levels_are_in_natural_order():
     data = pd.DataFrame({"config": ["c10", "c2", None, "C1"], "n": [10, 9, -1, 9], "b": [True, False, True, False]})
     assert list(levels_of(data, "config", WHAT)) == ["C1", "c2", "c10"]
     assert list(levels_of(data, "n", WHAT)) == ["-1", "9", "10"]
     assert list(levels_of(data, "b", WHAT)) == ["false", "true"]
 
 
-def test_levels_asked_for_stand_in_the_order_asked_for():
+def test_requested_levels_are_in_the_requested_order():
     assert ordered_levels(DATA, "model", ["Köln", "Haiku 4.5"], WHAT) == ["Köln", "Haiku 4.5"]
     assert ordered_levels(DATA, "one_shot", ["1", 0.0], WHAT) == [1, 0]
     assert ordered_levels(DATA, "one_shot", [], WHAT) == [0, 1]
@@ -158,7 +159,7 @@ def test_levels_that_differ_only_in_later_digits_are_different_levels(values):
         assert chosen_rows(data, {"x": value}, WHAT)["x"].tolist() == [value]
 
 
-def test_a_column_with_an_infinite_number_can_be_asked_for_its_other_levels():
+def test_a_column_with_an_infinite_number_can_be_filtered_by_its_other_levels():
     data = pd.DataFrame({"x": [1.0, np.inf, -np.inf]})
     assert chosen_rows(data, {"x": 1}, WHAT).index.tolist() == [0]
 
@@ -178,7 +179,7 @@ VALUES = st.one_of(
 
 @settings(deadline=None)
 @given(values=VALUES, data=st.data())
-def test_whatever_the_column_the_rows_with_the_levels_asked_for_are_chosen_and_no_others(values, data):
+def test_exactly_the_rows_with_the_requested_levels_are_chosen(values, data):
     frame = pd.DataFrame({"x": pd.Series(values)})
     there = [value for value in frame["x"].tolist() if not pd.isna(value)]
     if not there:
@@ -194,7 +195,7 @@ def test_whatever_the_column_the_rows_with_the_levels_asked_for_are_chosen_and_n
 # Flags
 
 
-def test_a_flag_says_of_each_row_whether_it_has_the_levels():
+def test_a_flag_is_true_for_the_rows_with_its_levels():
     data = add_flags(DATA, {"warm": {"one_shot": 1}, "both": {"one_shot": 0, "share": [0, 0.5]}})
     assert data["warm"].tolist() == [False, True, False, True]
     assert data["both"].tolist() == [True, False, False, False]
@@ -203,7 +204,7 @@ def test_a_flag_says_of_each_row_whether_it_has_the_levels():
 
 
 def test_a_flag_of_a_missing_value_is_missing_and_not_no():
-    """As R's `x == 4`; otherwise trials without an outcome would count as failures in silence."""
+    """As in R's `x == 4`; otherwise trials without an outcome would silently count as failures."""
     flag = add_flags(DATA, {"half": {"share": 0.5}})["half"]
     assert flag[:3].tolist() == [False, True, False]
     assert pd.isna(flag[3])
@@ -214,7 +215,7 @@ def test_a_flag_never_replaces_a_column():
         add_flags(DATA, {"model": {"one_shot": 1}})
 
 
-def test_a_flag_that_asks_for_nothing_is_a_slip():
+def test_an_empty_flag_is_refused():
     with pytest.raises(InputError):
         add_flags(DATA, {"all": {}})
 

@@ -42,7 +42,7 @@ def mixed(view, session, row):
     )  # fmt: skip
 
 
-def test_answers_are_scored_anew_by_the_tasks_own_grader(view, row):
+def test_responses_are_scored_by_the_grader_of_the_task(view, row):
     board = {"size": 8, "atoms": [[3, 3], [3, 5]], "entry": "north-4"}
     table = tidy_trials(
         view(
@@ -67,7 +67,7 @@ def test_an_unanswered_trial_has_no_score_and_an_invalid_one_has_zero(mixed):
     assert invalid["response"].tolist() == ["I refuse"]
 
 
-def test_an_invalid_answer_is_not_right_even_if_it_equals_the_key(view, row):
+def test_an_invalid_response_is_not_right_even_if_it_equals_the_key(view, row):
     assert tidy_trials(view(row(kind="model", response=1, valid=0)))["correct"].tolist() == [False]
 
 
@@ -106,12 +106,12 @@ def test_the_digest_does_not_depend_on_row_order_but_on_every_value(mixed):
         assert data_digest(changed) != data_digest(table), column
 
 
-def test_the_digest_tells_text_from_numbers(view, row):
+def test_the_digest_distinguishes_text_from_numbers(view, row):
     text, number = (tidy_trials(view(row(factors={"level": level}))) for level in ("1", 1))
     assert data_digest(text) != data_digest(number)
 
 
-def test_mixed_levels_become_text_unless_two_would_read_alike(view, row):
+def test_mixed_levels_become_text_unless_two_levels_would_have_the_same_text(view, row):
     mixed = view(row(factors={"level": 1}), row(trial_index=1, item_id="i2", factors={"level": "low"}))
     assert tidy_trials(mixed)["level"].tolist() == ["1", "low"]
     alike = view(row(factors={"level": 1}), row(trial_index=1, item_id="i2", factors={"level": "1"}))
@@ -136,13 +136,13 @@ def test_mixed_levels_become_text_unless_two_would_read_alike(view, row):
         ({"kind": "model", "run": None}, "without `run`"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_row(view, row, changes, message):
+def test_a_cell_that_cannot_be_read_is_named_with_its_row(view, row, changes, message):
     with pytest.raises(InputError, match=message) as error:
         tidy_trials(view(row(**changes)), "store.sqlite")
     assert str(error.value).startswith("store.sqlite")
 
 
-def test_a_doubled_row_is_an_error(view, row):
+def test_a_duplicate_row_is_an_error(view, row):
     with pytest.raises(InputError, match="more than one row for trial 0"):
         tidy_trials(view(row(), row()))
 
@@ -165,7 +165,7 @@ def test_contradictory_rows_are_an_error(view, row, first, second, message):
         tidy_trials(view(row(**first), row(trial_index=1, **second)))
 
 
-def test_files_that_are_no_trials_are_refused_with_one_sentence(view, row, tmp_path):
+def test_files_without_trials_are_refused_with_one_sentence(view, row, tmp_path):
     (tmp_path / "note.sqlite").write_text("hello")
     (tmp_path / "empty.sqlite").write_bytes(b"")
     with closing(sqlite3.connect(tmp_path / "other.sqlite")) as other, other:
@@ -212,7 +212,7 @@ def test_a_store_of_a_newer_equipoise_is_refused(mixed, tmp_path):
         read_trials(tmp_path / "newer.db")
 
 
-def test_a_locked_store_is_told_from_a_damaged_one(mixed, tmp_path, monkeypatch):
+def test_a_locked_store_is_distinguished_from_a_damaged_store(mixed, tmp_path, monkeypatch):
     monkeypatch.setattr("analysis.data.trials_reader.PATIENCE_S", 0.05)
     path = write_store(tmp_path / "store.db", mixed)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -224,7 +224,7 @@ def test_a_locked_store_is_told_from_a_damaged_one(mixed, tmp_path, monkeypatch)
 
 @pytest.fixture
 def foreign_folder():
-    """A folder of another participant's, which we may read but not write; root becomes nobody for the while."""
+    """Return a folder of another user that may be read but not written; root changes to the user nobody."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
 
@@ -245,7 +245,7 @@ def foreign_folder():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs the permissions of POSIX")
-def test_a_store_in_a_folder_that_may_not_be_written_is_read(mixed, foreign_folder):
+def test_a_store_in_a_read_only_folder_is_read(mixed, foreign_folder):
     folder, kept_from_writing = foreign_folder
     path = write_store(folder / "equipoise.db", mixed)
     with closing(sqlite3.connect(path)) as store:
@@ -276,7 +276,7 @@ def test_whole_numbers_keep_their_value_whatever_their_size(view, row):
 
 
 def test_a_row_of_the_tidy_table_takes_few_bytes(view, session):
-    """A million answers are analyzed in one gigabyte; with texts as objects and wide numbers a row takes 600 bytes."""
+    """A million responses are analyzed in one gigabyte. With texts as objects, a row would take 600 bytes."""
     factors = {f"f{place}": "level" for place in range(10)} | {f"n{place}": place for place in range(10)}
     table = tidy_trials(view([session(participant=f"P{n}", n_test=50, factors=factors) for n in range(40)]))
     assert table.memory_usage(index=False).sum() / len(table) < 380

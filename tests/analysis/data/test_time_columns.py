@@ -1,4 +1,4 @@
-"""Times of trials: kept in little memory, and given back as the very texts that were read."""
+"""Times of trials are kept in little memory and returned as exactly the texts that were read."""
 
 from datetime import UTC, datetime
 
@@ -22,7 +22,7 @@ OTHERS = [
 
 
 @given(texts=st.lists(st.none() | STORED, max_size=30))
-def test_times_as_the_store_writes_them_are_kept_in_eight_bytes_and_given_back_exactly(texts: list[str | None]) -> None:
+def test_times_in_the_stores_format_are_kept_in_eight_bytes_and_returned_exactly(texts: list[str | None]) -> None:
     column = compact_times(pd.Series(texts, dtype=object))
     if texts:
         assert column.dtype == "datetime64[ms, UTC]"
@@ -31,7 +31,7 @@ def test_times_as_the_store_writes_them_are_kept_in_eight_bytes_and_given_back_e
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_a_column_with_a_time_that_is_written_otherwise_stays_as_it_is(other: str) -> None:
+def test_a_column_with_a_time_in_another_format_is_not_changed(other: str) -> None:
     texts = ["2026-03-01T10:00:00.000+00:00", other, None]
     assert times_of(texts) is None
     column = compact_times(pd.Series(texts, dtype=object))
@@ -41,7 +41,7 @@ def test_a_column_with_a_time_that_is_written_otherwise_stays_as_it_is(other: st
 
 @pytest.mark.parametrize("other", OTHERS)
 @given(portions=st.lists(st.lists(st.none() | STORED, min_size=1, max_size=4), max_size=4), place=st.integers(0, 4))
-def test_texts_that_come_in_portions_are_all_there_whatever_comes_between(
+def test_texts_in_portions_are_complete_whatever_their_order(
     other: str, portions: list[list[str | None]], place: int
 ) -> None:
     cells = [*portions[:place], [other, None], *portions[place:]]

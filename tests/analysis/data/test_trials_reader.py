@@ -6,8 +6,9 @@ import pytest
 
 from analysis.data import compact_columns
 from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
+from analysis.data.store_columns import OF_ITEM, OF_SESSION, OF_TRIAL
 from analysis.data.tidy_table import read_trials, tidy_trials
-from analysis.data.trials_reader import OF_ITEM, OF_SESSION, OF_TRIAL, RAW_COLUMNS, read_raw_rows
+from analysis.data.trials_reader import RAW_COLUMNS, read_raw_rows
 from batteries.errors import InputError
 
 
@@ -46,8 +47,8 @@ def test_cells_are_as_they_were_written_and_empty_ones_missing(both, view, sessi
             assert cells == written
 
 
-def test_what_one_name_stands_for_twice_in_a_csv_is_kept_apart(both, view, row):
-    """The same item and session with other contents and labels, which a store cannot hold, is for others to judge."""
+def test_different_rows_of_the_same_name_in_a_csv_are_kept(both, view, row):
+    """A store cannot have the same item and session with other contents; the reader of a CSV keeps such rows."""
     other = {"text": "", "prompt": "Another?", "options": ["a", "b"]}
     rows = view(
         row(trial_index=0), row(trial_index=1, content=other), row(trial_index=2),
@@ -59,7 +60,7 @@ def test_what_one_name_stands_for_twice_in_a_csv_is_kept_apart(both, view, row):
     assert found["status"].astype(object).tolist() == rows["status"].tolist()
 
 
-def test_items_of_the_same_name_in_several_batteries_keep_their_own_contents(both, view, row):
+def test_items_with_the_same_name_in_several_batteries_keep_their_contents(both, view, row):
     other = {"text": "", "prompt": "Another?", "options": ["a", "b"]}
     rows = view(
         row(participant="P1", trial_index=0, item_id="i1"), row(participant="P1", trial_index=1, item_id="i2"),
@@ -71,7 +72,7 @@ def test_items_of_the_same_name_in_several_batteries_keep_their_own_contents(bot
             assert found[column].astype(object).tolist() == rows[column].tolist()
 
 
-def test_more_rows_than_are_put_away_at_once_keep_their_order(both, view, session, monkeypatch):
+def test_more_rows_than_one_portion_keep_their_order(both, view, session, monkeypatch):
     monkeypatch.setattr(compact_columns, "ROWS_AT_ONCE", 3)
     rows = view([session(participant=f"P{n}", n_test=5, n_correct=n) for n in range(4)])
     for found in both(rows):
@@ -90,7 +91,7 @@ def test_columns_that_an_earlier_store_lacks_are_missing(tmp_path, view, session
         assert len(read_trials(path)) == 4
 
 
-def test_a_store_whose_text_is_no_utf_8_is_damaged(tmp_path, view, row):
+def test_a_store_with_text_that_is_not_utf_8_is_damaged(tmp_path, view, row):
     path = write_store(tmp_path / "rows.db", view(row()))
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("UPDATE kept SET item_id = CAST(x'ff41' AS TEXT)")
@@ -108,7 +109,7 @@ def test_categories_numbers_and_texts_make_the_same_tidy_table(both, view, sessi
         pd.testing.assert_frame_equal(tidy_trials(other), expected)
 
 
-def test_names_that_are_numbers_stay_apart_as_they_are_written(view, row):
+def test_names_that_are_numbers_stay_different_if_written_differently(view, row):
     rows = view(row(session="a", participant=1), row(session="b", participant="01"), row(session="c", participant=1.5))
     assert tidy_trials(rows)["participant"].tolist() == ["1", "01", "1.5"]
 
@@ -130,19 +131,19 @@ def test_the_notes_of_jspsych_are_read_from_a_store_a_csv_and_a_frame(both, tmp_
         read_raw_rows(write_store(tmp_path / "several.db", several))
 
 
-def test_a_time_that_is_no_number_is_named(view, row):
+def test_a_time_that_is_not_a_number_is_named(view, row):
     with pytest.raises(InputError, match=r"row 1: `jspsych` is .* which is not a JSON object with a number"):
         tidy_trials(view(row(jspsych='{"time_elapsed_ms": "soon"}')))
 
 
-def test_response_times_that_are_no_numbers_in_a_store_are_named_by_their_row(tmp_path, view, session, row):
+def test_response_times_in_a_store_that_are_not_numbers_are_named_by_their_row(tmp_path, view, session, row):
     rows = view([session(participant=f"P{n}") for n in range(100)], row(participant="Q", rt_ms="fast"))
     for kept in (rows, rows.assign(rt_ms=[1e400] * 401)):
         with pytest.raises(InputError, match=r"`rt_ms` is '(fast|inf)', which is not a number"):
             read_trials(write_store(tmp_path / f"{len(list(tmp_path.iterdir()))}.db", kept))
 
 
-def test_notes_that_are_no_json_object_are_named(view, row):
+def test_notes_that_are_not_a_json_object_are_named(view, row):
     for column in ("signals", "jspsych"):
         with pytest.raises(InputError, match=f"row 2: `{column}` is '3', which is not a JSON object"):
             tidy_trials(view(row(**{column: None}), row(trial_index=1, **{column: "3"})))

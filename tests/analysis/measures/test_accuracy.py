@@ -38,7 +38,7 @@ def test_the_table_has_the_promised_columns_and_counts(three_kinds):
     assert table["subject"].drop_duplicates().tolist() == ["people", "simulated participants", "Model A", "Model B"]
 
 
-def test_without_factors_there_is_one_row_a_subject_and_no_total_is_mixed_in(three_kinds):
+def test_without_factors_each_subject_has_one_row_and_there_is_no_total(three_kinds):
     table = accuracy(marked(three_kinds), [], PLAN)
     assert table["n_trials"].tolist() == [32, 12, 4, 4]
     assert table["kind"].tolist() == ["human", "simulated", "model", "model"]
@@ -59,7 +59,7 @@ def test_a_cell_does_not_depend_on_the_other_cells_nor_on_row_order(three_kinds)
     pd.testing.assert_frame_equal(part, whole[whole["condition"] == "01"].reset_index(drop=True))
 
 
-def test_an_item_without_the_factor_is_in_a_cell_of_its_own(view, session, row):
+def test_an_item_without_the_factor_is_in_a_separate_cell(view, session, row):
     rows = view(session(factors={"condition": "a"}), row(trial_index=9, item_id="i9", response=2))
     table = accuracy(marked(rows), ["condition"], PLAN)
     assert table["condition"].isna().tolist() == [False, True]
@@ -76,7 +76,7 @@ def test_a_models_unanswered_and_invalid_trials_count_as_not_correct(view, sessi
     assert table.loc[0, ["n_trials", "n_correct"]].tolist() == [4, 2]
 
 
-def test_levels_come_in_their_natural_order_and_with_their_type(view, row):
+def test_levels_are_in_natural_order_and_keep_their_type(view, row):
     numbers = [row(trial_index=n, item_id=f"n{n}", factors={"level": n}) for n in (10, 9, 1)]
     texts = [row(trial_index=n, item_id=f"t{n}", factors={"level": f"level {n}"}) for n in (10, 9, 1)]
     assert accuracy(marked(view(numbers)), ["level"], PLAN)["level"].tolist() == [1, 9, 10]

@@ -58,7 +58,7 @@ def test_a_model_that_refuses_hard_items_does_not_gain(view, session):
 
 
 def test_groups_filled_unequally_do_not_turn_difficulty_into_a_difference(view, row):
-    """Nine people saw only hard items and one only easy ones; the model agrees with all on every item."""
+    """Nine people have only hard items, and one has only easy items; the model agrees with all on every item."""
     hard = [row(participant=f"H{n}", item_id="hard", response=2) for n in range(9)]
     easy = row(participant="E", item_id="easy")
     model = [row(kind="model", item_id="hard", response=2), row(kind="model", trial_index=1, item_id="easy")]
@@ -92,7 +92,7 @@ def test_the_same_accuracy_on_every_item_gives_no_difference_however_many_people
     assert table["n_items"].sum() == len(items)
 
 
-def test_newcombes_example_comes_out_of_the_table(view, row):
+def test_newcombes_example_is_reproduced(view, row):
     people = [row(trial_index=n, item_id=f"i{n % 10}", response=1 if n < 56 else 2) for n in range(70)]
     model = [row(kind="model", trial_index=n, item_id=f"i{n % 10}", response=1 if n < 48 else 2) for n in range(80)]
     line = differences(marked(view(people, model)), [], PLAN).iloc[0]
@@ -100,7 +100,7 @@ def test_newcombes_example_comes_out_of_the_table(view, row):
     assert (line["ci_low"], line["ci_high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
 
-def test_people_and_simulated_participants_are_compared_apart(view, session):
+def test_people_and_simulated_participants_are_compared_separately(view, session):
     rows = view(
         session(participant="A", n_correct=4),
         session(participant="S", kind="simulated", n_correct=0),
@@ -114,7 +114,7 @@ def test_people_and_simulated_participants_are_compared_apart(view, session):
     }  # fmt: skip
 
 
-def test_cells_are_compared_with_their_like_even_where_a_level_is_missing(view, row):
+def test_equal_cells_are_compared_even_if_a_level_is_missing(view, row):
     def answers(right, **who):
         return [
             row(trial_index=n, item_id=f"i{n}", response=1 if n in right else 2,

@@ -91,8 +91,8 @@ def test_a_difference_of_slopes_is_peoples_less_the_runs(study):
     assert line["slope_difference_ci_low"] < line["slope_difference"] < line["slope_difference_ci_high"]
 
 
-def test_items_weigh_on_the_models_side_as_people_answered_them(view, row):
-    """At the hard level nine people saw the item the model misses, and one the item it gets right."""
+def test_a_runs_items_have_the_weights_of_peoples_responses(view, row):
+    """At the hard level the model is wrong on an item of nine people and right on an item of one person."""
     easy = [row(participant=f"P{n}", item_id="easy", factors={"level": "a easy"}) for n in range(10)]
     hard = [
         row(participant=f"P{n}", trial_index=1, item_id="missed" if n else "right", factors={"level": "b hard"})
@@ -110,14 +110,14 @@ def test_items_weigh_on_the_models_side_as_people_answered_them(view, row):
     assert line["slope"] == pytest.approx(-0.9), "levels that are texts are a step apart"
 
 
-def test_people_who_are_all_alike_have_an_interval_with_a_width(view, row):
+def test_equal_people_have_an_interval_with_a_width(view, row):
     people = [answers(row, {0: 10, 1: 5}, participant=f"P{n}") for n in range(4)]
     line = trends(marked(view(people)), "level", PLAN).iloc[0]
     assert line["slope_ci_high"] - line["slope_ci_low"] > 0.3
     assert line["slope_ci_low"] < -0.5 < line["slope_ci_high"]
 
 
-def test_without_people_runs_have_all_their_items_and_simulated_ones_are_a_block_of_their_own(view, row):
+def test_without_people_runs_have_all_their_items_and_simulated_participants_are_a_separate_block(view, row):
     models = [answers(row, {0: 9, 1: 7}, kind="model", run=name) for name in ("B", "A")]
     table = accuracy_by_level(marked(view(models)), "level", PLAN)
     assert table["people"].isna().all()

@@ -25,7 +25,7 @@ def answers(row, right, **who):
 
 
 def matrix_of(seed, participants=7, items=16, shift=0.0):
-    """Return who is right on what, where the same items are hard for everybody as far as `shift` says."""
+    """Return each subject's correctness at each item; `shift` is how much the difficulty of items is shared."""
     rng = np.random.default_rng(seed)
     ease = np.clip(0.65 + shift * np.linspace(-1, 1, items), 0.02, 0.98)
     return rng.random((participants, items)) < ease
@@ -71,8 +71,8 @@ def test_only_items_that_both_answered_count_and_those_of_one_side_are_counted(v
     assert line["kappa"] == pytest.approx(np.mean(expected))
 
 
-def test_pairs_that_tell_nothing_are_left_out_and_counted(view, row):
-    """One participant answered too little, one made no error where the model makes none."""
+def test_pairs_without_a_kappa_are_left_out_and_counted(view, row):
+    """One participant responded to too few items; one made no error on items where the model made no error."""
     model = [1] * 12 + [0] * 4
     people = [
         answers(row, [1] * 5 + [None] * 11, participant="few"),
@@ -84,7 +84,7 @@ def test_pairs_that_tell_nothing_are_left_out_and_counted(view, row):
     assert (line["n_participants"], line["n_pairs"], line["n_pairs_left_out"]) == (6, 4, 2)
 
 
-def test_where_nothing_can_be_said_the_reason_says_why(view, row):
+def test_a_missing_kappa_has_a_reason(view, row):
     people = [answers(row, [1, 0, 1], participant=f"P{n}") for n in range(3)]
     table = error_agreement(marked(view(people, answers(row, [1, 0, 0], kind="model", run="M"))), PLAN)
     assert table["kappa"].isna().all()
@@ -108,7 +108,7 @@ def test_people_who_find_the_same_items_hard_are_more_consistent_than_a_stranger
     assert table.loc["stranger", "ci_low"] < 0.1
 
 
-def test_of_many_participants_some_are_compared_with_each_other(study, monkeypatch):
+def test_from_many_participants_some_are_compared_with_each_other(study, monkeypatch):
     rows, _, _ = study
     whole = error_agreement(marked(rows), PLAN)
     monkeypatch.setattr(module, "MOST_PAIRED", 5)
@@ -118,7 +118,7 @@ def test_of_many_participants_some_are_compared_with_each_other(study, monkeypat
     pd.testing.assert_series_equal(part.loc[1], whole.loc[1])
 
 
-def test_kinds_of_people_stand_apart_and_without_models_there_is_the_comparison_among_people(view, row):
+def test_kinds_of_people_are_compared_separately_and_without_models_people_with_each_other(view, row):
     fakes = [answers(row, each, participant=f"S{n}", kind="simulated") for n, each in enumerate(matrix_of(7))]
     people = [answers(row, each, participant=f"P{n}") for n, each in enumerate(matrix_of(8))]
     table = error_agreement(marked(view(fakes, people)), PLAN)

@@ -12,7 +12,7 @@ def marked(rows):
     return apply_exclusions(tidy_trials(rows), AnalysisPlan()).trials
 
 
-def test_invalid_and_unanswered_trials_are_counted_a_run(view, session, row):
+def test_invalid_and_unanswered_trials_are_counted_for_each_run(view, session, row):
     rows = view(
         session(participant="A"),
         session(kind="model", run="M", n_test=2),
@@ -23,10 +23,10 @@ def test_invalid_and_unanswered_trials_are_counted_a_run(view, session, row):
     assert line["run"] == "M"
     assert line[["n_trials", "n_unanswered", "n_invalid"]].tolist() == [4, 1, 1]
     assert line["accuracy"] == 0.5
-    assert line["accuracy_of_valid_answers"] == 1
+    assert line["accuracy_of_valid_responses"] == 1
 
 
-def test_stored_scoring_is_set_beside_ours_and_every_difference_is_named(view, session, row):
+def test_stored_scoring_is_compared_with_ours_and_every_difference_is_named(view, session, row):
     rows = view(
         session(kind="model", run="M", n_test=3, imported_correct=1),
         row(kind="model", run="M", trial_index=8, item_id="i8", response=1, imported_correct=0),
@@ -42,7 +42,7 @@ def test_stored_scoring_is_set_beside_ours_and_every_difference_is_named(view, s
     assert named["correct"].tolist() == [True, False]
 
 
-def test_the_published_runs_have_their_published_accuracy_and_eight_answers_are_scored_otherwise(view, row, test_data):
+def test_published_runs_have_their_published_accuracy_and_eight_responses_are_rescored(view, row, test_data):
     stored = json.loads((test_data / "blackbox/predict/augmented_no_thinking.json").read_text(encoding="utf-8"))
     rows = [
         row(

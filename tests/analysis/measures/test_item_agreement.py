@@ -16,7 +16,7 @@ def marked(rows):
 
 
 def answers(row, right, **who):
-    """Return a subject's trials: item `i<n>` right where `right` says so, left out where it says None."""
+    """Return a subject's trials: item `i<n>` is right if `right[n]` is true, and left out if it is None."""
     return [
         row(trial_index=n, item_id=f"i{n}", response=1 if each else 2, factors={"part": n % 2}, **who)
         for n, each in enumerate(right)
@@ -26,7 +26,7 @@ def answers(row, right, **who):
 
 @pytest.fixture
 def study(view, row):
-    """Six people and a model on twelve items, of which the model lacks the last and people the eleventh."""
+    """Return trials of six people and a model on twelve items; the model lacks the last, people the eleventh."""
     rng = np.random.default_rng(4)
     ease = np.linspace(0.1, 0.95, 12)
     people = [
@@ -74,7 +74,7 @@ def test_a_model_without_errors_has_no_correlation_and_the_reason_says_so(view, 
     assert line["reason"].startswith("at every item the model is always wrong")
 
 
-def test_too_few_shared_items_and_a_single_participant_are_told(view, row):
+def test_too_few_shared_items_and_a_single_participant_have_a_reason(view, row):
     rows = view(answers(row, [1, 0], participant="P"), answers(row, [1, 0, 1], kind="model", run="M"))
     line = item_agreement(marked(rows), PLAN).iloc[0]
     assert "only 2 items were answered by both" in line["reason"]
@@ -90,7 +90,7 @@ def test_a_model_that_errs_once_has_no_interval(view, row):
     assert "for an interval" in line["reason"]
 
 
-def test_people_and_simulated_participants_are_compared_apart_and_rows_have_their_order(view, row):
+def test_people_and_simulated_participants_are_compared_separately_and_rows_are_in_order(view, row):
     people = [answers(row, [1, 1, 0, 0, n], participant=f"P{n}") for n in range(2)]
     fakes = [answers(row, [0, 0, 1, 1, n], participant=f"S{n}", kind="simulated") for n in range(2)]
     models = [answers(row, [1, 1, 0, 0, 1], kind="model", run=f"Model {name}") for name in (10, 9)]

@@ -41,7 +41,7 @@ def run(row):
     return of
 
 
-def test_each_kind_and_degree_stands_beside_the_same_items_unperturbed(view, run):
+def test_each_kind_and_degree_is_compared_with_the_same_items_unperturbed(view, run):
     rng = np.random.default_rng(1)
     clean = rng.random(30) < 0.9
     noisy = {perturbation: clean & (rng.random(30) < 0.8) for perturbation in (*SPACING, *SPELLING, CAPITALS)}
@@ -60,7 +60,7 @@ def test_each_kind_and_degree_stands_beside_the_same_items_unperturbed(view, run
     assert (table["difference"] <= table["ci_high"]).all()
 
 
-def test_only_items_answered_both_ways_count_and_the_others_are_counted(view, run):
+def test_items_answered_only_perturbed_or_only_unperturbed_are_left_out_and_counted(view, run):
     rows = run((CLEAN, [1, 1, 0, 0, None, 1]), (SPACING[0], [1, 0, 0, None, 1, None]))
     line = perturbation_effects(marked(view(rows)), PLAN).iloc[0]
     assert (line["n_items"], line["n_items_only_perturbed"], line["n_items_only_unperturbed"]) == (3, 1, 2)
@@ -69,7 +69,7 @@ def test_only_items_answered_both_ways_count_and_the_others_are_counted(view, ru
 
 
 def test_the_interval_of_a_run_is_paired_over_items(view, run):
-    """The same accuracies differ more surely where the noise never helps."""
+    """The interval of the same accuracies is narrower if the perturbation never helps."""
     clean = [1] * 20 + [0] * 20
     harmed = [1] * 14 + [0] * 26
     mixed = [1] * 7 + [0] * 13 + [1] * 7 + [0] * 13
@@ -85,13 +85,13 @@ def test_the_interval_of_a_run_is_paired_over_items(view, run):
     assert (line["ci_low"], line["ci_high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03)
 
 
-def test_noise_that_changes_nothing_has_an_interval_with_a_width(view, run):
+def test_a_perturbation_without_effect_has_an_interval_with_a_width(view, run):
     line = perturbation_effects(marked(view(run((CLEAN, [1] * 10), (CAPITALS, [1] * 10)))), PLAN).iloc[0]
     expected = mover_difference(1, wilson(10, 10), 1, wilson(10, 10))
     assert (line["ci_low"], line["ci_high"]) == pytest.approx(expected)
 
 
-def test_repeated_answers_do_not_make_an_item_weigh_more(view, run):
+def test_repeated_responses_do_not_change_the_weight_of_an_item(view, run):
     again = run((CLEAN, [0]), start=90) + run((CLEAN, [0]), start=95)
     rows = run((CLEAN, [1, 1]), (SPACING[0], [1, 1])) + again
     line = perturbation_effects(marked(view(rows)), PLAN).iloc[0]
@@ -114,27 +114,27 @@ def test_people_are_pooled_with_intervals_over_participants(view, row):
     assert line["ci_low"] > -0.6
 
 
-def test_kinds_applied_together_are_a_kind_of_their_own(view, run):
+def test_kinds_applied_together_are_a_separate_kind(view, run):
     both = Perturbation(spacing_proportion=0.75, capitalisation_letters=10)
     table = perturbation_effects(marked(view(run((CLEAN, [1, 0]), (both, [0, 0])))), PLAN)
     assert table[["perturbation", "level"]].to_numpy().tolist() == [["spacing + capitalisation", "0.75 + 10 x 0.8"]]
 
 
-def test_items_that_do_not_say_how_they_were_perturbed_are_no_part_of_it(view, run, row):
+def test_items_without_factors_of_perturbations_are_left_out(view, run, row):
     extra = row(kind="model", run="M", trial_index=80, item_id="check", response=2)
     table = perturbation_effects(marked(view(run((CLEAN, [1, 0]), (CAPITALS, [1, 0])), extra)), PLAN)
     assert table["n_trials_unperturbed"].tolist() == [2]
 
 
-def test_batteries_without_perturbed_or_unperturbed_items_are_told_apart(view, run, row):
+def test_batteries_without_perturbed_or_unperturbed_items_have_different_errors(view, run, row):
     with pytest.raises(InputError, match="no factor `spacing_noise_proportion`"):
         perturbation_effects(marked(view(row())), PLAN)
-    with pytest.raises(InputError, match="no item of the analysis is without noise"):
+    with pytest.raises(InputError, match="no item of the analysis is unperturbed"):
         perturbation_effects(marked(view(run((CAPITALS, [1, 0])))), PLAN)
     assert perturbation_effects(marked(view(run((CLEAN, [1, 0])))), PLAN).empty
 
 
-def test_subjects_have_their_order_and_rows_of_the_data_none(view, run, row):
+def test_subjects_are_in_order_whatever_the_order_of_rows(view, run, row):
     people = answers(row, [(CLEAN, [1, 0]), (CAPITALS, [1, 1])], participant="P")
     models = [run((CLEAN, [1, 0]), (CAPITALS, [0, 0]), run=name) for name in ("Model 10", "Model 9")]
     trials = marked(view(models, people))

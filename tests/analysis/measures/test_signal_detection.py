@@ -20,14 +20,14 @@ def marked(rows):
 
 
 def content(question, n):
-    """The option is at another place in each item, so that its number says nothing."""
+    """Return an item in which the option has another number than in other items."""
     options = [f"{question} {n} is {letter}" for letter in "abc"]
     options.insert(n % 4, UNKNOWN)
     return {"text": "", "prompt": "Which?", "options": options}
 
 
 def answers(row, hits, false_alarms, n_signal=6, n_noise=8, **who):
-    """Return a subject's trials, the first of each kind answered with `UNKNOWN`."""
+    """Return a subject's trials; the first trials of each kind have the response `UNKNOWN`."""
     asked = [("metacognition", n, n < hits) for n in range(n_signal)]
     asked += [("comprehension" if n % 2 else "knowledge", n, n < false_alarms) for n in range(n_noise)]
     rows = []
@@ -78,7 +78,7 @@ def test_people_are_pooled_and_their_intervals_resample_participants(view, row):
         assert line[f"{name}_ci_low"] < line[name] < line[f"{name}_ci_high"]
 
 
-def test_participants_who_are_all_alike_have_an_interval_with_a_width(view, row):
+def test_equal_participants_have_an_interval_with_a_width(view, row):
     people = [answers(row, 6, 0, participant=f"P{n}") for n in range(5)]
     line = signal_measures(marked(view(people)), PLAN, **ASKED).iloc[0]
     assert line["difference"] == 1
@@ -87,7 +87,7 @@ def test_participants_who_are_all_alike_have_an_interval_with_a_width(view, row)
     assert line["d_prime"] == pytest.approx(signal_detection(30, 30, 0, 40).d_prime)
 
 
-def test_noise_can_be_named_and_what_is_neither_is_left_out(view, row):
+def test_noise_can_be_named_and_other_items_are_left_out(view, row):
     trials = marked(view(answers(row, 5, 3, kind="model", run="M")))
     line = signal_measures(trials, PLAN, noise={"question": "knowledge"}, **ASKED).iloc[0]
     assert (line["n_noise"], line["false_alarm_rate"]) == (4, 0.5)
@@ -104,7 +104,7 @@ def test_a_run_is_measured_on_the_items_that_people_answered(view, row):
     assert pd.isna(table.loc["people", "n_items_only_model"])
 
 
-def test_items_weigh_on_the_models_side_as_people_answered_them(view, row):
+def test_a_runs_items_have_the_weights_of_peoples_responses(view, row):
     many = [answers(row, 1, 0, n_signal=1, n_noise=2, participant=f"P{n}") for n in range(9)]
     all_items = answers(row, 1, 0, n_signal=2, n_noise=2, participant="all")
     model = answers(row, 1, 0, n_signal=2, n_noise=2, kind="model", run="M")
@@ -112,7 +112,7 @@ def test_items_weigh_on_the_models_side_as_people_answered_them(view, row):
     assert line["hit_rate"] == pytest.approx(10 / 11)
 
 
-def test_an_invalid_answer_of_a_model_is_not_the_response_and_is_counted(view, row):
+def test_an_invalid_response_of_a_model_is_not_the_signal_response_and_is_counted(view, row):
     model = answers(row, 6, 0, kind="model", run="M")
     model[0] |= {"response": '"I do not know"', "valid": 0}
     model[1]["response"] = None
@@ -144,7 +144,7 @@ def test_a_subject_without_trials_of_one_kind_has_a_reason_instead_of_measures(v
     assert table["n_items_only_model"].tolist()[1] == 8
 
 
-def test_slips_are_named(view, row):
+def test_invalid_arguments_are_named(view, row):
     trials = marked(view(answers(row, 5, 2, kind="model", run="M")))
     for changes, message in (
         ({"signal": {"questions": "metacognition"}}, "no column `questions`"),

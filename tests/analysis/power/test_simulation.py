@@ -40,7 +40,7 @@ NOBODY_VARIES = Population(participant_sd=0.0, item_sd=0.0)
 
 
 def one_group(items=12):
-    """A design in which everybody answers so many items of A and of B."""
+    """Return a design in which each participant responds to this many items of A and of B."""
     conditions = ["A"] * items + ["B"] * items
     return pd.DataFrame(
         {"group": 1, "item_id": [f"i{n:02d}" for n in range(2 * items)], "task": "multiple_choice", "chance": 0.25,
@@ -49,7 +49,7 @@ def one_group(items=12):
 
 
 def latin_square(stories=12):
-    """Stories, each in A and B at levels 0, 2 and 3; six groups, each with every story once."""
+    """Return a design of stories, each in A and B at levels 0, 2 and 3; each of six groups has every story once."""
     rows = [
         (group, f"s{story:02d}-{condition}{level}", f"s{story:02d}", condition, level)
         for story in range(stories)
@@ -99,11 +99,11 @@ def test_averaging_over_the_population_gives_the_accuracy_back(accuracy, sd):
 
 @pytest.mark.parametrize("sd", [-1.0, 11.0, np.nan])
 def test_an_impossible_standard_deviation_is_refused(sd):
-    with pytest.raises(InputError, match="give one from 0 to 10"):
+    with pytest.raises(InputError, match="give a number from 0 to 10"):
         conditional_logits(np.array([0.5]), sd)
 
 
-def test_simulated_accuracies_are_those_asked_for():
+def test_simulated_accuracies_are_the_requested_ones():
     effects = [EFFECT, Effect({"condition": "B", "level": 3}, -0.15), Effect({"level": "2"}, 0.05)]
     trials = planned_trials(latin_square(), 120)
     accuracy = accuracies(trials.table, 0.8, effects)
@@ -123,7 +123,7 @@ def test_simulated_accuracies_are_those_asked_for():
         assert means[cell].mean() == pytest.approx(wanted, abs=4 * means[cell].std() / np.sqrt(studies))
 
 
-def test_participants_and_items_vary_as_asked():
+def test_participants_and_items_vary_as_requested():
     trials = planned_trials(one_group(60), 60)
     population = Population(participant_sd=1.5, item_sd=0.0)
     everyone = [
@@ -135,10 +135,10 @@ def test_participants_and_items_vary_as_asked():
     p = expit(conditional_logits(np.array([0.6]), 1.5)[0] + 1.5 * z)
     assert by_person.std() == pytest.approx(np.sqrt(p.var() + (p * (1 - p)).mean() / 120), rel=0.03)
     by_item = np.concatenate([one.mean(axis=0) for one in everyone])
-    assert by_item.std() < 0.09  # no more than chance and the persons drawn
+    assert by_item.std() < 0.09  # The variance of responses and participants only.
 
 
-def test_participants_items_and_losses_have_nothing_to_do_with_one_another():
+def test_participants_items_and_exclusions_are_independent():
     trials = planned_trials(one_group(20), 40)
     population = Population(participant_sd=1.5, item_sd=1.5, excluded=0.5)
     people, items, kept = [], [], []
@@ -162,7 +162,7 @@ def test_power_is_that_of_a_simulation_in_r(case):
 
 @pytest.mark.parametrize(("n", "participant_sd", "difference"), [(20, 0.0, -0.07), (40, 1.0, -0.04), (60, 1.5, 0.03)])
 def test_power_of_the_paired_t_test_is_that_of_the_noncentral_t_distribution(n, participant_sd, difference):
-    items = 40  # so that the participants' differences are nearly normal
+    items = 40  # With 40 items, the participants' differences are nearly normal.
     z = np.linspace(-8, 8, 4001)
     weights = stats.norm.pdf(z) / stats.norm.pdf(z).sum()
     a, b = (
@@ -192,7 +192,7 @@ def test_without_an_effect_the_share_is_alpha(alpha):
     assert low <= found["power"][0] <= high
 
 
-def test_items_drawn_anew_make_a_test_that_takes_them_as_fixed_find_what_is_not_there():
+def test_new_items_in_each_study_inflate_a_test_that_treats_items_as_fixed():
     case = R["power"][3]  # Clark (1973)
     found = simulated(
         one_group(), case["n"], [Effect({"condition": "B"}, 0.0)], Population(1.0, 0.5), simulations=2_000
@@ -223,7 +223,7 @@ def test_power_grows_with_participants_and_with_the_effect_and_exclusion_lowers_
     assert significant_of(fewer)[0] == pytest.approx(significant_of(ten)[0], abs=0.06)
 
 
-def test_the_same_seed_gives_the_same_numbers_whatever_else_is_tried():
+def test_the_same_seed_gives_the_same_numbers_whatever_the_other_arguments():
     alone = simulated(latin_square(), 12, [EFFECT], Population(1.0, 0.5, excluded=0.2), simulations=60)
     both = simulated(latin_square(), 30, [EFFECT], Population(1.0, 0.5, excluded=0.2), simulations=60, ns=[12, 30])
     pd.testing.assert_frame_equal(alone, both.iloc[:1])
@@ -238,7 +238,7 @@ def test_participants_are_spread_equally_over_the_groups():
     assert (table.groupby("participant").size() == 12).all()
 
 
-def test_a_run_without_effect_stands_beside_those_with_it():
+def test_the_table_has_a_row_without_effect_too():
     trials = planned_trials(one_group(), 20)
     steps = []
     found = simulated_power(
@@ -287,7 +287,7 @@ def test_the_reference_is_the_first_level_that_no_effect_names():
         contrast_t(trials, [EFFECT, Effect({"condition": "A"}, 0.1)])
 
 
-def test_participants_without_one_side_of_the_comparison_are_left_out_and_told():
+def test_participants_without_one_side_of_the_comparison_are_left_out_with_a_note():
     design = pd.concat([one_group(4), one_group(4).iloc[:4].assign(group=2)], ignore_index=True)
     trials = planned_trials(design, 6)
     analysis = contrast_t(trials, [EFFECT])
@@ -322,7 +322,7 @@ def test_a_factor_between_participants_has_no_paired_test():
         (0.2, {"condition": "B"}, 0.3, "would be 0.2 where no effect is"),
     ],
 )
-def test_an_effect_that_cannot_be_is_refused_in_a_sentence(baseline, levels, difference, message):
+def test_an_impossible_effect_is_refused_with_one_sentence(baseline, levels, difference, message):
     with pytest.raises(InputError, match=message):
         accuracies(latin_square(), baseline, [Effect(levels, difference)])
 
@@ -347,7 +347,7 @@ def test_an_unknown_column_of_items_is_refused():
         next(simulated_responses(trials, np.full(48, 0.8), Population(1, 1, ("tale",)), simulations=1, seed=1))
 
 
-def test_flawed_fits_count_as_not_significant_and_are_told():
+def test_flawed_fits_count_as_not_significant_and_are_reported():
     outcomes = iter(
         [Outcome(0.001, 1.0), Outcome(0.001, 2.0, SINGULAR), Outcome(0.001, 90.0, NOT_CONVERGED), Outcome(float("nan"))]
         * 25
@@ -383,14 +383,14 @@ def test_an_analysis_that_never_works_is_refused_with_its_reason():
         simulated(one_group(), 4, [EFFECT], NOBODY_VARIES, analysis=PowerAnalysis("", run))
 
 
-def test_answers_that_are_all_the_same_count_as_no_finding():
+def test_equal_responses_count_as_not_significant():
     found = simulated(one_group(2), 3, [Effect({"condition": "B"}, 0.009)], NOBODY_VARIES, baseline=0.99)
     assert found[NOT_COMPUTABLE][0] > 0.5
     assert found["power"][0] + found[NOT_COMPUTABLE][0] <= 1
 
 
-def test_more_participants_than_trials_are_there_for_are_refused():
-    with pytest.raises(InputError, match="trials of 4 participants, and 9 are requested"):
+def test_more_participants_than_planned_trials_are_refused():
+    with pytest.raises(InputError, match="trials of 4 participants, but 9 are requested"):
         simulated(one_group(), 4, [EFFECT], NOBODY_VARIES, ns=[9])
 
 
@@ -456,7 +456,7 @@ def test_a_planned_test_is_corrected_for_its_family(correction, factor):
         )
 
 
-def test_a_test_that_does_not_fit_the_design_is_told():
+def test_a_test_that_does_not_fit_the_design_has_a_note():
     trials = planned_trials(latin_square(), 6)
     plan = plan_of(tests={"welch": {**TESTS["welch"], "equivalence_margin": 0.1}})
     difference, between = planned_test_analysis(trials, plan, "welch").notes
@@ -512,11 +512,11 @@ def test_a_singular_model_is_flawed():
     trials = planned_trials(one_group(4), 12)
     plan = plan_of(models={"m": {"formula": "correct ~ condition + (1 | participant)"}})
     analysis = planned_model_analysis(trials, plan, "m")
-    alike = np.tile([1.0, 0, 1, 1, 0, 1, 0, 0], 12)  # all participants have the same mean
+    alike = np.tile([1.0, 0, 1, 1, 0, 1, 0, 0], 12)  # All participants have the same mean.
     assert analysis.run(alike, np.full(96, True)).flaw == SINGULAR
 
 
-def test_a_logistic_mixed_model_with_items_keeps_to_alpha_where_the_t_test_does_not():
+def test_a_logistic_mixed_model_with_items_keeps_alpha_where_the_t_test_does_not():
     trials = planned_trials(one_group(), 40)
     plan = plan_of(
         models={"m": {"formula": "correct ~ condition + (1 | participant) + (1 | item_id)", "family": "binomial"}}
@@ -529,7 +529,7 @@ def test_a_logistic_mixed_model_with_items_keeps_to_alpha_where_the_t_test_does_
     assert found[NOT_CONVERGED][0] == found[NOT_COMPUTABLE][0] == 0
 
 
-def test_what_a_model_leaves_out_is_told():
+def test_data_that_a_model_leaves_out_are_in_the_notes():
     trials = planned_trials(latin_square(), 20)
     together, reference = planned_model_analysis(trials, plan_of(models=MODELS), "logistic", "condition").notes
     assert together.startswith("The plan fits this model to people and models together")
@@ -541,7 +541,7 @@ def test_what_a_model_leaves_out_is_told():
     ("name", "term", "message"),
     [
         ("against", None, "uses models' runs, and only people's responses are simulated"),
-        ("logistic", None, "has the terms condition, level, condition:level. Fix: name the tested one"),
+        ("logistic", None, "has the terms condition, level, condition:level. Fix: name the term to test"),
         (
             "logistic",
             "age",
@@ -553,7 +553,7 @@ def test_what_a_model_leaves_out_is_told():
         ("constant", None, "`task` has one level only"),
     ],
 )
-def test_a_model_that_cannot_be_simulated_is_refused_in_a_sentence(name, term, message):
+def test_a_model_that_cannot_be_simulated_is_refused_with_one_sentence(name, term, message):
     models = MODELS | {
         "times": {"formula": "rt_ms ~ condition"},
         "order": {"formula": "correct ~ condition + trial_index"},
@@ -576,7 +576,7 @@ def test_a_model_that_cannot_be_simulated_is_refused_in_a_sentence(name, term, m
         ({"levels": ["B", "C"]}, "the test `x`: `condition` has no level C"),
     ],
 )
-def test_a_test_that_cannot_be_simulated_is_refused_in_a_sentence(test, message):
+def test_a_test_that_cannot_be_simulated_is_refused_with_one_sentence(test, message):
     planned = {key: value for key, value in TESTS["paired"].items() if key != "levels"} | test
     plan = plan_of(tests={"x": planned}, flags={"young": {"age": 20}})
     trials = planned_trials(latin_square(), 12)
@@ -584,7 +584,7 @@ def test_a_test_that_cannot_be_simulated_is_refused_in_a_sentence(test, message)
         simulated(latin_square(), 12, [EFFECT], NOBODY_VARIES, analysis=planned_test_analysis(trials, plan, "x"))
 
 
-def test_a_plan_without_tests_says_so():
+def test_a_plan_without_tests_is_refused():
     with pytest.raises(InputError, match="the plan has no test `x`; it has no tests"):
         planned_test_analysis(planned_trials(latin_square(), 12), plan_of(), "x")
 

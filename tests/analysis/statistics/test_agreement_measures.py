@@ -39,21 +39,21 @@ def test_error_consistency_is_kappa_of_being_right(pairs):
         assert found.kappa == pytest.approx(cohens_kappa(first, second))
 
 
-def test_subjects_who_err_on_the_same_items_have_a_kappa_of_one_and_opposite_ones_less_than_nothing():
+def test_equal_errors_have_a_kappa_of_one_and_opposite_errors_a_negative_kappa():
     assert error_consistency([1, 1, 0, 0], [1, 1, 0, 0]).kappa == 1
     assert error_consistency([1, 1, 0, 0], [0, 0, 1, 1]).kappa == -1
     assert error_consistency([1, 0, 1, 0], [1, 1, 0, 0]).kappa == 0
     assert error_consistency([1, 1, 1, 1], [1, 1, 1, 0]).kappa == 0
 
 
-def test_shares_of_repeated_answers_count_as_that_many_pairs():
+def test_a_share_of_repeated_responses_counts_as_all_pairs_of_these_responses():
     once = error_consistency([1, 1, 0, 0, 1, 1], [1, 0, 1, 0, 1, 1])
     shares = error_consistency([1, 0, 1], [0.5, 0.5, 1])
     assert shares.observed == pytest.approx(once.observed)
     assert shares.kappa == pytest.approx(once.kappa)
 
 
-def test_what_cannot_be_compared_is_refused_in_one_sentence():
+def test_responses_that_cannot_be_compared_are_refused_with_one_sentence():
     for first, second in (([], []), ([1, 0], [1])):
         with pytest.raises(InputError, match="at least one"):
             cohens_kappa(first, second)
@@ -74,7 +74,7 @@ def test_correlations_are_what_r_gives(case):
     assert spearman(x, y, **SETTINGS).value == pytest.approx(case["spearman"], abs=1e-12)
 
 
-def test_the_intervals_are_those_of_drawing_items_one_by_one():
+def test_the_intervals_equal_those_of_resampling_single_items():
     rng = np.random.default_rng(3)
     x = rng.integers(0, 5, 40) / 4
     y = (x + rng.integers(0, 4, 40) / 3 > 1).astype(float)
@@ -86,7 +86,7 @@ def test_the_intervals_are_those_of_drawing_items_one_by_one():
 
 
 def test_a_model_that_errs_once_has_a_correlation_but_no_interval():
-    """Without the one item, which a third of the draws lack, there is nothing to correlate."""
+    """A third of the resamples lack the only item with an error, so these have no correlation."""
     x, y = np.linspace(0, 1, 20), np.array([0.0] + [1.0] * 19)
     found = pearson(x, y, **SETTINGS)
     assert found.value > 0
@@ -111,7 +111,7 @@ def test_reliability_says_how_well_another_sample_agrees():
     assert np.mean(told) == pytest.approx(np.mean(truth), abs=0.02)
 
 
-def test_answers_by_guessing_are_not_reliable_and_items_that_differ_for_everybody_are():
+def test_guessed_responses_are_not_reliable_and_items_that_differ_for_all_are_reliable():
     rng = np.random.default_rng(6)
     guessing = answers_of(np.zeros(30), np.zeros(60), rng)
     assert split_half_reliability(*guessing) < 0.3

@@ -30,13 +30,13 @@ def test_the_one_way_analysis_agrees_with_scipy(samples):
     arrays = [np.array(sample, dtype=float) for sample in samples]
     result = one_way_anova({str(place): sample for place, sample in enumerate(arrays)})
     assert 0 <= result.effect <= 1
-    if result.statistic > 1e-6:  # below, SciPy's own rounding counts
+    if result.statistic > 1e-6:  # Below this, SciPy has rounding errors.
         theirs = stats.f_oneway(*arrays)
         assert (result.statistic, result.p_value) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-6)
 
 
 def test_groups_with_one_mean_have_f_0_and_p_1():
-    """SciPy's f_oneway subtracts sums of squares, and gives these a negative F and no p."""
+    """SciPy's f_oneway subtracts sums of squares, and returns a negative F and no p for these groups."""
     result = one_way_anova({"one": np.array([0.0, 0, 0, 0, 1, 0]), "two": np.array([0.0, 0, 0, 0, 0, 1])})
     assert (result.statistic, result.p_value, result.effect) == pytest.approx((0, 1, 0), abs=1e-12)
 
@@ -62,7 +62,7 @@ def test_groups_that_cannot_be_analysed_are_refused_by_name():
 
 @pytest.mark.parametrize("case", R["repeated"])
 def test_the_repeated_measures_analysis_gives_what_r_gives(case):
-    """F is that of aov with an Error term and of car's Anova, the corrected p that of car and of anova.mlm."""
+    """F equals F of aov with an Error term and of car's Anova; the corrected p equals p of car and of anova.mlm."""
     table = pd.DataFrame(case["cells"])
     result = repeated_measures_anova(table)
     assert (result.statistic, result.p_value, result.effect) == pytest.approx(
@@ -81,7 +81,7 @@ def test_the_repeated_measures_analysis_gives_what_r_gives(case):
     assert f"p would be {case['p_uncorrected']:.3g}." in warning or f"{result.p_value:.3f}" == "0.000"
 
 
-def test_the_warning_tells_of_the_p_value_without_correction_only_where_it_is_another():
+def test_the_warning_states_the_uncorrected_p_value_only_if_it_differs():
     table = pd.DataFrame(R["repeated"][0]["cells"])
     assert f"{R['repeated'][0]['p']:.3f}" == f"{R['repeated'][0]['p_uncorrected']:.3f}"
     assert "sphericity assumed" not in repeated_measures_anova(table).warnings[0]
@@ -93,7 +93,7 @@ CELLS = st.integers(2, 5).flatmap(
 
 
 @given(CELLS)
-def test_epsilon_has_its_bounds_and_units_own_means_do_not_matter(cells):
+def test_epsilon_is_within_its_bounds_and_does_not_depend_on_the_units_means(cells):
     table = pd.DataFrame(cells, dtype=float)
     spread = table.sub(table.mean(axis=1), axis=0)
     if np.allclose(spread, spread.iloc[0]):
@@ -119,7 +119,7 @@ def test_with_two_levels_f_is_the_square_of_the_paired_t(pairs):
     assert (f.df, f.df_error, f.warnings) == (pytest.approx(1), pytest.approx(len(table) - 1), ())
 
 
-def test_under_sphericity_there_is_nothing_to_warn_of():
+def test_there_is_no_warning_under_sphericity():
     table = pd.DataFrame({"a": [0.0, 1, 2], "b": [3.0, 1, 2], "c": [4.0, 5, 3]})
     assert repeated_measures_anova(table).warnings == ()
 

@@ -36,7 +36,7 @@ def test_the_factor_of_a_t_test_is_that_of_rs_bayesfactor(t, sizes, scale, bf10)
 @pytest.mark.parametrize("t", [0.0, 0.7, -2.24, 4.5])
 @pytest.mark.parametrize("scale", [0.3, MEDIUM, 1.4])
 def test_the_factor_is_the_mean_likelihood_ratio_over_the_prior_of_the_effect(t, sizes, scale):
-    """The density of t given an effect is noncentral t's; here it is integrated over the Cauchy prior directly."""
+    """The density of t given an effect is that of the noncentral t; it is integrated over the Cauchy prior."""
     df = sum(sizes) - len(sizes)
     root_n = math.sqrt(math.prod(sizes) / (sum(sizes) if len(sizes) == 2 else 1))
 
@@ -79,7 +79,7 @@ def test_neither_the_sign_of_t_nor_the_order_of_groups_matters(t, first, second)
 
 
 @given(st.floats(0, 50), st.floats(0.01, 10), st.integers(2, 10_000))
-def test_a_larger_t_speaks_more_for_a_difference(t, more, n):
+def test_a_larger_t_gives_more_evidence_for_a_difference(t, more, n):
     smaller = bayes_factor_t(t, n)
     assert bayes_factor_t(t + more, n) > smaller or smaller == math.inf
 
@@ -101,13 +101,13 @@ def test_extreme_statistics_and_sizes_do_not_overflow():
         ((2.0, 10, 1), "a sample has 1 values"),
     ],
 )
-def test_what_is_no_t_test_is_refused(arguments, message):
+def test_an_invalid_t_test_is_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         bayes_factor_t(*arguments)
 
 
 @pytest.mark.parametrize("scale", [0, -1, math.nan, math.inf])
-def test_a_scale_that_is_none_is_refused(scale):
+def test_an_invalid_scale_is_refused(scale):
     with pytest.raises(InputError, match="the scale of the prior"):
         bayes_factor_t(2, 10, scale=scale)
 
@@ -150,7 +150,7 @@ def test_proportions_of_very_many_trials_do_not_overflow():
     assert 0 < bayes_factor_proportions(pd.DataFrame([[10**6, 10**6]] * 2)) < 0.01
 
 
-def test_an_outcome_that_nobody_had_is_no_obstacle_but_an_empty_group_is():
+def test_an_outcome_without_counts_is_accepted_and_an_empty_group_is_refused():
     assert bayes_factor_proportions(pd.DataFrame([[9, 0], [7, 0]])) < 1
     with pytest.raises(InputError, match="the row image of the table is empty"):
         bayes_factor_proportions(pd.DataFrame([[9, 1], [0, 0]], index=["text", "image"]))
@@ -182,13 +182,13 @@ def test_words_follow_jeffreys_grades_in_both_directions(bf10, words):
 
 
 @given(st.floats(1e-300, 1e300).filter(lambda bf10: bf10 != 1))
-def test_a_factor_and_its_inverse_have_one_grade_and_two_sides(bf10):
+def test_a_factor_and_its_inverse_have_the_same_grade_for_opposite_hypotheses(bf10):
     words = {bayes_factor_words(bf10), bayes_factor_words(1 / bf10)}
     assert len({sentence.split(" for the ")[0] for sentence in words}) == 1
     assert {sentence.split(" for the ")[1] for sentence in words} == {"null hypothesis", "alternative hypothesis"}
 
 
 @pytest.mark.parametrize("bad", [-1, math.nan])
-def test_what_is_no_bayes_factor_gets_no_words(bad):
+def test_an_invalid_bayes_factor_is_refused(bad):
     with pytest.raises(InputError, match="the Bayes factor is"):
         bayes_factor_words(bad)

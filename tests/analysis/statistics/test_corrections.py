@@ -16,7 +16,7 @@ BOTH = pytest.mark.parametrize("correct", [holm, benjamini_hochberg])
 
 @BOTH
 @pytest.mark.parametrize("family", R)
-def test_adjusted_p_values_are_those_of_rs_p_adjust(correct, family):
+def test_adjusted_p_values_equal_those_of_rs_p_adjust(correct, family):
     assert correct(family["p"]) == pytest.approx(family[correct.__name__], rel=1e-12)
 
 
@@ -46,7 +46,7 @@ def test_holm_lies_between_benjamini_hochberg_and_bonferroni(p):
 
 @given(FAMILIES, st.floats(0.001, 0.2))
 def test_holm_rejects_what_its_stepwise_rule_rejects(p, alpha):
-    """From the smallest p on, compare with alpha/m, alpha/(m - 1), ... and stop at the first that is larger."""
+    """Starting with the smallest p, compare with alpha/m, alpha/(m - 1), ...; stop at the first larger p."""
     m = len(p)
     stepwise = [(m - place) * value for place, value in enumerate(sorted(p))]
     assume_none_on_the_border(stepwise, alpha)
@@ -56,7 +56,7 @@ def test_holm_rejects_what_its_stepwise_rule_rejects(p, alpha):
 
 @given(FAMILIES, st.floats(0.001, 0.2))
 def test_benjamini_hochberg_rejects_what_its_rule_rejects(p, alpha):
-    """The largest k whose p is at most k alpha/m, and all before it."""
+    """Return the tests up to the largest k whose p is at most k alpha/m."""
     m = len(p)
     stepwise = [m / place * value for place, value in enumerate(sorted(p), start=1)]
     assume_none_on_the_border(stepwise, alpha)
@@ -65,7 +65,7 @@ def test_benjamini_hochberg_rejects_what_its_rule_rejects(p, alpha):
 
 
 def assume_none_on_the_border(values, alpha):
-    """There rounding decides."""
+    """Discard cases in which a p value is so close to alpha that rounding decides."""
     assume(all(abs(value - alpha) > 1e-12 for value in values))
 
 
@@ -76,13 +76,13 @@ def test_one_test_alone_is_not_corrected(correct):
 
 @BOTH
 @pytest.mark.parametrize("p", [[0.1, np.nan], [0.1, -0.01], [1.01, 0.2], [0.1, np.inf]])
-def test_p_values_that_are_none_are_refused(correct, p):
+def test_invalid_p_values_are_refused(correct, p):
     with pytest.raises(InputError, match="1 of 2 p values are missing or not between 0 and 1"):
         correct(p)
 
 
 @BOTH
 @pytest.mark.parametrize("p", [[], [[0.1, 0.2]]])
-def test_what_is_no_family_is_refused(correct, p):
+def test_an_invalid_family_is_refused(correct, p):
     with pytest.raises(InputError, match="the p values of a family"):
         correct(p)

@@ -26,12 +26,12 @@ def test_the_p_value_and_interval_are_those_of_rs_one_sided_tests(case):
 
 
 def sample(mean, deviation, n):
-    """A sample with exactly this mean and standard deviation."""
+    """Return a sample with exactly this mean and standard deviation."""
     z = np.linspace(-1, 1, n)
     return mean + deviation * z / z.std(ddof=1)
 
 
-def test_lakens_example_of_a_replication_comes_out_as_published():
+def test_lakens_example_of_a_replication_is_reproduced():
     """Moery and Calin-Jageman (2016), in Lakens (2017): t(182) = -2.69, p = .004 with bounds of 0.43 pooled SD."""
     control, organic = sample(5.25, 0.95, 95), sample(5.22, 0.83, 89)
     bound = 0.43 * np.sqrt((94 * 0.95**2 + 88 * 0.83**2) / 182)
@@ -39,7 +39,7 @@ def test_lakens_example_of_a_replication_comes_out_as_published():
     assert (result.df, round(result.statistic, 2), round(result.p_value, 3)) == (182, -2.69, 0.004)
 
 
-def test_the_name_of_the_test_holds_its_bounds_its_form_and_the_coverage_of_its_interval():
+def test_the_name_of_the_test_has_its_bounds_its_form_and_the_coverage_of_its_interval():
     assert equivalence_t(ONE, TWO, -0.5, 1).test == (
         "Equivalence between -0.5 and 1 by two one-sided tests (Welch's t test, 90 % interval)"
     )
@@ -54,7 +54,7 @@ def test_p_is_below_alpha_exactly_when_the_interval_is_within_the_bounds(first, 
 
 
 @given(SAMPLES, SAMPLES, st.integers(1, 40))
-def test_equivalence_turns_round_with_the_groups(first, second, bound):
+def test_exchanging_the_groups_changes_the_sign_of_the_equivalence_test(first, second, bound):
     one, two = np.array(first, dtype=float), np.array(second, dtype=float)
     result, back = equivalence_t(one, two, -bound, 2 * bound), equivalence_t(two, one, -2 * bound, bound)
     assert (back.p_value, back.estimate, back.ci_low) == pytest.approx(
@@ -80,7 +80,7 @@ def test_wider_bounds_give_a_smaller_p():
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, -1), (0, 0), (np.nan, 1), (-1, np.nan), (-np.inf, 1)])
-def test_bounds_that_are_none_are_refused(low, high):
+def test_invalid_bounds_are_refused(low, high):
     with pytest.raises(InputError, match="the bounds of equivalence are"):
         equivalence_t(ONE, TWO, low, high)
     with pytest.raises(InputError, match="the bounds of equivalence are"):
@@ -88,8 +88,8 @@ def test_bounds_that_are_none_are_refused(low, high):
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.05, 1, 95, np.nan])
-def test_a_confidence_that_leaves_no_interval_is_refused(confidence):
-    with pytest.raises(InputError, match=r"above 0\.5 and below 1"):
+def test_a_confidence_without_an_interval_is_refused(confidence):
+    with pytest.raises(InputError, match=r"between 0\.5 and 1"):
         equivalence_t(ONE, TWO, -1, 1, confidence=confidence)
 
 
@@ -108,6 +108,6 @@ def test_an_interval_that_touches_a_bound_is_not_within_the_bounds():
 
 
 @pytest.mark.parametrize(("ci_low", "ci_high"), [(0.05, -0.05), (np.nan, 0.05), (-0.05, np.nan)])
-def test_an_interval_that_is_none_is_refused(ci_low, ci_high):
+def test_an_invalid_interval_is_refused(ci_low, ci_high):
     with pytest.raises(InputError, match="the interval from"):
         equivalence_of_interval(ci_low, ci_high, -0.1, 0.1)

@@ -13,7 +13,7 @@ ROUNDINGS = (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_HALF_DOWN)
 
 
 def printed(value: Fraction, decimals: int, root: bool = False) -> set[str]:
-    """A number, or its square root, as every way of rounding prints it; worked out with fifty digits."""
+    """Return a number, or its square root, as each kind of rounding prints it; computed with fifty digits."""
     with localcontext() as context:
         context.prec = 50
         number = Decimal(value.numerator) / Decimal(value.denominator)
@@ -26,13 +26,13 @@ def every_data_set(n, items, scale):
 
 
 def moments(data, items, ddof=1):
-    """Mean and variance of participants' values, each the mean of `items` answers that add up to the number given."""
+    """Return mean and variance of participants' values; `data` are participants' sums over `items` responses."""
     n, total, squares = len(data), sum(data), sum(y**2 for y in data)
     return Fraction(total, n * items), Fraction(n * squares - total**2, n * (n - ddof) * items**2)
 
 
 def steps(low, high, decimals):
-    """Every number with so many decimals from low to high."""
+    """Return every number from `low` to `high` with this many decimals."""
     return [str(Decimal(k).scaleb(-decimals)) for k in range(low * 10**decimals, high * 10**decimals + 1)]
 
 
@@ -45,7 +45,7 @@ def steps(low, high, decimals):
         ("7.22", 32, True), ("4.74", 25, False), ("5.23", 29, False), ("2.57", 24, False),  # R package scrutiny, pigs1
     ],
 )  # fmt: skip
-def test_grim_says_what_is_published(mean, n, possible):
+def test_grim_gives_the_published_results(mean, n, possible):
     assert grim(mean, n) is possible
 
 
@@ -59,7 +59,7 @@ def test_grim_says_what_is_published(mean, n, possible):
         ("7.3", "2.51", 12, False),
     ],
 )  # fmt: skip
-def test_grimmer_says_what_is_published(mean, sd, n, possible):
+def test_grimmer_gives_the_published_results(mean, sd, n, possible):
     assert grimmer(mean, sd, n) is possible
 
 
@@ -67,7 +67,7 @@ def test_grimmer_says_what_is_published(mean, sd, n, possible):
     ("n", "items", "scale", "mean_decimals"),
     [(2, 1, (1, 5), 2), (3, 1, (1, 5), 2), (7, 1, (1, 5), 2), (4, 1, (-2, 2), 1), (3, 3, (1, 4), 2), (9, 1, (0, 1), 3)],
 )
-def test_grim_refuses_exactly_the_means_that_no_data_set_has(n, items, scale, mean_decimals):
+def test_grim_rejects_exactly_the_means_that_no_data_set_has(n, items, scale, mean_decimals):
     had = {text for data in every_data_set(n, items, scale) for text in printed(moments(data, items)[0], mean_decimals)}
     for mean in steps(scale[0] - 1, scale[1] + 1, mean_decimals):
         assert grim(mean, n, items=items, scale=scale) == (mean in had or mean.replace("-0.0", "0.0") in had), mean
@@ -79,7 +79,7 @@ def test_grim_refuses_exactly_the_means_that_no_data_set_has(n, items, scale, me
      (3, 3, (1, 3), 1, 2), (4, 2, (1, 3), 2, 1), (8, 1, (0, 1), 2, 2)],
 )  # fmt: skip
 @pytest.mark.parametrize("ddof", [0, 1])
-def test_grimmer_refuses_exactly_the_pairs_that_no_data_set_has(n, items, scale, mean_decimals, sd_decimals, ddof):
+def test_grimmer_rejects_exactly_the_pairs_that_no_data_set_has(n, items, scale, mean_decimals, sd_decimals, ddof):
     had = set()
     for data in every_data_set(n, items, scale):
         mean, variance = moments(data, items, ddof)
@@ -94,7 +94,7 @@ ANSWERS = st.lists(st.integers(1, 7), min_size=2, max_size=60)
 
 
 @given(answers=ANSWERS, decimals=st.integers(0, 4), way=st.integers(0, 2))
-def test_real_answers_pass_however_they_are_rounded(answers, decimals, way):
+def test_real_responses_pass_with_every_kind_of_rounding(answers, decimals, way):
     mean, variance = moments(answers, 1)
     said = sorted(printed(mean, decimals))[way % len(printed(mean, decimals))]
     for sd in printed(variance, decimals, root=True):
@@ -112,7 +112,7 @@ def test_real_means_of_several_items_pass(data, items, n):
             assert grimmer(said, sd, n, items=items, scale=(1, 5))
 
 
-@settings(deadline=None)  # one data set in thousands takes a second of searching
+@settings(deadline=None)  # The search takes a second for one data set in thousands.
 @given(answers=st.lists(st.integers(-2000, 2000), min_size=2, max_size=200))
 def test_real_whole_numbers_of_any_size_pass(answers):
     mean, variance = moments(answers, 1)
@@ -131,7 +131,7 @@ def test_a_value_half_way_may_be_printed_either_way():
     assert not grim("1.79", 40)
 
 
-def test_decimals_that_were_printed_count():
+def test_printed_decimals_count():
     assert grim("0.3", 3)  # a third
     assert not grim("0.30", 3)
     assert rounding_bounds("0.50") == (Fraction("0.495"), Fraction("0.505"))
@@ -166,6 +166,6 @@ def test_a_negative_sd_is_impossible():
         (lambda: grimmer("5.1", "wide", 3), "`wide` is not a number"),
     ],
 )
-def test_what_cannot_be_tested_is_said_in_a_sentence(asked, message):
+def test_input_that_cannot_be_tested_is_refused_with_one_sentence(asked, message):
     with pytest.raises(InputError, match=message):
         asked()

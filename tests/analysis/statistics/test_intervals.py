@@ -49,7 +49,7 @@ def test_movers_difference_is_newcombes_method_10(first, second, low, high):
     assert interval == pytest.approx((low, high), abs=5e-5)
 
 
-def test_movers_difference_turns_round_with_its_arguments():
+def test_movers_difference_changes_sign_with_the_order_of_its_arguments():
     a, b = (0.8, Interval(0.7, 0.85)), (0.6, Interval(0.5, 0.72))
     low, high = mover_difference(*a, *b)
     assert mover_difference(*b, *a) == pytest.approx((-high, -low))
@@ -91,7 +91,7 @@ def test_the_bootstrap_agrees_with_scipys():
     assert participant_bootstrap(k, n, **SETTINGS) == pytest.approx((theirs.low, theirs.high), abs=0.004)
 
 
-def test_the_bootstrap_repeats_itself_whatever_the_order_of_participants():
+def test_the_bootstrap_does_not_depend_on_the_order_of_participants():
     k, n = np.array([3, 9, 5, 7, 10, 2]), np.array([10, 10, 9, 10, 11, 8])
     interval = participant_bootstrap(k, n, **SETTINGS)
     assert interval == participant_bootstrap(k[::-1], n[::-1], **SETTINGS)
@@ -99,14 +99,14 @@ def test_the_bootstrap_repeats_itself_whatever_the_order_of_participants():
     assert interval.low < k.sum() / n.sum() < interval.high
 
 
-def test_the_bootstrap_is_wider_than_wilson_when_trials_of_a_person_go_together():
+def test_the_bootstrap_is_wider_than_wilson_if_trials_of_a_person_are_correlated():
     k, n = np.array([0] * 10 + [20] * 10), np.full(20, 20)
     bootstrap, naive = participant_bootstrap(k, n, **SETTINGS), wilson(int(k.sum()), int(n.sum()))
     assert bootstrap.high - bootstrap.low > 3 * (naive.high - naive.low)
 
 
 @pytest.mark.parametrize(("each", "rate"), [(0, 0.0), (10, 1.0), (5, 0.5)])
-def test_participants_who_are_all_alike_never_give_a_width_of_zero(each, rate):
+def test_equal_participants_have_an_interval_with_a_width(each, rate):
     interval = proportion_interval(np.full(12, each), np.full(12, 10), **SETTINGS)
     assert interval == pytest.approx(wilson(12 * rate, 12))
     assert interval.high - interval.low > 0.2
@@ -117,7 +117,7 @@ def test_one_participant_gets_wilsons_interval_over_the_trials():
 
 
 @given(*[st.floats(0.01, 0.99)] * 2, *[st.floats(0.001, 0.5)] * 4)
-def test_the_interval_of_a_ratio_holds_the_ratio_and_is_that_of_its_inverse_turned_round(a, b, down, up, below, above):
+def test_the_interval_of_a_ratio_includes_it_and_is_the_inverse_of_the_inverse_ratios(a, b, down, up, below, above):
     first, second = Interval(max(a - down, 0.0), a + up), Interval(max(b - below, 1e-6), b + above)
     low, high = mover_ratio(a, first, b, second)
     assert low <= a / b * (1 + 1e-9)
@@ -127,6 +127,6 @@ def test_the_interval_of_a_ratio_holds_the_ratio_and_is_that_of_its_inverse_turn
         assert (1 / turned.high, 1 / turned.low) == pytest.approx((low, high), rel=1e-6)
 
 
-def test_the_interval_of_a_ratio_to_something_that_may_be_nothing_has_no_upper_end():
+def test_the_interval_of_a_ratio_to_an_estimate_that_may_be_zero_is_infinite_above():
     assert mover_ratio(0.5, Interval(0.4, 0.6), 0.1, Interval(0.0, 0.2)).high == float("inf")
     assert mover_ratio(0.0, Interval(0.0, 0.2), 0.5, Interval(0.4, 0.6)).low == 0

@@ -55,7 +55,7 @@ def test_the_p_of_f_before_it_was_rounded_is_within_the_bounds(statistic, df, ef
 
 
 @given(statistic=STATISTIC, df=DF, kind=st.sampled_from(["t", "chi2"]))
-def test_the_degrees_of_freedom_that_gave_p_are_found_from_it(statistic, df, kind):
+def test_the_degrees_of_freedom_are_found_from_p(statistic, df, kind):
     p = possible_p(kind, exactly(statistic), [exactly(df)]).low
     found = possible_df(kind, printed(statistic, 3), Interval(p - 5e-4, p + 5e-4))
     assert found is not None
@@ -63,7 +63,7 @@ def test_the_degrees_of_freedom_that_gave_p_are_found_from_it(statistic, df, kin
 
 
 @given(statistic=STATISTIC, df=st.integers(1, 60), kind=st.sampled_from(["t", "chi2"]))
-def test_degrees_of_freedom_outside_of_those_found_do_not_give_p(statistic, df, kind):
+def test_degrees_of_freedom_outside_of_the_bounds_do_not_give_p(statistic, df, kind):
     p = Interval(0.0395, 0.0405)
     found = possible_df(kind, printed(statistic, 2), p)
     low, high = possible_p(kind, printed(statistic, 2), [exactly(df)])
@@ -71,6 +71,6 @@ def test_degrees_of_freedom_outside_of_those_found_do_not_give_p(statistic, df, 
     assert fits == (found is not None and found.low <= df <= found.high)
 
 
-def test_a_normal_p_fits_without_end():
+def test_a_normal_p_fits_all_large_degrees_of_freedom():
     assert possible_df("t", rounding_bounds("1.96"), Interval(0.0495, 0.0505)).high == inf
     assert possible_df("t", rounding_bounds("1.96"), Interval(0.0495, 0.0505)).low < MOST_DF

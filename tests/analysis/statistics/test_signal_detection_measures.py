@@ -24,7 +24,7 @@ def test_many_subjects_are_measured_at_once():
     assert np.isfinite(together.d_prime_se).all()
 
 
-def test_who_turns_round_signal_and_noise_turns_sensitivity_round_and_keeps_the_bias():
+def test_exchanging_signal_and_noise_changes_the_sign_of_sensitivity_and_keeps_the_bias():
     one, other = signal_detection(20, 25, 10, 30), signal_detection(10, 30, 20, 25)
     assert other.d_prime == pytest.approx(-one.d_prime)
     assert other.criterion == pytest.approx(one.criterion)

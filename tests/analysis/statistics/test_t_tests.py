@@ -56,7 +56,7 @@ def test_cohens_d_is_the_difference_in_pooled_standard_deviations():
 
 
 @given(SAMPLES, SAMPLES, st.booleans())
-def test_tests_of_two_groups_agree_with_scipy_and_turn_round(first, second, equal):
+def test_tests_of_two_groups_agree_with_scipy_and_change_sign_with_the_order_of_groups(first, second, equal):
     one, two = np.array(first, dtype=float), np.array(second, dtype=float)
     result = independent_t(one, two, equal_variances=equal)
     theirs = stats.ttest_ind(one, two, equal_var=equal)
@@ -104,7 +104,7 @@ def test_two_groups_that_do_not_vary_are_refused(equal):
         independent_t(np.array([0.2, 0.2]), np.array([0.3, 0.3, 0.3]), equal_variances=equal)
 
 
-def test_what_rounding_leaves_of_constant_differences_is_no_variance():
+def test_rounding_errors_of_constant_differences_do_not_count_as_variance():
     first = np.array([0.1, 0.7, 0.9, 1 / 3])
     second = first + 0.3
     assert np.ptp(first - second) > 0
@@ -114,7 +114,7 @@ def test_what_rounding_leaves_of_constant_differences_is_no_variance():
         independent_t(np.array([0.1 + 0.2, 0.3]), np.array([0.3, 0.1 + 0.2]))
 
 
-def test_a_small_spread_on_a_large_number_is_still_a_spread():
+def test_a_small_variance_of_large_numbers_counts_as_variance():
     values = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
     assert one_sample_t(values + 2.0**36, 2.0**36).statistic == one_sample_t(values, 0).statistic
 
@@ -151,7 +151,7 @@ def test_pairs_of_unequal_length_and_tables_are_refused():
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 95, np.nan])
-def test_a_confidence_that_is_no_share_is_refused(confidence):
+def test_a_confidence_outside_of_0_to_1_is_refused(confidence):
     with pytest.raises(InputError, match="the confidence is"):
         one_sample_t(np.array([1.0, 2.0]), 0, confidence=confidence)
 
@@ -161,6 +161,6 @@ def test_values_too_small_to_square_are_refused_and_not_divided_by_zero():
         independent_t(6e-162 * np.array([0.0, 0, 0, 0, 1]), 6e-162 * np.array([1.0, 0, 0, 0, 1]))
 
 
-def test_a_number_so_far_away_that_the_values_drown_in_rounding_is_refused():
+def test_a_number_too_far_from_the_values_to_compute_with_is_refused():
     with pytest.raises(InputError, match=r"all \d+ differences are the same"):
         one_sample_t(np.array([1.0, 2.0, 17.0]), 2.0**56)

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+from analysis.audit.headers_and_cells import ROLES
 from analysis.audit.table import VERDICTS
-from analysis.audit.words import ROLES
 from equipoise.cli.main import main
 from equipoise.commands.audit import finding_lines, read_printed
 from tests.paths import ROOT

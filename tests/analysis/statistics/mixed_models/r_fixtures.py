@@ -1,4 +1,4 @@
-"""What R said of the models in fixtures/mixed_models.json, and the data it said it of."""
+"""R's results for the models in fixtures/mixed_models.json, and the data of these models."""
 
 import json
 from functools import cache
@@ -34,5 +34,5 @@ def fitted(name: str) -> MixedModel:
 
 
 def numbers(values: Any) -> np.ndarray:
-    """R's numbers, of which one alone is not a list and a missing one is null."""
+    """Return R's numbers; in the fixture a single number is not a list, and a missing number is null."""
     return np.array([np.nan if value is None else value for value in np.atleast_1d(values)], dtype=float)

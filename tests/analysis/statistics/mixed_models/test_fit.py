@@ -1,4 +1,4 @@
-"""Mixed models say what lme4, lmerTest and car say; the fixture's R script tells how."""
+"""Mixed models agree with lme4, lmerTest and car; the R script of the fixture has the R code."""
 
 import math
 
@@ -15,7 +15,7 @@ MIXED = [name for name, case in CASES.items() if case["random"]]
 
 
 def tolerance(name):
-    """Linear models agree to 6 digits; for logistic ones R itself differentiates numerically."""
+    """Linear models agree to 6 digits; for logistic models R differentiates numerically."""
     return 5e-6 if CASES[name]["family"] == "gaussian" else 5e-5
 
 
@@ -42,7 +42,7 @@ def test_type_three_tests_agree_with_car(name):
 @pytest.mark.parametrize("name", MIXED)
 def test_random_effects_agree_with_lme4(name):
     def effects(groups, terms, sds):
-        # Of (1 | a/b) lme4 names the groups b:a, we a:b.
+        # For (1 | a/b) lme4 names the groups b:a, and Equipoise names them a:b.
         return {(frozenset(group.split(":")), term): sd for group, term, sd in zip(groups, terms, sds, strict=True)}
 
     model, expected = fitted(name), CASES[name]
@@ -69,11 +69,11 @@ def test_the_fit_agrees_with_r(name):
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "an empty cell"])
-def test_a_sound_model_has_no_warnings(name):
+def test_a_model_without_problems_has_no_warnings(name):
     assert fitted(name).warnings == ()
 
 
-def test_a_coefficient_of_an_empty_cell_is_left_out_and_said():
+def test_a_coefficient_of_an_empty_cell_is_left_out_with_a_warning():
     model = fitted("an empty cell")
     (warning,) = model.warnings
     assert warning.startswith("Redundant, so left out: `conditionneutral:promptplus`")
@@ -105,7 +105,7 @@ def test_nested_groups_are_the_groups_and_their_combinations():
     pd.testing.assert_frame_equal(written_out.random, fitted("nested intercepts").random)
 
 
-def test_levels_of_a_factor_are_its_differences_written_otherwise():
+def test_random_effects_of_levels_equal_an_intercept_with_slopes():
     levels, differences = fitted("levels of a factor"), fitted("slopes of a factor")
     assert levels.fit.equals(differences.fit)
     assert levels.coefficients.equals(differences.coefficients)
@@ -118,7 +118,7 @@ def test_degrees_of_freedom_are_satterthwaites_between_groups_and_rows():
     assert (model.coefficients["df"] < 330).all()
 
 
-def test_the_reference_level_is_found_by_its_text_too():
+def test_the_reference_level_may_be_given_as_text():
     trials = data_of("trials").assign(
         plus=data_of("trials")["prompt"] == "plus", session=lambda d: d["session"].astype("str")
     )
@@ -186,14 +186,14 @@ def test_standardized_coefficients_are_in_standard_deviations():
         assert table.loc["age", column] == pytest.approx(raw.loc["age", column] * scale, rel=1e-5)
 
 
-def test_standardized_coefficients_of_a_logistic_model_leave_the_outcome_as_it_is():
+def test_standardized_coefficients_of_a_logistic_model_do_not_scale_the_outcome():
     table = standardized_coefficients(data_of("trials"), "correct ~ condition + load", family="binomial")
     raw = fitted("logistic, no random effects").coefficients
     scales = [*[1.0] * 2, data_of("trials")["load"].std()]
     np.testing.assert_allclose(table["estimate"][1:], raw["estimate"][1:] * scales, rtol=1e-8)
 
 
-def test_standardized_coefficients_scale_over_the_rows_that_are_fitted():
+def test_standardized_coefficients_are_scaled_over_the_fitted_rows():
     schools = data_of("schools")
     holes = schools.assign(age=schools["age"].where(schools.index % 5 > 0))
     formula = "points ~ treatment + age"

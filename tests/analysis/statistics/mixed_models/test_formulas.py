@@ -1,4 +1,4 @@
-"""Formulas: what R reads in them, and a clear sentence about what cannot be read."""
+"""Formulas are read as in R; an invalid formula is refused with a clear sentence."""
 
 import pytest
 from hypothesis import given
@@ -34,7 +34,7 @@ def coefficient_names(text):
         ("y ~ 1", []),
     ],
 )
-def test_terms_come_as_r_orders_them(text, terms):
+def test_terms_are_in_the_order_of_r(text, terms):
     assert [":".join(term) for term in parse_formula(text).terms] == terms
 
 
@@ -43,7 +43,7 @@ def test_terms_come_as_r_orders_them(text, terms):
     [("y ~ a", True), ("y ~ 1 + a", True), ("y ~ 0 + a", False), ("y ~ a - 1", False), ("y ~ -1 + a", False),
      ("y ~ a + 0", False), ("y ~ 0 + a + 1", True), ("y ~ a - 0", True)],
 )  # fmt: skip
-def test_zero_and_minus_one_take_the_intercept_away(text, intercept):
+def test_zero_and_minus_one_remove_the_intercept(text, intercept):
     assert parse_formula(text).intercept is intercept
 
 
@@ -68,7 +68,7 @@ def test_brackets_are_random_effects(bracket, random):
     assert formula.terms == (("a",), ("x",))
 
 
-def test_names_in_backticks_may_hold_anything():
+def test_names_in_backticks_may_have_any_characters():
     formula = parse_formula("`reaction time` ~ `a|b` * é.1 + (1 | `who + where`)")
     assert formula.columns == ("reaction time", "a|b", "é.1", "who + where")
 
@@ -87,7 +87,7 @@ def test_names_in_backticks_may_hold_anything():
         ("y ~ a:b:x + x", ["(Intercept)", "x", "ap:bu:x", "aq:bu:x", "ar:bu:x", "ap:bv:x", "aq:bv:x", "ar:bv:x"]),
     ],
 )
-def test_coefficients_are_coded_and_named_as_r_does(text, names):
+def test_coefficients_are_coded_and_named_as_in_r(text, names):
     assert coefficient_names(text) == names
 
 
@@ -136,7 +136,7 @@ def test_columns_are_counted_without_making_them(parts, intercept):
         ("y ~ 0 + (1 | g)", "no fixed effect"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_said_in_one_sentence_that_quotes_it(text, complaint):
+def test_an_invalid_formula_is_refused_with_one_sentence_that_quotes_it(text, complaint):
     with pytest.raises(InputError) as error:
         parse_formula(text)
     message = str(error.value)

@@ -1,4 +1,4 @@
-"""Marginal means and their contrasts are those of emmeans."""
+"""Marginal means and their contrasts agree with emmeans."""
 
 import numpy as np
 import pandas as pd
@@ -72,7 +72,7 @@ def test_probabilities_and_odds_ratios_are_those_of_the_log_odds():
     assert pairs["odds_ratio"][0] == pytest.approx(odds[0] / odds[1])
 
 
-def test_means_that_the_data_do_not_hold_are_missing():
+def test_means_of_empty_cells_are_missing():
     model = fitted("an empty cell")
     means = marginal_means(model, ["condition"], by=["prompt"]).set_index(["prompt", "condition"])
     missing = means["estimate"].isna()
@@ -88,7 +88,7 @@ def test_a_redundant_covariate_changes_no_mean():
     pd.testing.assert_frame_equal(marginal_means(doubled, ["condition"]), marginal_means(single, ["condition"]))
 
 
-def test_tests_that_cannot_be_made_count_in_their_family():
+def test_tests_that_cannot_be_computed_count_in_their_family():
     model = fitted("an empty cell")
     pairs = pairwise_contrasts(model, ["condition"], by=["prompt"], adjust="holm")
     (made,) = pairs[(pairs["prompt"] == "plus") & pairs["p_value"].notna()].index
@@ -103,7 +103,7 @@ def test_satterthwaites_degrees_of_freedom_are_those_of_the_coefficients():
     np.testing.assert_allclose(model.degrees.df(7 * rows, model.covariance), model.coefficients["df"])
 
 
-def test_a_name_alone_stands_for_a_list_of_one():
+def test_a_single_name_means_a_list_of_one_name():
     model = fitted("crossed intercepts")
     pd.testing.assert_frame_equal(marginal_means(model, "condition"), marginal_means(model, ["condition"]))
     pd.testing.assert_frame_equal(
@@ -120,7 +120,7 @@ def test_a_name_alone_stands_for_a_list_of_one():
         (["condition"], ["condition"], "duplicate factor `condition`"),
     ],
 )
-def test_what_is_no_factor_of_the_model_is_refused(of, by, complaint):
+def test_a_name_that_is_not_a_factor_of_the_model_is_refused(of, by, complaint):
     model = fitted("crossed intercepts")
     for function in (marginal_means, pairwise_contrasts):
         with pytest.raises(InputError, match=complaint):

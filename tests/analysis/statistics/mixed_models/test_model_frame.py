@@ -1,4 +1,4 @@
-"""What a mixed model takes of the data, what it refuses, and what it warns of."""
+"""The data that a mixed model uses, the data that it refuses, and its warnings."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from batteries.errors import InputError
 
 @pytest.fixture
 def rows():
-    """90 made-up trials of 10 people; a third of the people answer by touch."""
+    """Return 90 simulated trials of 10 people; a third of the people respond by touch."""
     generator = np.random.default_rng(5)
     n = 90
     person = np.arange(n) % 10
@@ -42,7 +42,7 @@ def warned(data, formula, **options):
     return " ".join(fit_mixed_model(data, formula, **options).warnings)
 
 
-def test_levels_come_in_their_natural_order(rows):
+def test_levels_are_in_natural_order(rows):
     model = fit_mixed_model(rows, "rt ~ model + touch")
     assert model.levels == {"model": ("m1", "m2", "m10"), "touch": (False, True)}
     assert model.coefficients["term"].tolist() == ["(Intercept)", "modelm2", "modelm10", "touchTrue"]
@@ -64,7 +64,7 @@ def test_yes_and_no_are_a_factor_and_numbers_a_covariate_however_they_are_stored
         pd.testing.assert_frame_equal(found, expected)
 
 
-def test_names_and_levels_may_hold_anything(rows):
+def test_names_and_levels_may_have_any_characters(rows):
     names = {"rt": "log(rt) ~", "model": "a|b", "load": "größe & 'so'", "person": "1 who", "day": "x1"}
     plain = fit_mixed_model(rows, "rt ~ model * load + day + (1 + load | person)")
     texts = {"m1": "", "m2": 'x1:"g0"|\n', "m10": "y ~ 0"}
@@ -78,7 +78,7 @@ def test_names_and_levels_may_hold_anything(rows):
     assert means["a|b"].tolist() == ["", 'x1:"g0"|\n', "y ~ 0"]
 
 
-def test_two_coefficients_of_one_name_are_told(rows):
+def test_duplicate_names_of_coefficients_give_a_warning(rows):
     twins = rows.assign(
         ab=rows["model"].map({"m1": "0", "m2": "1", "m10": "2"}), a=rows["touch"].map({True: "b1", False: "b0"})
     )
@@ -101,7 +101,7 @@ def test_any_level_and_any_name_give_the_same_numbers(levels, name):
     np.testing.assert_allclose(found["estimate"], expected["estimate"])
 
 
-def test_rows_that_miss_a_value_are_left_out_and_counted(rows):
+def test_rows_with_a_missing_value_are_left_out_and_counted(rows):
     holes = rows.copy()
     holes.loc[:3, "load"] = np.nan
     holes.loc[3:5, "person"] = None
@@ -113,7 +113,7 @@ def test_rows_that_miss_a_value_are_left_out_and_counted(rows):
     pd.testing.assert_frame_equal(model.coefficients, complete.coefficients)
 
 
-def test_levels_without_rows_are_told(rows):
+def test_levels_without_rows_give_a_warning(rows):
     gone = rows.assign(rt=rows["rt"].where(rows["model"] != "m2"), touch=rows["touch"].astype("category"))
     gone["touch"] = gone["touch"].cat.add_categories("eyes")
     said = warned(gone, "rt ~ model + touch")
@@ -124,7 +124,7 @@ def test_levels_without_rows_are_told(rows):
     )
 
 
-def test_redundant_columns_are_left_out_and_told(rows):
+def test_redundant_columns_are_left_out_with_a_warning(rows):
     doubled = rows.assign(twice=2 * rows["load"] + 1, same=1.0)
     model = fit_mixed_model(doubled, "rt ~ load + twice + same + (1 | person)")
     assert model.coefficients["term"].tolist() == ["(Intercept)", "load"]
@@ -135,17 +135,17 @@ def test_redundant_columns_are_left_out_and_told(rows):
     assert "combination of other coefficients" in refused(doubled, "rt ~ load + twice + (1 + twice | person)")
 
 
-def test_a_covariate_too_far_from_zero_is_told(rows):
+def test_a_covariate_too_far_from_zero_gives_a_warning(rows):
     said = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
     assert "Too far from 0 relative to its variation: `clock`. Fix: subtract its mean first." in said
 
 
-def test_copies_of_rows_are_told(rows):
+def test_duplicate_rows_give_a_warning(rows):
     said = warned(pd.concat([rows, rows.iloc[:2]]), "rt ~ load + (1 | person)")
     assert said == "2 of 92 rows are equal to an earlier one in every column. Fix: remove them if they are copies."
 
 
-def test_equal_rows_are_no_copies_if_another_column_tells_them_apart_or_the_outcome_takes_few_values(rows):
+def test_equal_rows_are_not_duplicates_if_another_column_differs_or_the_outcome_has_few_values(rows):
     twice = pd.concat([rows, rows], ignore_index=True)
     assert warned(twice.assign(trial=range(180)), "rt ~ load + (1 | person)") == ""
     assert warned(twice[["right", "touch", "person"]], "right ~ touch + (1 | person)", family="binomial") == ""
@@ -153,13 +153,13 @@ def test_equal_rows_are_no_copies_if_another_column_tells_them_apart_or_the_outc
     assert told.startswith("90 of 180 rows are equal")
 
 
-def test_columns_that_are_not_in_the_formula_may_be_anything(rows):
+def test_columns_that_are_not_in_the_formula_may_have_any_values(rows):
     more = pd.concat([rows.assign(when=pd.Timestamp("2026-01-01"), answer=[[1]] * 90), rows[["day"]]], axis=1)
     again = pd.concat([more, more.head(1)])
     assert warned(again, "rt ~ load").startswith("1 of 91 rows are equal")
 
 
-def test_a_random_effect_of_zero_makes_the_fit_singular_and_is_told(rows):
+def test_a_random_effect_of_zero_makes_the_fit_singular_with_a_warning(rows):
     flat = rows.assign(rt=np.random.default_rng(0).normal(size=90))
     flat["rt"] -= flat.groupby("person")["rt"].transform("mean")
     model = fit_mixed_model(flat, "rt ~ load + (1 | person)")
@@ -187,7 +187,7 @@ def test_an_outcome_without_error_gives_a_flagged_fit_or_is_refused(rows):
     assert model.coefficients["p_value"].isna().all()
 
 
-def test_a_cell_with_one_answer_only_is_told_as_separation(rows):
+def test_a_cell_with_only_one_outcome_is_reported_as_separation(rows):
     ceiling = rows.assign(right=rows["right"].where(rows["model"] != "m10", 1))
     model = fit_mixed_model(ceiling, "right ~ model * touch + load + (1 | person)", family="binomial")
     assert "Every outcome is 1 at `model` m10 (separation)" in model.warnings[0]
@@ -198,20 +198,20 @@ def test_a_cell_with_one_answer_only_is_told_as_separation(rows):
     assert rest.warnings == ()
 
 
-def test_a_cell_of_an_interaction_with_one_answer_only_is_told_too(rows):
+def test_an_interaction_cell_with_only_one_outcome_is_reported_as_separation(rows):
     both = (rows["model"] == "m1") & rows["touch"]
     said = warned(rows.assign(right=rows["right"].where(~both, 0)), "right ~ model * touch", family="binomial")
     assert "Every outcome is 0 at `model` m1 and `touch` True (separation)" in said
 
 
-def test_a_covariate_that_tells_the_outcome_is_told_as_separation(rows):
+def test_a_covariate_that_predicts_the_outcome_is_reported_as_separation(rows):
     for scale in (1, 1000, 0.001):
         told = rows.assign(right=(rows["load"] > 0).astype(int), load=scale * rows["load"])
         assert "(separation)" in warned(told, "right ~ load", family="binomial")
         assert "(separation)" not in warned(rows.assign(load=scale * rows["load"]), "right ~ load", family="binomial")
 
 
-def test_a_covariate_far_from_zero_is_no_separation(rows):
+def test_a_covariate_far_from_zero_is_not_reported_as_separation(rows):
     late = rows.assign(load=rows["load"] + 200)
     assert warned(late, "right ~ touch * load", family="binomial") == ""
 
@@ -238,7 +238,7 @@ def test_a_covariate_far_from_zero_is_no_separation(rows):
         ("rt ~ load * model + (1 + load * model | person:day)", {}, "are at least as many as the 90 rows"),
     ],
 )  # fmt: skip
-def test_what_the_data_cannot_bear_is_refused_in_a_sentence(rows, formula, options, complaint):
+def test_a_model_that_the_data_do_not_allow_is_refused_with_one_sentence(rows, formula, options, complaint):
     assert complaint in refused(rows, formula, **options)
 
 
@@ -265,6 +265,6 @@ def test_columns_that_cannot_be_used_are_refused(rows):
     assert "more than one column `load`" in refused(twins, "rt ~ load")
 
 
-def test_standardized_coefficients_refuse_what_the_model_refuses(rows):
+def test_standardized_coefficients_refuse_the_same_models(rows):
     with pytest.raises(InputError, match="names the column `nope`"):
         standardized_coefficients(rows, "rt ~ nope")

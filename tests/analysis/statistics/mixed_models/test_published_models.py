@@ -141,7 +141,7 @@ STANDARDIZED = {
 
 
 def as_printed(value: float, text: str) -> str:
-    """Write a number as the paper does: with its decimals, in powers of ten, or as below a bound."""
+    """Return a number as the paper prints it: with its decimals, in powers of ten, or as below a bound."""
     if text.startswith("<"):
         return text if value < float(text[1:]) else f"{value}"
     mantissa, _, exponent = text.partition("e")

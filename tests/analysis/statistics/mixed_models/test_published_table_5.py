@@ -1,8 +1,8 @@
 """Table 5 of the published human study of preferences read from a path (IR), from its data, row by row.
 
-Every value that enters a test is one participant's mean of the strict score over the participant's trials in a cell;
-only the row "T2I on ZS" was printed from sums. The study tested zero-shot against one-shot, the three scene types and
-the halves of the zero-shot questions as if different people had answered, though the same people did.
+Every value in a test is one participant's mean of the strict score over the participant's trials in a cell. Only the
+row "T2I on ZS" was printed from sums. The study tested three comparisons as if different people had responded, although
+the same people did: zero-shot with one-shot, the three scene types, and the halves of the zero-shot questions.
 """
 
 from pathlib import Path
@@ -47,7 +47,7 @@ ANALYSES_OF_VARIANCE = [
     ("Types on Image and OS", IMAGE | ONE, 9.9272, 0.0002),
 ]
 LEVELS = {"text_or_image": ("text", "image"), "one_shot": (0, 1), "question_index": (0, 1)}
-"""The first minus the second."""
+"""The mean of the first level minus the mean of the second level."""
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def types(answers, where):
 
 
 @pytest.mark.parametrize(("row", "where", "factor", "t", "p"), T_TESTS, ids=[row[0] for row in T_TESTS])
-def test_a_t_test_comes_out_as_printed(answers, row, where, factor, t, p):
+def test_a_published_t_test_is_reproduced(answers, row, where, factor, t, p):
     result = students_t(answers, where, factor)
     assert (round(result.statistic, 4), round(result.p_value, 4)) == (t, p)
 
@@ -92,7 +92,7 @@ def test_text_against_image_on_zero_shot_was_printed_from_sums(answers):
 
 
 @pytest.mark.parametrize(("row", "where", "f", "p"), ANALYSES_OF_VARIANCE, ids=[row[0] for row in ANALYSES_OF_VARIANCE])
-def test_an_analysis_of_variance_comes_out_as_printed(answers, row, where, f, p):
+def test_a_published_analysis_of_variance_is_reproduced(answers, row, where, f, p):
     result = types(answers, where)
     assert (round(result.statistic, 4), round(result.p_value, 4)) == (f, p)
 

@@ -1,4 +1,4 @@
-"""Means, standard deviations and percentages that no answers give."""
+"""Checks of means, standard deviations and percentages that no responses give."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -21,7 +21,7 @@ def test_the_parity_of_allard():
     assert found(audited, "b", "SD (GRIMMER)") == ["consistent"]
 
 
-def test_means_are_not_tested_of_what_need_not_be_whole_numbers():
+def test_means_are_tested_only_for_whole_numbers():
     printed = table("group|Participants|Trials|M|SD\na|28|600|5.19|1.20")
     audited = audit_table(printed, trials=24)
     assert found(audited, check="mean") == ["not checkable"]
@@ -39,14 +39,14 @@ def test_a_mean_beyond_the_scale_is_impossible():
     assert found(audit_table(table("group|N|M\na|20|7.35"), scale=(1, 7)), "a") == ["impossible"]
 
 
-def test_an_sd_that_was_divided_by_n_is_called_so():
+def test_an_sd_divided_by_n_is_reported_as_such():
     answers = np.array([1, 2, 4, 5])  # 3.00, 1.83 with n - 1, 1.58 with n
     audited = audit_table(table(f"group|N|M|SD\na|4|3.00|{answers.std():.2f}"), whole_numbers=True)
     assert found(audited, "a", "SD (GRIMMER)") == ["inconsistent"]
     assert "unless the sum of squares was divided by 4 instead of 3" in sentences(audited)
 
 
-def test_what_grim_cannot_tell_is_not_called_consistent():
+def test_a_mean_that_grim_cannot_check_is_not_called_consistent():
     audited = audit_table(table("group|N|M\na|150|5.19\nb|20|5.15"), scale=(1, 7))
     assert found(audited, "a") == ["not checkable"]
 
@@ -58,7 +58,7 @@ def test_one_participant_has_no_sd():
 
 @settings(deadline=None)
 @given(answers=st.lists(st.integers(1, 7), min_size=2, max_size=40), decimals=st.integers(1, 3))
-def test_no_table_of_real_answers_is_accused(answers, decimals):
+def test_tables_of_real_responses_are_consistent(answers, decimals):
     n, mean, sd = len(answers), np.mean(answers), np.std(answers, ddof=1)
     printed = table(f"group|N|M|SD\na|{n}|{mean:.{decimals}f}|{sd:.{decimals}f}\nb|20|4.00|1.00")
     assert wrong(audit_table(printed, scale=(1, 7))).query("row == 'a'").empty
@@ -68,7 +68,7 @@ def test_a_percentage_that_no_count_gives():
     audited = audit_table(table("group|N|Percent\na|40|22.5\nb|40|23.1\nc|40|22%"))
     assert found(audited, "a") == ["consistent"]
     assert found(audited, "b") == ["impossible"]
-    assert "no number of right ones of 40 answers gives 23.1: 9 is 22.5, 10 is 25.0" in sentences(audited)
+    assert "no number of right answers in 40 responses gives 23.1: 9 is 22.5, 10 is 25.0" in sentences(audited)
     assert found(audited, "c") == ["consistent"]  # 9 of 40, half way to 23
 
 
@@ -88,7 +88,7 @@ def test_a_percentage_beside_its_counts():
     assert "31 of 40 is 77.5%, but 78.5% is printed." in sentences(audited)
 
 
-def test_several_answers_each_take_their_number():
+def test_a_percentage_of_several_responses_needs_their_number():
     printed = table("group|N|Accuracy\na|10|0.873\nb|10|0.875\nc|10|0.880")
     audited = audit_table(printed, items=8)
     assert [found(audited, row) for row in "abc"] == [["impossible"], ["consistent"], ["impossible"]]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
+from analysis.audit.headers_and_cells import Printed, read_mean_sd
 from analysis.audit.table import (
     CONSISTENT,
     IMPOSSIBLE,
@@ -17,7 +18,6 @@ from analysis.audit.table import (
     Row,
     counted,
 )
-from analysis.audit.words import Printed, read_mean_sd
 from analysis.statistics.grim import grim, grimmer, nearest_means
 
 MOST_NUMBERS = 10**6
@@ -41,9 +41,7 @@ def means(table: PublishedTable, design: Design) -> Iterator[Finding]:
         if mean is None:
             continue
         if not n:
-            words = (
-                "there is no number of participants to check the mean by. Fix: name their column with --column n=NAME."
-            )
+            words = "the number of participants of this mean is missing. Fix: name their column with --column n=NAME."
             yield Finding(row.name, "mean (GRIM)", str(mean), "", NOT_CHECKABLE, words)
             continue
         found = _mean(row, mean, n, items, design)
@@ -73,7 +71,7 @@ def _mean(row: Row, mean: Printed, n: int, items: int, design: Design) -> Findin
         return Finding(row.name, check, str(mean), f"{below} or {above}", IMPOSSIBLE, words)
     if n * items >= 10**mean.decimals:
         words = (
-            f"{numbers} can have every mean with {counted(mean.decimals, 'decimal')}, so this one cannot be checked."
+            f"{numbers} can have every mean with {counted(mean.decimals, 'decimal')}, so this mean cannot be checked."
         )
         return Finding(row.name, check, str(mean), "", NOT_CHECKABLE, words)
     return Finding(row.name, check, str(mean), str(mean), CONSISTENT, f"{numbers} can have the mean {mean}.")
@@ -102,7 +100,7 @@ def _whole_numbers(n: int, items: int) -> str:
 
 
 def percentages(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check percentages and proportions against their number of responses."""
+    """Check if percentages and proportions are possible with their number of responses."""
     if "percentage" not in table.roles:
         return
     hundred = _in_percent(table)
@@ -119,13 +117,13 @@ def percentages(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _in_percent(table: PublishedTable) -> bool:
-    """Return True if the column is in per cent: it has the sign, or most of its numbers are above 1."""
+    """Return True if the column is in per cent: a number has the sign, or most numbers are above 1."""
     numbers = [number for row in table.rows if (number := row.printed("percentage"))]
     return any(number.percent for number in numbers) or 2 * sum(n.number > 1 for n in numbers) > len(numbers)
 
 
 def _ratio(row: Row, printed: Printed, share: Decimal, correct: int, answers: int) -> Finding:
-    """Compare a percentage with the counts beside it."""
+    """Compare a percentage with the counts in its row."""
     low, high = Printed(share).bounds
     real = Fraction(correct, answers)
     fits = low <= real <= high
@@ -140,7 +138,7 @@ def _shown(real: float, printed: Printed, share: Decimal) -> str:
 
 
 def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: Design) -> Finding:
-    """Check by GRIM if any number of right answers gives a percentage."""
+    """Check by GRIM if a number of right answers gives a percentage."""
     check = "percentage (GRIM)"
     if not 0 <= share <= 1:
         words = f"{printed} is not a share: it must lie between 0 and {100 if hundred else 1}."
@@ -151,24 +149,24 @@ def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: De
         return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
     if not n_trials and items is None and design.trials is not None:
         words = (
-            f"each of the {n:,} gave several responses; if these all count, and everyone gave the same number, give "
-            "it with --items, or name the column of all responses with --column trials=NAME."
+            f"each of the {n:,} gave several responses. If all gave the same number of responses, give this number "
+            "with --items. Or name the column of all responses with --column trials=NAME."
         )
         return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
     answers = n_trials or (n or 0) * (items or 1)
     decimals = -int(share.as_tuple().exponent)
-    what = f"{counted(answers, 'answer')}"
+    what = f"{counted(answers, 'response')}"
     if grim(share, answers, scale=(0, 1)):
         if answers >= 10**decimals:
-            words = f"{what} can give every percentage with this many decimals, so this one cannot be checked."
+            words = f"{what} can give every percentage with this many decimals, so this percentage cannot be checked."
             return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
         right = round(share * answers)
         return Finding(row.name, check, str(printed), str(printed), CONSISTENT, f"{right:,} of {what} is {printed}.")
     below = int(share * answers)
     near = [_shown(right / answers, printed, share) for right in (below, below + 1)]
-    words = f"no number of right ones of {what} gives {printed}: {below:,} is {near[0]}, {below + 1:,} is {near[1]}"
+    words = f"no number of right answers in {what} gives {printed}: {below:,} is {near[0]}, {below + 1:,} is {near[1]}"
     if n_trials and (row.whole("participants") or design.participants or 2) > 1:
-        # With unequal numbers of trials, the mean of the participants' own shares is not a share of all trials.
+        # If numbers of trials differ, the mean of the participants' shares is not a share of all trials.
         words += "; if it is the mean of the participants' own percentages, it cannot be checked."
         return Finding(row.name, check, str(printed), f"{near[0]} or {near[1]}", SUSPICIOUS, words)
     words += "." if items or n_trials else "; if each gave several responses, give their number with --items."

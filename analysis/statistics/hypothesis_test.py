@@ -1,4 +1,4 @@
-"""The result of every hypothesis test."""
+"""The result of a hypothesis test."""
 
 from dataclasses import dataclass
 
@@ -17,16 +17,16 @@ class HypothesisTest:
     n: int
     """Number of units that the test counted: participants, pairs, or counts in a table."""
     df: float | None = None
-    """Degrees of freedom; of an F test, those of the effect."""
+    """Degrees of freedom; for an F test, the degrees of freedom of the effect."""
     df_error: float | None = None
     """Degrees of freedom of an F test's error."""
     estimate: float | None = None
-    """The tested difference, first minus second; missing if there is no single one."""
+    """The tested difference, first minus second; missing if the test has no single difference."""
     ci_low: float | None = None
     ci_high: float | None = None
     """Confidence interval of `estimate`."""
     effect_name: str | None = None
-    """Such as `Cohen's d`, `partial eta squared`, `Cramér's V`."""
+    """Name of the effect size, such as `Cohen's d`, `partial eta squared`, `Cramér's V`."""
     effect: float | None = None
     """Size of the effect in standard units."""
     warnings: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats.contingency import association
 
-from analysis.statistics.counts import chi_square, cochran_q, goodness_of_fit, mcnemar
+from analysis.statistics.count_tests import chi_square, cochran_q, goodness_of_fit, mcnemar
 from batteries.errors import InputError
 from tests.paths import FIXTURES
 
@@ -51,7 +51,7 @@ def test_empty_rows_and_columns_are_refused_by_name():
 
 
 @pytest.mark.parametrize("bad", [-1, 0.5, np.nan, np.inf, "x", None])
-def test_cells_that_hold_no_count_are_refused(bad):
+def test_cells_that_are_not_counts_are_refused(bad):
     table = pd.DataFrame([[3, 2], [5, 4]], dtype=object)
     table.iloc[1, 0] = bad
     for test in (chi_square, mcnemar):
@@ -68,7 +68,7 @@ def test_the_test_of_fit_gives_what_r_gives(case):
     assert result.effect == pytest.approx(np.sqrt(result.statistic / result.n))
 
 
-def test_the_test_of_fit_warns_of_small_expected_counts():
+def test_the_test_of_fit_warns_about_small_expected_counts():
     assert goodness_of_fit([0, 3, 1], [0.2, 0.3, 0.5]).warnings[0].startswith("3 of 3 expected counts are under 5")
     assert "(the smallest is 4.50)" in goodness_of_fit([10, 8], [0.75, 0.25]).warnings[0]
     assert goodness_of_fit([7, 3], [0.5, 0.5]).warnings == ()
@@ -86,7 +86,7 @@ def test_the_test_of_fit_warns_of_small_expected_counts():
         ([4.5, 5], [0.5, 0.5], "are not counts"),
     ],
 )
-def test_what_is_no_test_of_fit_is_refused(counts, probabilities, message):
+def test_an_invalid_test_of_fit_is_refused(counts, probabilities, message):
     with pytest.raises(InputError, match=message):
         goodness_of_fit(counts, probabilities)
 
@@ -120,7 +120,7 @@ def test_mcnemars_estimate_is_the_difference_of_the_marginal_shares(size):
     assert mcnemar(table.T).estimate == pytest.approx(-result.estimate)
 
 
-def test_a_paired_table_with_other_labels_down_than_across_is_refused():
+def test_a_paired_table_with_different_row_and_column_labels_is_refused():
     table = pd.DataFrame([[5, 4], [1, 2]], index=["right", "wrong"], columns=["wrong", "right"])
     with pytest.raises(InputError, match="the rows are right and wrong and the columns wrong and right"):
         mcnemar(table)
@@ -145,7 +145,7 @@ ANSWERS = st.integers(2, 4).flatmap(
 
 
 @given(ANSWERS)
-def test_cochrans_q_does_not_change_when_yes_and_no_change_places(rows):
+def test_cochrans_q_does_not_change_if_yes_and_no_are_exchanged(rows):
     table = pd.DataFrame(rows)
     q, turned = cochran_q(table), cochran_q(1 - table)
     assert (q.statistic, q.effect) == pytest.approx((turned.statistic, turned.effect), abs=1e-9)
@@ -162,12 +162,12 @@ def test_with_two_conditions_cochrans_q_is_mcnemars_chi_square(pairs):
         assert q.p_value == pytest.approx(stats.chi2.sf((b - c) ** 2 / (b + c), 1))
 
 
-def test_when_all_units_answer_yes_in_the_same_one_of_two_conditions_the_effect_is_1():
+def test_the_effect_is_1_if_all_units_respond_yes_in_the_same_one_of_two_conditions():
     result = cochran_q(pd.DataFrame([[1, 0]] * 12))
     assert (result.statistic, result.effect) == (12, 1)
 
 
-def test_cochrans_q_warns_when_few_units_change_their_answer():
+def test_cochrans_q_warns_if_few_units_change_their_response():
     few = pd.DataFrame([[1, 0, 0]] * 7 + [[1, 1, 1]] * 30)
     assert cochran_q(few).warnings[0].startswith("Only 7 of 37 units respond differently")
     assert cochran_q(pd.DataFrame([[1, 0, 0]] * 8 + [[0, 0, 0]])).warnings == ()
@@ -182,7 +182,7 @@ def test_cells_that_are_neither_0_nor_1_are_refused(bad):
 
 
 def test_tables_without_anything_to_test_are_refused():
-    with pytest.raises(InputError, match="every unit gives one response throughout"):
+    with pytest.raises(InputError, match="every unit gives the same response in all conditions"):
         cochran_q(pd.DataFrame([[1, 1], [0, 0], [1, 1]]))
     with pytest.raises(InputError, match="there are 1 and 2"):
         cochran_q(pd.DataFrame([[1, 0]]))

@@ -1,4 +1,4 @@
-"""Tests of counts: independence in a table, one table against probabilities, and paired yes-no answers."""
+"""Tests of counts: independence in a table, counts compared with probabilities, and paired yes-no responses."""
 
 import math
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from analysis.statistics.result import HypothesisTest
+from analysis.statistics.hypothesis_test import HypothesisTest
 from batteries.errors import InputError
 
 Counts = npt.NDArray[np.int64]
@@ -65,7 +65,7 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
     empty = [f"row {name}" for name in table.index[counts.sum(axis=1) == 0]]
     empty += [f"column {name}" for name in table.columns[counts.sum(axis=0) == 0]]
     if empty:
-        raise InputError(f"the table is empty in {_listed(empty)}. Fix: leave that out of the table.")
+        raise InputError(f"the table is empty in {_listed(empty)}. Fix: leave these rows and columns out of the table.")
     chisq, p_value, df, expected = stats.chi2_contingency(counts, correction=False)
     n = int(counts.sum())
     return HypothesisTest(
@@ -127,11 +127,11 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
     shares = np.asarray(probabilities, dtype=float)
     if shares.shape != observed.shape or len(observed) < 2:
         raise InputError(
-            f"there are {len(observed)} counts and {shares.size} probabilities. Fix: give one of each for at least "
-            "two categories."
+            f"there are {len(observed)} counts and {shares.size} probabilities. Fix: give one count and one "
+            "probability for each of at least two categories."
         )
     if not (shares > 0).all() or not math.isclose(float(shares.sum()), 1, abs_tol=1e-6):
-        raise InputError("the probabilities are not all above zero with a sum of 1. Fix: correct them.")
+        raise InputError("the probabilities are not all above zero with a sum of 1. Fix: correct the probabilities.")
     n = int(observed.sum())
     if n == 0:
         raise InputError("all counts are 0, so there is nothing to test. Fix: leave this test out.")
@@ -226,7 +226,7 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
 
 
 def cochran_q(table: pd.DataFrame) -> HypothesisTest:
-    r"""Test whether a yes-no response is equally often yes in conditions that every unit had, by Cochran's Q.
+    r"""Test by Cochran's Q whether a yes-no response is yes equally often in several conditions of the same units.
 
     Parameters
     ----------
@@ -236,14 +236,14 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     Returns
     -------
     HypothesisTest
-        `effect` is eta squared of Q, between 0 and 1. `n` counts all units. A warning says if too few units respond
-        differently in different conditions for the chi-square distribution to hold.
+        `effect` is eta squared of Q, between 0 and 1. `n` counts all units. A warning says if too few units change
+        their response between conditions, so that the chi-square distribution does not hold.
 
     Raises
     ------
     InputError
-        There are fewer than two units or conditions, a cell is missing or neither 0 nor 1, or every unit gives one
-        response throughout.
+        There are fewer than two units or conditions, a cell is missing or neither 0 nor 1, or every unit gives the same
+        response in all conditions.
 
     Notes
     -----
@@ -253,8 +253,8 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
         Q = \frac{(k - 1)\left(k \sum G_j^2 - (\sum G_j)^2\right)}{k \sum L_i - \sum L_i^2}, \quad
         \eta_Q^2 = \frac{Q}{n (k - 1)}
 
-    with :math:`k - 1` degrees of freedom. Units with one response throughout do not enter Q. The approximation is
-    considered good if the other units number at least 4 and their cells at least 24.
+    with :math:`k - 1` degrees of freedom. Units with the same response in all conditions do not change Q. The
+    approximation is considered good if there are at least 4 other units with at least 24 cells in all.
 
     References
     ----------
@@ -277,8 +277,8 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     n, k = responses.shape
     if n < 2 or k < 2:
         raise InputError(
-            f"Cochran's Q needs at least 2 units and 2 conditions, and there are {n} and {k}. Fix: collect more or "
-            "choose another test."
+            f"Cochran's Q needs at least 2 units and 2 conditions, and there are {n} and {k}. Fix: collect more data "
+            "or choose another test."
         )
     unusable = int((~np.isin(responses, (0, 1))).any(axis=1).sum())
     if unusable:
@@ -289,7 +289,7 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     changing = int(((by_unit > 0) & (by_unit < k)).sum())
     if changing == 0:
         raise InputError(
-            "every unit gives one response throughout, so there is nothing to test. Fix: report the shares."
+            "every unit gives the same response in all conditions, so there is nothing to test. Fix: report the shares."
         )
     total = float(by_unit.sum())
     q = (k - 1) * (k * float((by_condition**2).sum()) - total**2) / (k * total - float((by_unit**2).sum()))

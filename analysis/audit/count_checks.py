@@ -1,9 +1,10 @@
-"""Checks of counts: totals against their rows, trials against participants, and everything counted twice."""
+"""Checks of counts: totals and their rows, trials and participants, and rows that were counted twice."""
 
 from collections.abc import Iterator
 from fractions import Fraction
 from math import floor, gcd
 
+from analysis.audit.headers_and_cells import is_empty, plain, read_number
 from analysis.audit.table import (
     CONSISTENT,
     IMPOSSIBLE,
@@ -18,7 +19,6 @@ from analysis.audit.table import (
     counted,
     total_stem,
 )
-from analysis.audit.words import is_empty, plain, read_number
 
 COUNTS = (
     "participants",
@@ -37,11 +37,11 @@ UNLIKELY = Fraction(1, 1000)
 """Probability below which a common divisor of all counts is suspicious."""
 
 FEWEST_COUNTS = 5
-"""Fewest different counts for the search of a common divisor: a few round numbers often have one."""
+"""Fewest different counts for the search of a common divisor; a few round numbers often have a common divisor."""
 
 
 def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Compare each total with the sum of its rows, and a total of totals with the sum of those."""
+    """Compare each total with the sum of its rows, and a total of totals with the sum of these totals."""
     for place, row in enumerate(table.rows):
         if not row.is_total:
             continue
@@ -57,8 +57,8 @@ def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 def _parts(table: PublishedTable, place: int) -> list[Row]:
     """Return the rows of the total at `place`.
 
-    These are the rows whose labels begin with the name in the total's label. A plain `Total` is of all rows; if there
-    are several plain ones, of those since the previous total.
+    These are the rows whose labels begin with the name in the total's label. The rows of a plain `Total` are all rows,
+    or the rows since the previous total if there are several plain totals.
     """
     stem = total_stem(table.rows[place].label)
     begin = [row for row in table.parts if stem and plain(row.label).startswith(stem)]
@@ -71,7 +71,7 @@ def _parts(table: PublishedTable, place: int) -> list[Row]:
 
 
 def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]:
-    """Return the other totals, if together they cover the same rows as the one at `place`, each row once."""
+    """Return the other totals if together they have the same rows as the total at `place`, each row once."""
     others = {n: _parts(table, n) for n, row in enumerate(table.rows) if row.is_total and n != place}
     smaller = {n: rows for n, rows in others.items() if len(rows) < len(parts)}
     of = [row.name for rows in smaller.values() for row in rows]
@@ -79,7 +79,7 @@ def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]
 
 
 def _is_count(table: PublishedTable, header: str) -> bool:
-    """Return True if a column holds counts: by its role, or without a role if it holds whole numbers only."""
+    """Return True if a column has counts: by its role, or without a role if all its cells are whole numbers."""
     roles = [role for role, named in table.roles.items() if named == header]
     if roles:
         return roles[0] in COUNTS
@@ -137,7 +137,7 @@ def whole_counts(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 
 
 def participants(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check that participants add up to those recruited, and that no row has more participants than the study."""
+    """Check that participants add up to the recruited number, and that no row has more participants than the study."""
     for row in table.rows:
         final, excluded, recruited = (row.whole(role) for role in COUNTS[:3])
         if final is not None and excluded is not None and recruited is not None:
@@ -164,7 +164,7 @@ def _all_recruited(table: PublishedTable, recruited: int) -> Iterator[Finding]:
 
 
 def trials(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare the trials of each row with the number that its participants can have, before and after exclusions."""
+    """Compare the trials of each row with the trials that its participants can have, before and after exclusions."""
     each = design.trials
     if each is None:
         if {"participants", "trials"} <= set(table.roles):
@@ -194,7 +194,7 @@ def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
     words = f"{give}, but {n_trials:,} are printed."
     if most and n_trials % most == 0:
         words = (
-            f"{give}; {n_trials:,} is exactly {n_trials // most} times that, as if every trial were counted "
+            f"{give}; {n_trials:,} is exactly {n_trials // most} times this number, as if every trial were counted "
             f"{n_trials // most} times."
         )
     excluded = row.whole("excluded_trials")
@@ -202,13 +202,13 @@ def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
     if excluded is not None and n_left_out and whole == (n_participants + n_left_out) * each:
         words += (
             f" {n_trials:,} + {excluded:,} = {whole:,} = {n_participants + n_left_out:,} x {each:,}, as if trials of "
-            f"the {counted(n_left_out, 'excluded participant')} were among the final ones."
+            f"the {counted(n_left_out, 'excluded participant')} were among the final trials."
         )
     return Finding(row.name, "trials", str(n_trials), f"at most {most}", IMPOSSIBLE, words)
 
 
 def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
-    """Check that final and excluded trials are all trials, of the included or of all recruited participants."""
+    """Check that final and excluded trials are all trials of the included or of all recruited participants."""
     excluded, n_left_out = row.whole("excluded_trials") or 0, row.whole("excluded_participants") or 0
     whole, final, recruited = n_trials + excluded, n_participants * each, (n_participants + n_left_out) * each
     added = f"{n_trials:,} final and {excluded:,} excluded trials are {whole:,}"
@@ -220,14 +220,14 @@ def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
         times = f" (it is {whole // each:,} x {each:,})" if whole % each == 0 else ""
         wanted = f"the {counted(n_participants, 'final participant')} have {final:,}"
         if n_left_out:
-            wanted += f", all {n_participants + n_left_out:,} recruited have {recruited:,}"
+            wanted += f", and all {n_participants + n_left_out:,} recruited participants have {recruited:,}"
         words = f"{added}{times}, but {wanted}."
         verdict = IMPOSSIBLE if whole > recruited else INCONSISTENT
     return Finding(row.name, "final + excluded trials", str(whole), expected, verdict, words)
 
 
 def _two_ways(table: PublishedTable, each: int) -> Iterator[Finding]:
-    """Find tables whose rows differ in counting the trials of excluded participants."""
+    """Find tables in which some rows count the trials of excluded participants and other rows do not."""
     among, apart = [], []
     for row in table.rows:
         kept, left_out, *of_trials = (row.whole(role) for role in ("participants", "excluded_participants", *TRIALS))
@@ -250,7 +250,7 @@ def counted_twice(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _multiples(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare counts with the design's, if the table has no participants beside them."""
+    """Compare counts with the design, if the table has no column of participants."""
     if "participants" in table.roles or (design.trials is None and design.participants is None):
         return
     role = "trials" if "trials" in table.roles else "n"
@@ -264,7 +264,7 @@ def _multiples(table: PublishedTable, design: Design) -> Iterator[Finding]:
 def _either(
     table: PublishedTable, counts: list[tuple[Row, int]], n_participants: int, each: int | None
 ) -> Iterator[Finding]:
-    """Check numbers that may be of participants or of trials."""
+    """Check numbers that may count participants or trials."""
     for row, number in counts:
         most = f"at most {n_participants}"
         if number <= n_participants:
@@ -282,7 +282,7 @@ def _either(
 
 
 def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Design, role: str) -> Iterator[Finding]:
-    """Check numbers of trials; without participants, whether each is the same multiple of one's trials."""
+    """Check numbers of trials; without participants, check if all are the same multiple of one participant's trials."""
     each, n_participants = design.trials or 0, design.participants or 1
     most, header = n_participants * each, table.roles[role]
     by = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each can give at most {most:,}"
@@ -299,7 +299,9 @@ def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Des
             f"as if every row of the data were counted {often} times."
         )
         if design.participants is None:
-            words += f" If rows have more, give their number with --participants{_or_column(role, header)}."
+            words += (
+                f" If rows have more participants, give their number with --participants{_or_column(role, header)}."
+            )
         verdict = SUSPICIOUS if design.participants is None else IMPOSSIBLE
         yield Finding(THE_TABLE, "counted twice", f"{often} x {most}", f"at most {most}", verdict, words)
     elif design.participants is None:
@@ -315,7 +317,7 @@ def _or_column(role: str, header: str) -> str:
 
 
 def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
-    """Find a number that divides every count of right answers, as if each response was counted that often."""
+    """Find a number that divides every count of right answers, as if each response was counted several times."""
     counts = {number for row in table.parts if (number := row.whole("correct"))}
     if len(counts) < FEWEST_COUNTS:
         return
@@ -328,7 +330,7 @@ def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
         yield Finding(THE_TABLE, "counted twice", "1", "no common divisor", CONSISTENT, words)
     else:
         words = (
-            f"all {len(counts)} different numbers in `{header}` are divisible by {divisor}; by chance this happens "
+            f"all {len(counts)} different numbers in `{header}` are divisible by {divisor}. By chance this happens "
             f"in fewer than one of {floor(1 / chance):,} tables. It looks as if every response were counted "
             f"{divisor} times."
         )
@@ -338,7 +340,8 @@ def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
 def _chance_of_divisor(divisor: int, n: int) -> Fraction:
     """Return an upper bound of the probability that a number of this size or larger divides `n` numbers.
 
-    The number d divides all of them in one of d^n cases, and the sum of these from d on is below its integral.
+    A number d divides all n numbers with probability 1/d^n. The sum of these probabilities from d on is below its
+    integral.
     """
     return Fraction(1, divisor**n) * (1 + Fraction(divisor, n - 1))
 

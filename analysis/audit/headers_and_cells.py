@@ -1,6 +1,6 @@
-"""Recognition of headers and cells in published tables: the role of a column, and the printed form of a number.
+"""Recognition of headers and cells in published tables: the role of a column, and a number as it was printed.
 
-Cells are read as text, because their decimals count: `0.50` was rounded to two of them, `0.5` to one.
+Cells are read as text, because their decimals count: `0.50` was rounded to two decimals, `0.5` to one decimal.
 """
 
 import re
@@ -14,11 +14,11 @@ from analysis.statistics.grim import rounding_bounds
 
 @dataclass(frozen=True)
 class Role:
-    """The roles of a column, and the headers that have them."""
+    """A role of a column, and the headers that have this role."""
 
     meaning: str
     headers: tuple[str, ...]
-    """In the form that `plain` returns."""
+    """Headers in the form that `plain` returns."""
 
 
 ROLES = {
@@ -89,7 +89,7 @@ ROLES = {
 STATISTICS = ("t", "F", "chi2", "z", "r")
 
 _NUMBER = r"[-+]?(?:\d{1,12}(?:\.\d{0,20})?|\.\d{1,20})(?:e(?:\+?0?\d|-\d{1,2}))?"
-"""Numbers up to a size that tables print; longer ones are misread or not numbers."""
+"""Numbers up to the size that tables print; longer texts are misread or not numbers."""
 _CELL = re.compile(
     rf"(?:[a-z][\w ]*(?=[=<>]))?(?P<relation>[<>=])?\s*(?P<number>{_NUMBER})\s*(?P<percent>%?)"
     r"(?:\s*[*+†‡a-d]{0,3}|\s*(?:±|\(|\[).*)"
@@ -109,7 +109,7 @@ class Printed:
     """A number as it was printed."""
 
     number: Decimal
-    """With its decimals: `Decimal("0.50")` has two."""
+    """The number with its decimals: `Decimal("0.50")` has two decimals."""
     relation: str = "="
     """`=`, `<` or `>`."""
     percent: bool = False
@@ -117,7 +117,7 @@ class Printed:
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
-        """The lowest and the highest value that round to this one."""
+        """The lowest and the highest value that round to this number."""
         return rounding_bounds(self.number)
 
     @property
@@ -133,7 +133,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class PrintedResult:
-    """A test's result in one cell, such as `F(2, 45) = 3.18, p = .051`."""
+    """The result of a test in one cell, such as `F(2, 45) = 3.18, p = .051`."""
 
     statistic: Decimal
     kind: str | None = None
@@ -169,9 +169,9 @@ def is_empty(cell: str) -> bool:
 
 
 def read_number(cell: str) -> Printed | None:
-    """Return the number at the start of a cell, or None if it has no readable one.
+    """Return the number at the start of a cell, or None if the cell has no readable number.
 
-    Stars, and anything in brackets or after a plus-minus sign, may follow.
+    Stars, brackets with any content, or a plus-minus sign with any text may follow the number.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def read_number(cell: str) -> Printed | None:
 
 
 def read_mean_sd(cell: str) -> tuple[Printed, Printed] | None:
-    """Return mean and standard deviation of one cell, or None if it does not have both.
+    """Return mean and standard deviation of one cell, or None if the cell does not have both.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def read_mean_sd(cell: str) -> tuple[Printed, Printed] | None:
 
 
 def read_result(cell: str) -> PrintedResult | None:
-    r"""Return the test's result in a cell, or None if it has no readable one.
+    r"""Return the result of a test in a cell, or None if the cell has no readable result.
 
     Examples
     --------
@@ -218,9 +218,9 @@ def read_result(cell: str) -> PrintedResult | None:
 
 
 def read_dfs(cell: str, *, both: bool) -> tuple[Decimal, ...] | None:
-    """Return degrees of freedom, without a number of observations; None if they are unreadable.
+    """Return degrees of freedom without the number of observations, or None if they cannot be read.
 
-    With `both`, as for F, a comma separates two of them; otherwise it groups thousands.
+    With `both`, as for F, a comma separates two degrees of freedom. Otherwise a comma groups thousands.
 
     Examples
     --------

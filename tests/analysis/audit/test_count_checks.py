@@ -1,4 +1,4 @@
-"""Totals, participants, trials, and everything counted twice."""
+"""Checks of totals, participants, trials and rows that were counted twice."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_thousands_are_read():
     assert found(audit_table(table("group|trials\na|1,203\nb|1,100\nTotal|2,303")), "Total") == ["consistent"]
 
 
-def test_a_total_is_of_the_rows_that_begin_with_its_name():
+def test_a_total_is_the_sum_of_the_rows_that_begin_with_its_name():
     printed = table("group|n\nSingle-1|20\nSingle-2|22\nNo single|5\nSingle-total|42\nTotal|47")
     assert wrong(audit_table(printed)).empty
 
@@ -28,24 +28,24 @@ def test_a_total_may_be_named():
     assert found(audit_table(printed, totals=["everybody"]), "Everybody") == ["inconsistent"]
 
 
-def test_plain_totals_after_each_block_are_of_their_block():
+def test_plain_totals_after_each_block_are_sums_of_their_block():
     printed = table("group|n\na|20\nb|22\nTotal|42\nc|5\nd|6\nTotal|11\nGrand total|53")
     audited = audit_table(printed)
     assert wrong(audited).empty
     assert set(audited["expected"]) == {"42", "11", "53"}
 
 
-def test_a_row_that_only_begins_with_total_is_no_total():
+def test_a_row_that_only_begins_with_total_is_not_a_total():
     printed = table("measure|n|hours\nBed time|40|9\nTotal sleep time|40|7\nNaps|40|1")
     with pytest.raises(InputError, match="nothing in this table can be checked"):
         audit_table(printed)
 
 
-def test_the_same_participants_in_every_row_are_no_sum():
+def test_the_same_participants_in_every_row_are_not_summed():
     assert found(audit_table(table("condition|n\nA|40\nB|40\nTotal|40")), "Total") == ["consistent"]
 
 
-def test_an_average_in_an_unknown_column_is_no_wrong_sum():
+def test_an_average_in_an_unknown_column_is_not_a_wrong_sum():
     audited = audit_table(table("group|n|age\na|20|30\nb|22|40\nTotal|42|35"))
     assert found(audited, "Total", "sum of age") == ["not checkable"]
 
@@ -55,7 +55,7 @@ def test_a_row_without_its_number_makes_a_sum_uncheckable():
     assert found(audited, "Total", "sum of left") == ["not checkable"]
 
 
-def test_what_counts_people_is_a_whole_number():
+def test_counts_of_people_are_whole_numbers():
     audited = audit_table(table("group|Participants|Trials\na|9.5|200\nb|< 10|200\nc|-3|0\nd|9.0|216"), trials=24)
     assert found(audited, "a") == ["impossible"]
     assert found(audited, "b") == ["not checkable"]
@@ -83,7 +83,7 @@ def test_the_same_participants_in_every_row_are_counted_once():
     assert "participants" not in set(wrong(audited)["check"])
 
 
-def test_n_of_participants_is_not_taken_for_trials():
+def test_an_n_of_participants_is_not_read_as_trials():
     audited = audit_table(table("group|N|accuracy\na|24|0.88\nb|29|0.90"), participants=58, trials=24)
     assert wrong(audited).empty
 
@@ -101,7 +101,7 @@ def test_uneven_numbers_of_trials_are_not_suspected_to_be_counted_twice():
     assert "give the number of participants" in sentences(audited)
 
 
-def test_a_number_that_is_no_multiple_is_not_called_one():
+def test_a_number_that_is_not_a_multiple_is_not_called_a_multiple():
     audited = audit_table(table("model|N|Correct|Accuracy\na|350|175|0.5\nb|350|70|0.2"), trials=235)
     assert wrong(audited).empty
     assert "cannot be compared" in sentences(audited)
@@ -110,10 +110,10 @@ def test_a_number_that_is_no_multiple_is_not_called_one():
 def test_every_trial_counted_twice_beside_participants():
     audited = audit_table(table("group|Participants|Trials\na|9|432\nb|8|384"), trials=24)
     assert found(audited) == ["impossible", "impossible"]
-    assert "432 is exactly 2 times that, as if every trial were counted 2 times" in sentences(audited)
+    assert "432 is exactly 2 times this number, as if every trial were counted 2 times" in sentences(audited)
 
 
-def test_a_group_of_nobody_has_no_trials():
+def test_a_group_without_participants_has_no_trials():
     audited = audit_table(table("group|Participants|Trials\na|0|24\nb|0|0"), trials=24)
     assert found(audited, "a") == ["impossible"]
     assert found(audited, "b") == ["consistent"]

@@ -1,0 +1,36 @@
+"""The levels of a factor: their natural order, and their texts."""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+
+
+def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
+    """Return a sort key for the levels of a factor: numbers by size, text by its numbers and letters, missing last."""
+    if pd.isna(level):  # type: ignore[call-overload]
+        return 2, []
+    if isinstance(level, str):
+        parts = re.split(r"(\d+)", level)
+        natural = [(0, float(part), part) if part.isdecimal() else (1, 0.0, part.casefold()) for part in parts if part]
+        return 1, [*natural, (2, 0.0, level)]
+    return 0, [(0, float(level), "")]  # type: ignore[arg-type]
+
+
+def level_text(level: object) -> str:
+    """Return a level as text, the same for `1`, `1.0` and `"1"`, and for `true` and `"True"`.
+
+    Examples
+    --------
+    >>> [level_text(level) for level in (1, 1.0, "1", True, "True", 0.5)]
+    ['1', '1', '1', 'true', 'true', '0.5']
+    """
+    if isinstance(level, (bool, np.bool_)):
+        return str(bool(level)).lower()
+    if isinstance(level, (int, np.integer)):
+        return str(int(level))
+    if isinstance(level, (float, np.floating)):
+        return str(int(level)) if math.isfinite(level) and level == int(level) else repr(float(level))
+    text = str(level)
+    return text.lower() if text.lower() in {"true", "false"} else text
