@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from equipoise.commands.identities import identities_export as identities_export
     from equipoise.commands.identities import links as links
     from equipoise.commands.jspsych_plugins import jspsych_plugins as jspsych_plugins
-    from equipoise.commands.lab import lab_check as lab_check
-    from equipoise.commands.lab import lab_run as lab_run
-    from equipoise.commands.lab import lab_upload as lab_upload
+    from equipoise.commands.lab.check import lab_check as lab_check
+    from equipoise.commands.lab.run import lab_run as lab_run
+    from equipoise.commands.lab.upload import lab_upload as lab_upload
     from equipoise.commands.models import models_import as models_import
     from equipoise.commands.models import models_run as models_run
     from equipoise.commands.new import new as new
@@ -85,9 +85,9 @@ _COMMANDS = {
     "identities_delete": "equipoise.commands.identities",
     "identities_export": "equipoise.commands.identities",
     "jspsych_plugins": "equipoise.commands.jspsych_plugins",
-    "lab_check": "equipoise.commands.lab",
-    "lab_run": "equipoise.commands.lab",
-    "lab_upload": "equipoise.commands.lab",
+    "lab_check": "equipoise.commands.lab.check",
+    "lab_run": "equipoise.commands.lab.run",
+    "lab_upload": "equipoise.commands.lab.upload",
     "links": "equipoise.commands.identities",
     "models_import": "equipoise.commands.models",
     "models_run": "equipoise.commands.models",

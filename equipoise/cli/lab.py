@@ -11,8 +11,9 @@ import click
 from equipoise.cli.stores import STORE, STUDY, warn_of_open_folder
 
 if TYPE_CHECKING:
-    from equipoise.commands.lab import LabVisit, Setup
-    from equipoise.commands.lab_sync import UploadResult
+    from equipoise.commands.lab.check import Setup
+    from equipoise.commands.lab.run import LabVisit
+    from equipoise.commands.lab.upload import UploadResult
     from experiment.lab.session import Visitor
 
 
@@ -73,7 +74,7 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
     def with_options(
         monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None = None, **others: Any
     ) -> None:
-        from equipoise.commands.lab import Setup
+        from equipoise.commands.lab.check import Setup
 
         command(setup=Setup(monitor, screen, size_px, trigger), **others)
 
@@ -103,7 +104,7 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
     Responses go to the study's store. With --server they are uploaded too; the session never waits for the network.
     """
     from batteries.errors import InputError
-    from equipoise.commands.lab import lab_run
+    from equipoise.commands.lab.run import lab_run
 
     def warn(sentence: str) -> None:
         click.echo(sentence, err=True)
@@ -161,7 +162,7 @@ def check(study: Path | None, setup: "Setup") -> None:
 
     With STUDY, also check whether a font has all its characters.
     """
-    from equipoise.commands.lab import lab_check
+    from equipoise.commands.lab.check import lab_check
 
     report, is_usable = lab_check(study, setup)
     click.echo(report)
@@ -179,7 +180,7 @@ def upload(study: Path, store: str | None, server: str | None, into: str | None,
 
     Responses of participants who withdrew there are deleted here too.
     """
-    from equipoise.commands.lab import lab_upload
+    from equipoise.commands.lab.upload import lab_upload
 
     result = lab_upload(study, server, into, prefix, store)
     _print_result(result)

@@ -1,7 +1,7 @@
 """Withdrawal by the researcher, for a participant who asks for it."""
 
 from batteries.errors import InputError
-from equipoise.commands.lab_files import delete_withdrawn
+from equipoise.commands.lab.files import delete_withdrawn
 from equipoise.commands.store_access import SessionSelector, StudyFolder, find_session, loaded, store_of
 
 

@@ -11,12 +11,12 @@ from batteries.errors import InputError
 from experiment.lab.input.key_bindings import ResponseState
 from experiment.lab.page_reader import PageReader
 from experiment.lab.progress import SessionProgress, plan_of
-from experiment.lab.records.attempt_log import AttemptLog
-from experiment.lab.screens.fixation import fixation
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.trial import fixation
 from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment, seconds
 from experiment.lab.server_client import LabClient, NotNow
+from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.lab.trial import Display, Escaped, ShownTrial, run_trial
 from experiment.lab_api import Ended, LabStart, OpenSession, TrialFeedback
 from experiment.plan import Phase, Trial

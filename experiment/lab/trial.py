@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from batteries.items import Item
 from experiment.lab.input.key_bindings import ResponseState, keys_of, state_after
-from experiment.lab.records.attempt_log import AttemptLog
 from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import trial as draw_trial
 from experiment.lab.screens.trial_header import TrialMoment
+from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.plan import Phase, Trial
 from experiment.records import LabDevice, Response, Signals
 from experiment.study.timeline import Timing

@@ -1,4 +1,4 @@
-"""The image of a trial, for any task."""
+"""The images of a trial: the fixation cross, and the item of any task."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,8 +10,9 @@ from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.multiple_choice import MultipleChoice
 from experiment.lab.input.key_bindings import check_task
 from experiment.lab.screens import blackbox_predict, multiple_choice
+from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.layout.sheet import INK, Sheet
 from experiment.lab.screens.trial_header import TrialMoment
 
 _DRAW = {
@@ -22,6 +23,18 @@ _LETTERS_PX = {
     MultipleChoice.name: multiple_choice.letters_px,
     BlackboxPredict.name: blackbox_predict.letters_px,
 }
+
+
+def fixation(sheet: Sheet) -> ScreenImage:
+    """Draw a cross in the exact middle, in whole pixels, without blurred edges."""
+    canvas = Canvas(sheet)
+    width, height = sheet.size_px
+    # A bar is exactly in the middle if its thickness and the screen are both even, or both odd.
+    across, down = (sheet.px(2) + (sheet.px(2) - side) % 2 for side in (width, height))
+    for bar_width, bar_height in ((across, _arms(sheet, height)), (_arms(sheet, width), down)):
+        left, top = (width - bar_width) // 2, (height - bar_height) // 2
+        canvas.fill((left, top, left + bar_width, top + bar_height), INK)
+    return canvas.picture()
 
 
 def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
@@ -75,3 +88,8 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
         except InputError as error:
             raise InputError(f"item `{item.item_id}`: {error}") from None
     return sheet
+
+
+def _arms(sheet: Sheet, side_px: int) -> int:
+    length = sheet.px(28)
+    return length + (length - side_px) % 2

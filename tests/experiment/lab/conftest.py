@@ -1,10 +1,17 @@
 """A screen without a screen, for tests that need a real window."""
 
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
+from equipoise.commands.lab.clients import local_client
+from equipoise.commands.lab.files import LabFiles
 from experiment.lab.hardware.keyboard_backends import has_real_time_privileges
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.session import LabSession, Visitor
+from experiment.records import Kind
+from tests.experiment.lab.visits.lab_visits import DEVICE, SIZE_PX, FakeDisplay, careful
 from tests.experiment.lab.xvfb import Fingers, missing, virtual_screen
 from tests.missing import skip_but_never_in_ci
 
@@ -55,3 +62,46 @@ def fingers(screen):
     hands = Fingers(screen.display)
     yield hands
     hands.close()
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """Return a function that takes a visit, on the store of the study's folder or another one."""
+
+    def visit(
+        study, person=careful, participant="P01", occasion=1, group=None, kind=Kind.HUMAN, wrap=None, store=None,
+        device=DEVICE,
+    ):  # fmt: skip
+        display = FakeDisplay(person, device)
+        stored = []
+        with local_client(study, store) as (lab_client, opened):
+            visitor = Visitor(participant, occasion, group, kind)
+            files = LabFiles(study, opened, visitor)
+
+            def on_stored(session):
+                stored.append(session)
+                files.write_table(session)
+
+            session = LabSession(
+                study, wrap(lab_client, opened) if wrap else lab_client, display, Sheet.of(study, SIZE_PX), visitor,
+                files.open_attempt_log, on_stored, files.delete,
+            )  # fmt: skip
+            outcome = session.run()
+        return SimpleNamespace(
+            outcome=outcome,
+            display=display,
+            session=stored[-1] if stored else None,
+            table=files.table,
+            problem=files.problem,
+        )
+
+    return visit
+
+
+@pytest.fixture
+def small(study_folder, edit):
+    """A study of a few questions with practice, and one attention check."""
+    edit(study_folder / "study.yaml", "groups: 10", "groups: 58")
+    edit(study_folder / "study.yaml", "attention_check_spacing: 5", "attention_check_spacing: 1")
+    edit(study_folder / "study.yaml", "max_run: {of: [outcome], length: 4}", "max_run: {of: [outcome], length: 5}")
+    return study_folder

@@ -8,12 +8,11 @@ import pytest
 from batteries.errors import InputError
 from batteries.tasks import task_named
 from experiment.lab.input.key_bindings import ResponseState, state_after
-from experiment.lab.screens.fixation import fixation
 from experiment.lab.screens.layout import sheet as sheet_module
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.text.fonts import DEJAVU, font_for
-from experiment.lab.screens.trial import trial, with_even_letters
+from experiment.lab.screens.trial import fixation, trial, with_even_letters
 from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment
 from experiment.load_study import load_study
 from experiment.texts import ENGLISH, texts_in

@@ -13,8 +13,9 @@ import httpx
 
 from batteries.blackbox import all_ports
 from batteries.tasks.multiple_choice import MultipleChoice
-from equipoise.commands.lab import lab_upload, local_client
-from equipoise.commands.lab_sync import SyncingClient
+from equipoise.commands.lab.clients import local_client
+from equipoise.commands.lab.syncing_client import SyncingClient
+from equipoise.commands.lab.upload import lab_upload
 from experiment.lab.presentation import Onset
 from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.records import LabDevice

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from analysis.data.tidy_table import read_trials
 from equipoise.cli.main import main
 from equipoise.commands.analyze import analyze
-from equipoise.commands.lab import local_client
-from equipoise.commands.lab_files import LabFiles, delete_withdrawn
+from equipoise.commands.lab.clients import local_client
+from equipoise.commands.lab.files import LabFiles, delete_withdrawn
 from experiment.lab.session import Visitor, VisitOutcome
 from experiment.load_study import load_study
 from experiment.records import Kind

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from batteries.errors import InputError
 from equipoise.cli.main import main
-from equipoise.commands.lab import local_client
+from equipoise.commands.lab.clients import local_client
 from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study

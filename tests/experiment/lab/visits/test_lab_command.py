@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from equipoise.cli.main import main
-from equipoise.commands import lab
-from equipoise.commands.lab import local_client
+from equipoise.commands.lab import run
+from equipoise.commands.lab.clients import local_client
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
@@ -37,7 +37,7 @@ def command(monkeypatch, small):
             stages.append(FakeDisplay(person))
             yield stages[-1], Sheet.of(study, SIZE_PX)
 
-        monkeypatch.setattr(lab, "require_psychopy", lambda: None)
+        monkeypatch.setattr(run, "require_psychopy", lambda: None)
         monkeypatch.setitem(sys.modules, "experiment.lab.psychopy_display", SimpleNamespace(open_display=open_display))
         result = CliRunner().invoke(main, ["lab", str(small), "--participant", participant, *options])
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
@@ -60,7 +60,7 @@ def server(monkeypatch, small, tmp_path):
             def remote_client(_address):
                 yield there
 
-            monkeypatch.setattr(lab, "remote_client", remote_client)
+            monkeypatch.setattr(run, "remote_client", remote_client)
             yield there, store
 
     return lend

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
-from equipoise.commands.lab import local_client
+from equipoise.commands.lab.clients import local_client
 from equipoise.studies import copy_sample_study
 from experiment.lab import progress
 from experiment.lab.session import VisitOutcome

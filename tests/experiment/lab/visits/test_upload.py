@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
 from equipoise.cli.main import main
-from equipoise.commands.lab import lab_upload, local_client, remote_client
+from equipoise.commands.lab.clients import local_client, remote_client
+from equipoise.commands.lab.upload import lab_upload
 from experiment.lab.server_client import LabClient
 from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study

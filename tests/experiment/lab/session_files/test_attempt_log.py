@@ -1,4 +1,4 @@
-from experiment.lab.records.attempt_log import AttemptLog
+from experiment.lab.session_files.attempt_log import AttemptLog
 
 
 def test_attempts_are_counted_over_visits_and_a_torn_line_stops_nobody(tmp_path):

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pytest
 
-from experiment.lab.records.psychopy_csv import Heading, psychopy_csv
+from experiment.lab.session_files.psychopy_csv import Heading, psychopy_csv
 from experiment.load_study import load_study
 from experiment.records import Kind
 from tests.experiment.lab.visits.lab_visits import DEVICE, leaving_at, rows
