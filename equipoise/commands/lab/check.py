@@ -12,12 +12,12 @@ from experiment.study.definition import Study
 
 @dataclass(frozen=True)
 class Setup:
-    """The machine: the display of the session, and the destination of event codes."""
+    """The machine of a session: its display, and the destination of event codes."""
 
     monitor: str | None = None
     """A monitor of PsychoPy's Monitor Center."""
     screen: int = 0
-    """Number of the screen, from 0."""
+    """Number of the screen, counted from 0."""
     size_px: tuple[int, int] | None = None
     """Size of a window; None for the full screen."""
     trigger: str | None = None
@@ -30,7 +30,7 @@ def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> t
     Parameters
     ----------
     study
-        Study whose letters the fonts must have; None to skip that.
+        Study whose characters the fonts must have; None to skip the check of characters.
     setup
         The machine.
 

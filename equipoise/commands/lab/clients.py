@@ -1,4 +1,4 @@
-"""Clients of the laboratory: of the store on this machine, and of a server."""
+"""Clients for the store on this machine, and for a server."""
 
 import os
 import secrets
@@ -22,10 +22,10 @@ TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a vari
 
 @contextmanager
 def local_client(study: Study, location: str | None) -> Iterator[tuple[LabClient, Store]]:
-    """Yield the server's application in this process, and its store."""
+    """Yield a client of the server's application in this process, and the application's store."""
     settings = read_settings(store=location)
     with store_of(study, location) as store:
-        # The token is only for this process: in a file it would be taken for the server's.
+        # The token is for this process only: the researcher could mistake a token file for the server's.
         own = Secrets(secrets.token_urlsafe(), secrets.token_urlsafe())
         app = create_app(study, store, own, settings)
         with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://localhost") as client:
@@ -34,23 +34,23 @@ def local_client(study: Study, location: str | None) -> Iterator[tuple[LabClient
 
 @contextmanager
 def remote_client(server: str) -> Iterator[LabClient]:
-    """Yield the client of a server elsewhere.
+    """Yield a client of a server on the network.
 
     Raises
     ------
     InputError
-        If the address is not safe for a token, or the researcher's token is unknown.
+        If the address is not safe for a token, or the environment variable with the token is not set.
     """
     try:
         address = httpx.URL(server)
     except httpx.InvalidURL:
         address = httpx.URL()
     if not address.host or address.scheme not in {"http", "https"}:
-        raise InputError(f"--server {server}: this is not a server's address. Fix: write https:// and its name.")
+        raise InputError(f"--server {server}: not a server's address. Fix: write https:// and the server's name.")
     if address.scheme == "http" and address.host not in THIS_MACHINE:
         raise InputError(
             f"--server {server}: without encryption, others on the network could read the researcher's token and "
-            "the responses. Fix: use its https:// address, or a tunnel to it from this machine and "
+            "the responses. Fix: use the https:// address of the server, or a tunnel from this machine with "
             "http://localhost."
         )
     token = os.environ.get(TOKEN_VARIABLE, "").strip()

@@ -28,17 +28,17 @@ from server.store import Store
 
 @dataclass(frozen=True)
 class LabVisit:
-    """Result of a visit."""
+    """Result of a participant's visit."""
 
     outcome: VisitOutcome
     table: Path | None
     """PsychoPy's table, if there is one."""
     problem: str | None
-    """File that could not be written beside the store; None if all were."""
+    """File that could not be written beside the store, with the reason; None if all files were written."""
     waiting_for: str | None
-    """Reason why the server lacks something; None if it has everything, or there is no server."""
+    """Reason why the upload is incomplete; None if the server has everything, or if there is no server."""
     withdrawals_waiting_for: str | None
-    """Reason why responses of other, withdrawn participants are not deleted on the server yet; None if they are."""
+    """Reason why the server has not deleted the responses of participants who withdrew earlier; None if it has."""
 
 
 def lab_run(
@@ -56,28 +56,30 @@ def lab_run(
     study
         The study.
     visitor
-        Who comes.
+        The participant and the session number.
     setup
         The machine.
     server
         Address of a server for uploads during the session; None for no upload.
     store
-        The store on this machine; by default the study's own.
+        The store on this machine; by default the store of the study folder.
     warn
-        Receives warnings for the experimenter before the window opens, for instance of a code that looks mistyped.
+        Called with each warning for the experimenter before the window opens, such as a code that looks mistyped.
 
     Raises
     ------
     InputError
-        If PsychoPy is not installed, or the session cannot be begun.
+        If PsychoPy is not installed, or the session cannot begin.
     """
     study, setup = loaded(study), setup or Setup()
     check_tasks(study)
     n_groups = study.definition.design.groups
     if visitor.group is not None and visitor.group > n_groups:
-        raise InputError(f"--group {visitor.group}: this group does not exist. Fix: name one from 1 to {n_groups}.")
+        raise InputError(
+            f"--group {visitor.group}: this group does not exist. Fix: choose a group from 1 to {n_groups}."
+        )
     if server is not None and visitor.kind is Kind.SIMULATED:
-        raise InputError("--rehearsal: a rehearsal stays on this machine. Fix: leave --server out.")
+        raise InputError("--rehearsal: a rehearsal is not uploaded. Fix: omit --server.")
     require_psychopy()
     from experiment.lab.psychopy_display import open_display  # noqa: PLC0415 - PsychoPy takes seconds to load
 
@@ -108,29 +110,29 @@ def lab_run(
 
 def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
     """Refuse an ineligible participant before the window opens."""
-    lab_client.find(visitor.participant, visitor.occasion)  # Refused if it was run elsewhere.
+    lab_client.find(visitor.participant, visitor.occasion)  # Raises InputError if another machine has run the session.
     lab_client.require_slot(visitor.participant, visitor.occasion, visitor.group)
 
 
 def _warn_of_typing_errors(
-    study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, tell: Callable[[str], None]
+    study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, warn: Callable[[str], None]
 ) -> None:
-    """Warn of a likely slip in the code, or in the session's number: it would make two participants of one."""
+    """Warn of a likely typing error in the code or the session number, which would make two participants of one."""
     code, occasion = visitor.participant, visitor.occasion
     others = {str(one["external_id"]) for one in store.identities(study) if one["source"] == SOURCE}
     if occasion > 1 and not any(_has_begun(lab_client, code, occasion - 1) for lab_client in lab_clients):
-        tell(f"Check the code: {code} has no session {occasion - 1} here, and this will be session {occasion}.")
+        warn(f"Check the code: {code} has no session {occasion - 1}, and this will be session {occasion}.")
     alike = sorted(other for other in others if _bare(other) == _bare(code))
     if alike and code not in alike:
-        tell(f"Check the code: {code} is new here, but there is {' and '.join(alike)}.")
+        warn(f"Check the code: {code} is new, but the store has {' and '.join(alike)}.")
 
 
 def _has_begun(lab_client: LabClient, code: str, occasion: int) -> bool:
-    with suppress(httpx.HTTPError, InputError):  # A session that has begun continues without the server.
+    with suppress(httpx.HTTPError, InputError):  # Without the server, the check is skipped.
         return lab_client.find(code, occasion) is not None
     return False
 
 
 def _bare(code: str) -> str:
-    """Return the part of a code without usual slips: capitals, zeros before numbers, and signs between."""
+    """Return a code without capitals, leading zeros and signs, in which typing errors are likely."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))

@@ -33,30 +33,30 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
     record
         The session.
     server
-        The target.
+        Client of the target.
     prefix
-        Prefix of the participant's code there.
+        Prefix of the participant code in the target.
 
     Returns
     -------
     int
-        Number of new responses there.
+        Number of responses that were new on the server.
 
     Raises
     ------
     WithdrawnOnServerError
-        If the participant has withdrawn there, but not here.
+        If the participant has withdrawn on the server, but not on this machine.
     InputError
         If the server refuses.
     httpx.HTTPError
-        If the server cannot be reached; it keeps what it has received.
+        If the server cannot be reached; the server keeps what it has received.
     """
     there = server.start(_start_of(record, prefix))
     if there.status == "withdrawn":
         if record.status is Status.WITHDRAWN:
             return 0
         raise WithdrawnOnServerError
-    # Otherwise it began with another revision, whose digest the server knows.
+    # A session of another revision has another digest, which the server checks.
     if record.content_digest == study.digest:
         plan_of(study, there)
     if there.status == "active" and record.demographics is not None and there.demographics:
@@ -66,7 +66,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
         return 0
     known = [response for response in record.responses if response.trial_index < there.next_trial_index]
     new = record.responses[len(known) :]
-    # The last known response is sent too: the server refuses it if another response was stored in its place.
+    # The last known response is sent again: the server refuses it if it has another response to that trial.
     _upload_responses(record, [*known[-1:], *new], server)
     if record.status is Status.COMPLETED and there.status == "active":
         server.complete(record.completed_at)
@@ -74,7 +74,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
 
 
 def _upload_changes(record: LabSessionRecord, before: LabSessionRecord, server: LabClient) -> None:
-    """Upload the changes of a session since `before`, to a server that has it open."""
+    """Upload the changes of a session since `before` to a server that has the session open."""
     if before.demographics is None and record.demographics is not None:
         server.send_demographics(record.session, record.demographics)
     if record.status is Status.WITHDRAWN:
@@ -221,7 +221,7 @@ class SessionUpload:
         try:
             record = self._upload_changes()
         except WithdrawnOnServerError:
-            self._move(UploadEvent.FAILURE, problem="it was withdrawn there")
+            self._move(UploadEvent.FAILURE, problem="the participant has withdrawn on the server")
         except Exception as error:  # No error may end the session or this thread.
             self._move(UploadEvent.FAILURE, problem=str(error))
         else:

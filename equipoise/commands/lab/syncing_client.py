@@ -22,15 +22,17 @@ T = TypeVar("T")
 class SyncingClient(LabClient):
     """A client of this machine's store that uploads the session to a server while it runs.
 
-    Group and seed come from the server, which counts the slots. The session never waits for the network: if the server
-    cannot be reached, the session continues, and is uploaded with the next visit or by `equipoise lab upload`.
+    The server counts the slots, and assigns the group and the seed. The session never waits for the network. If the
+    server cannot be reached, the session continues; the next visit or `equipoise lab upload` uploads it.
 
     Parameters
     ----------
-    study, store, here
-        The study, and the store and its client on this machine.
+    study
+        The study.
+    store, here
+        The store on this machine, and its client.
     server
-        The server's client.
+        Client of the server.
     """
 
     def __init__(self, study: Study, store: Store, here: LabClient, server: LabClient) -> None:
@@ -42,7 +44,7 @@ class SyncingClient(LabClient):
 
     @property
     def problem(self) -> str | None:
-        """Reason why the last upload failed."""
+        """Reason why the last upload failed; None if it succeeded."""
         return self._upload.problem if self._upload else None
 
     def find(self, participant: str, occasion: int) -> OpenSession | None:
@@ -59,7 +61,7 @@ class SyncingClient(LabClient):
             is_same = there is not None and there.session == here.session
             if there is not None and is_same and there.next_trial_index > here.next_trial_index:
                 raise _run_elsewhere(participant, occasion)
-        else:  # Its upload may have been interrupted.
+        else:  # The upload of a session that has ended may have been interrupted.
             self._upload = SessionUpload(self._study, self._store, here.session, self._server)
             self._upload.upload()
         return here
@@ -73,7 +75,8 @@ class SyncingClient(LabClient):
     def start(self, start: LabStart) -> OpenSession:
         if self._here.find(start.participant, start.occasion) is None:
             there = self._reach(lambda: self._server.start(start))
-            plan_of(self._study, there)  # Refused before anything is stored here if the server's plan differs.
+            # Refuses a server with another plan before anything is stored on this machine.
+            plan_of(self._study, there)
             uploaded = UploadedSession(
                 session=there.session,
                 participant=there.participant,
@@ -107,14 +110,14 @@ class SyncingClient(LabClient):
         self._changed()
 
     def finish(self) -> bool:
-        """Wait for the upload; return True if the server has everything."""
+        """Wait for the end of the upload; return True if the server has everything."""
         if self._upload is None:
             return True
         self._upload.close()
         return self._upload.wait()
 
     def close(self) -> None:
-        """End the upload without waiting for it, because its connection is closed now."""
+        """End the upload without waiting for its end, because its connection is closed now."""
         if self._upload is not None:
             self._upload.close()
 
@@ -127,13 +130,13 @@ class SyncingClient(LabClient):
             return request()
         except httpx.HTTPError as error:
             raise InputError(
-                f"the server cannot be reached ({error}); no session was begun. Fix: check the connection, or leave "
-                "--server out and upload the session later with `equipoise lab upload`."
+                f"the server cannot be reached ({error}); no session has begun. Fix: check the connection, or omit "
+                "--server and upload the session later with `equipoise lab upload`."
             ) from None
 
 
 def _run_elsewhere(participant: str, occasion: int) -> InputError:
     return InputError(
-        f"--participant {participant}: another machine has this session and its responses. Fix: continue there, begin "
-        f"a further session with --occasion {occasion + 1}, or use another code if this is another person."
+        f"--participant {participant}: another machine has this session and its responses. Fix: resume it on that "
+        f"machine, begin the next session with --occasion {occasion + 1}, or use another code for another person."
     )

@@ -23,24 +23,24 @@ from server.store.sql.lab_sessions import lab_session_records, n_without_code, v
 
 @dataclass(frozen=True)
 class UploadResult:
-    """The result of uploading all laboratory sessions of a store."""
+    """Result of an upload of all laboratory sessions of a store."""
 
     n_sessions: int
-    """Sessions that the server has now."""
+    """Number of sessions that the server has now."""
     n_new: int
-    """Responses that were new there."""
+    """Number of responses that were new on the server."""
     n_withdrawn: int
-    """Sessions that were withdrawn there, and whose responses are deleted here now."""
+    """Number of sessions withdrawn on the server, whose responses are now deleted on this machine too."""
     n_of_other_versions: dict[str, int]
-    """Sessions of other versions of the study, by version; they were not uploaded."""
+    """Number of sessions of each other version of the study; these sessions were not uploaded."""
     n_without_code: int
-    """Sessions whose participants' codes were deleted here; they were not uploaded."""
+    """Number of sessions whose participant codes were deleted; these sessions were not uploaded."""
     refused: tuple[str, ...]
-    """Reasons why the server refused other sessions, a sentence for each; these stay here."""
+    """Reasons why the server refused sessions, one sentence for each session; they remain on this machine."""
     excluded: tuple[str, ...] = ()
-    """Uploaded sessions that the researcher has excluded here; the exclusion is not uploaded."""
+    """Uploaded sessions that the researcher has excluded on this machine; an exclusion is not uploaded."""
     problem: str | None = None
-    """File of a withdrawn session that could not be deleted here; None if all are deleted."""
+    """File of a withdrawn session that could not be deleted on this machine; None if all are deleted."""
 
 
 def lab_upload(
@@ -55,21 +55,21 @@ def lab_upload(
     server, into
         Target: a server's address, or another store.
     prefix
-        Prefix of the participants' codes there.
+        Prefix of the participant codes in the target.
     store
-        The store with the sessions; by default the study's own.
+        The store with the sessions; by default the store of the study folder.
 
     Raises
     ------
     InputError
-        If the server or the store cannot be reached, or target and source are the same.
+        If the server or the store cannot be reached, or the target is the store with the sessions.
     """
     if (server is None) == (into is None):
-        raise InputError("no target, or two. Fix: name one, with --server or with --into.")
+        raise InputError("no target, or two targets. Fix: name one target, with --server or with --into.")
     study = loaded(study)
     here = store_location(study, read_settings(store=store))
     if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):
-        raise InputError(f"--into {into}: this is the store where the sessions are. Fix: name another.")
+        raise InputError(f"--into {into}: this is the store with the sessions. Fix: choose another store.")
     with store_of(study, store, must_exist=True) as opened, ExitStack() as stack:
         there = (
             stack.enter_context(remote_client(server)) if server else stack.enter_context(local_client(study, into))[0]
@@ -79,15 +79,15 @@ def lab_upload(
             return replace(uploaded, problem=delete_withdrawn(study, opened))
         except httpx.HTTPError as error:
             raise InputError(
-                f"--server {server}: it cannot be reached ({error}); it keeps what it has received, and the rest is "
-                "safe here. Fix: try again later."
+                f"--server {server}: the server cannot be reached ({error}). The responses are stored on this machine. "
+                "Fix: repeat the upload later."
             ) from None
 
 
 def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") -> UploadResult:
     """Upload all laboratory sessions of a store; a refused session does not stop the others.
 
-    The responses of a participant who has withdrawn there are deleted here too.
+    The responses of a participant who has withdrawn on the server are deleted on this machine too.
     """
     with store.snapshot() as db:
         sessions, others = lab_session_records(db, study), versions_of_others(db, study)
@@ -110,12 +110,12 @@ def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") 
 
 
 def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | None:
-    """Delete on the server the responses of all participants who have withdrawn here.
+    """Delete the responses of all participants who have withdrawn on this machine from the server.
 
     Returns
     -------
     str or None
-        Why that failed for some of them; None if all are deleted there.
+        Reason why a deletion failed; None if the server has deleted all these responses.
     """
     with store.snapshot() as db:
         withdrawn = [record for record in lab_session_records(db, study) if record.status is Status.WITHDRAWN]
@@ -123,7 +123,7 @@ def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | N
     for record in withdrawn:
         try:
             upload_session(study, record, server)
-        except httpx.HTTPError as error:  # The next would fail too, and a participant waits.
+        except httpx.HTTPError as error:  # The next request would fail too, and a participant is waiting.
             return str(error)
         except InputError as error:
             problem = f"{record.code}, session {record.occasion}: {error}"

@@ -1,4 +1,4 @@
-"""A screen without a screen, for tests that need a real window."""
+"""A virtual display for tests with a real window, and visits for tests without a window."""
 
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from tests.experiment.lab.xvfb import Fingers, missing, virtual_screen
 from tests.missing import skip_but_never_in_ci
 
 NEEDS_EXTRA = {"lab_extra", "_virtual_screens_work"}
-"""Fixtures without which a test runs everywhere; `make test` runs those with them in an environment of their own."""
+"""Fixtures that need the extra `lab`; `make test` runs tests with these fixtures in a separate environment."""
 
 
 def pytest_collection_modifyitems(items):
@@ -33,21 +33,21 @@ def _virtual_screens_work():
 
 @pytest.fixture(scope="session")
 def lab_extra():
-    """See that what the extra `lab` brings is here."""
+    """Skip the test if the packages of the extra `lab` are missing."""
     if not all(map(find_spec, ("psychopy", "serial", "arabic_reshaper", "bidi"))):
         skip_but_never_in_ci("the extra `lab` is not installed")
 
 
 @pytest.fixture(scope="session")
 def psychtoolbox(_virtual_screens_work):
-    """See that psychtoolbox can read keyboards here."""
+    """Skip the test if psychtoolbox cannot read keyboards on this machine."""
     if not has_real_time_privileges():
         skip_but_never_in_ci("psychtoolbox needs real-time privileges, such as root's")
 
 
 @pytest.fixture(scope="module")
 def make_screen(_virtual_screens_work, tmp_path_factory):
-    """Make a screen of a size; what ran on it is ended with the block."""
+    """Return a function that makes a screen of a size; everything that ran on it ends with the screen."""
     return lambda size_px=(1024, 768): virtual_screen(tmp_path_factory.mktemp("home"), size_px)
 
 
@@ -66,7 +66,7 @@ def fingers(screen):
 
 @pytest.fixture
 def lab(tmp_path):
-    """Return a function that takes a visit, on the store of the study's folder or another one."""
+    """Return a function that runs a visit; the store is that of the study's folder, or another store."""
 
     def visit(
         study, person=careful, participant="P01", occasion=1, group=None, kind=Kind.HUMAN, wrap=None, store=None,

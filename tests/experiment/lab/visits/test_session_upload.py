@@ -53,7 +53,7 @@ def make_upload(monkeypatch):
     return make
 
 
-def test_a_session_that_the_server_has_is_not_read_again_and_again(make_upload):
+def test_a_synced_session_is_not_read_again_without_a_change(make_upload):
     upload, store = make_upload(SHORT_S)
     upload.start()
     assert store.wait_for_reads(1)
