@@ -80,8 +80,8 @@ class LabStart(SlotQuery):
         pattern=UUID_PATTERN, description="UUID made by the client; requests with the same id begin one session."
     )
     study_digest: str = Field(
-        description="Digest of the study in the laboratory. It must be the digest of the served study; for an upload, the "
-        "digest of the revision with which the session began."
+        description="Digest of the study in the laboratory: for an upload, the digest of the revision with which the "
+        "session began; otherwise the digest of the served study."
     )
     consent_digest: str | None = Field(description="Digest of the shown consent; null if the study has no consent.")
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
@@ -140,7 +140,7 @@ class PlannedTrial(_Reply):
 
 
 class LabFields(BaseModel):
-    """Fields of a session that a laboratory needs, and a browser does not, to make the session plan and to upload it."""
+    """Fields of a session that only a laboratory needs, to make the session plan and to upload the session."""
 
     group: int
     seed: int

@@ -155,7 +155,7 @@ class LabWindow:
         """
         if image.size != self.size_px:
             raise ValueError(
-                f"an image of {image.size} px does not fit a window of {self.size_px} px. Fix: draw the image for this window."
+                f"an image of {image.size} px does not fit a window of {self.size_px} px. Fix: draw it in that size."
             )
         pixels = (image if image.mode == "RGB" else image.convert("RGB")).tobytes("raw", "RGBX")
         texture = self._spare.pop() if self._spare else self._make_texture()
@@ -252,7 +252,7 @@ class LabWindow:
     def _begin(self, nominal: float | None) -> None:
         if not (gl.gl_info.have_version(3, 0) or gl.gl_info.have_extension("GL_ARB_framebuffer_object")):
             raise InputError(
-                f"The graphics driver has only OpenGL {gl.gl_info.get_version()}, and 3.0 is needed. Fix: update the driver."
+                f"The graphics driver has OpenGL {gl.gl_info.get_version()}, and 3.0 is needed. Fix: update the driver."
             )
         self._handle = self._window.winHandle
         _hear_held_keys_once(self._handle)

@@ -25,12 +25,12 @@ from experiment.lab.screens.trial_header import TrialMoment, add_feedback, add_p
 
 
 def multiple_choice(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
-    """Draw an item in the largest letters that fit.
+    """Draw an item in the largest font size that fits.
 
     Raises
     ------
     InputError
-        If it does not fit the screen in the smallest easily readable letters.
+        If the item does not fit the screen in the smallest readable font size.
     """
     _, column = _fitting(sheet, content, moment)
     (side_px, above_px), (width_px, _) = sheet.margins_px, sheet.inside_px
@@ -41,7 +41,7 @@ def multiple_choice(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) 
 
 
 def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> int:
-    """Return the size of letters in which an item is drawn, with the errors of `multiple_choice`."""
+    """Return the font size in which an item is drawn; raise the errors of `multiple_choice`."""
     return _fitting(sheet, content, moment)[0]
 
 

@@ -45,7 +45,7 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
     sheet
         The sheet.
     item_id, task, content
-        The item with the defaults of its task, as in a plan or a battery.
+        The item, with the defaults of its task, as in a plan or a battery.
     moment
         The moment.
 
@@ -62,10 +62,10 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
 
 
 def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) -> Sheet:
-    """Return the sheet with the largest letters in which every item fits, one size for all items.
+    """Return the sheet with the largest font size in which every item fits.
 
-    Otherwise long items would have smaller letters than short ones, and length often goes with condition. Nothing is
-    drawn here; afterwards it is known that all items fit.
+    All items have this size. Otherwise long items would have smaller letters than short items, and length often
+    correlates with condition. This function draws nothing, but checks that all items fit.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     items
         The items.
     moment
-        A test trial with its longest texts: progress, and the time limit.
+        A moment of a test trial with the longest texts: progress, and time limit.
 
     Raises
     ------

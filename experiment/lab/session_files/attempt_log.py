@@ -1,4 +1,4 @@
-"""A log of a laboratory session beside its responses: the attempts at each trial, and every frame."""
+"""Log of a laboratory session: the attempts at each trial, and every frame interval."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -28,10 +28,10 @@ class AttemptLog:
         self._frames_file = frames
         self._n_begun: dict[int, int] = {}
         self.problem: str | None = None
-        """Reason of the last failed write; a session does not stop for it."""
+        """Reason of the last failed write, which does not stop the session; None if no write failed."""
         if begun.exists():
             for line in begun.read_bytes().splitlines():
-                # An empty line, a line of which a power cut left only the beginning, or foreign content.
+                # Skip empty lines, lines that a power cut has shortened, and foreign content.
                 with suppress(ValueError, TypeError, KeyError):
                     self._count(int(json.loads(line)["trial_index"]))
 
@@ -46,7 +46,7 @@ class AttemptLog:
         return self._n_begun.get(trial_index, 0)
 
     def note_frames(self, visit: int, trial_index: int, attempt: int, intervals_ms: Sequence[float]) -> None:
-        """Log the intervals between the frames of a trial, from the first of the fixation to the onset."""
+        """Log the frame intervals of a trial, from the first frame of the fixation to the onset."""
         is_new = not self._frames_file.exists()
         rows = [
             (visit, trial_index, attempt, frame, f"{interval_ms:.3f}")
@@ -61,7 +61,7 @@ class AttemptLog:
         try:
             yield
         except OSError as error:
-            self.problem = f"{path}: it could not be written ({error.strerror}); every response is in the store."
+            self.problem = f"{path}: cannot be written ({error.strerror}). Every response is in the store."
 
     def _count(self, trial_index: int) -> int:
         self._n_begun[trial_index] = self.n_begun(trial_index) + 1
@@ -69,5 +69,5 @@ class AttemptLog:
 
 
 def _appended(path: Path) -> TextIO:
-    """Open a file for appending; a new one is readable by its owner only."""
+    """Open a file for appending; a new file is readable by its owner only."""
     return open(path, "a", encoding="utf-8", newline="", opener=open_private)

@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
@@ -89,6 +89,8 @@ def _run(display: str, group: int, function: Callable[..., None], *arguments: ob
     import pyglet
 
     os.setpgid(0, group)
+    with suppress(PermissionError):  # Other programs of the machine must not change the timing.
+        os.setpriority(os.PRIO_PROCESS, 0, -10)
     os.environ["DISPLAY"] = display
     pyglet.gl._create_shadow_window()
     function(*arguments)

@@ -41,7 +41,7 @@ def test_a_window_can_be_smaller_than_the_screen(screen):
     [
         (
             {"monitor": "lab1"},
-            "PsychoPy knows no monitor 'lab1', only testMonitor. Fix: choose one of these monitors, or add",
+            "PsychoPy knows no monitor 'lab1', only testMonitor. Fix: choose one of these",
         ),
         (
             {"size_px": [1024, 769]},

@@ -40,7 +40,7 @@ def test_a_character_that_no_font_has_is_refused_by_name():
 
 
 def test_an_installed_font_is_used_for_characters_that_the_bundled_font_lacks(monkeypatch):
-    letters = fonts._glyphs(DEJAVU.mono)  # stands for a font with other letters than ours has
+    letters = fonts._glyphs(DEJAVU.mono)  # Used as a font with other letters than DejaVu Sans.
     missing = min(set(letters))
     monkeypatch.setattr(fonts, "_glyphs", lambda path: letters if path != DEJAVU.regular else letters - {missing})
     found = font_for([missing, "a"])
@@ -102,7 +102,7 @@ def ink(piece, size_px=40):
 
 def test_without_raqm_text_from_right_to_left_needs_the_lab_extra(without_raqm, monkeypatch):
     monkeypatch.setitem(sys.modules, "arabic_reshaper", None)
-    with pytest.raises(InputError, match=r"install it: pip install 'equipoise\[lab\]'"):
+    with pytest.raises(InputError, match=r"install the extra: pip install 'equipoise\[lab\]'"):
         shaped("مرحبا بكم", "rtl")
 
 
