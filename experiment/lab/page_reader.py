@@ -76,7 +76,7 @@ class PageReader:
             if press is not None and press.name in names:
                 return names[press.name]
 
-    def tell(self, title: str, *paragraphs: str) -> None:
+    def show_message(self, title: str, *paragraphs: str) -> None:
         """Show a message until it is read."""
         self.choose(title, paragraphs, [self.onward(self._say("close"))])
 

@@ -126,13 +126,13 @@ class LabSession:
         except _Stops as stops:
             if stops.outcome in _ENDS:
                 title, words = _ENDS[stops.outcome]
-                self._reader.tell(self._say(title), self._say(words), self._say("lab_done"))
+                self._reader.show_message(self._say(title), self._say(words), self._say("lab_done"))
             return stops.outcome
         except (
             InputError
         ) as error:  # The participant reads a page before the window closes; the experimenter reads the error.
             words = "lab_not_deleted" if isinstance(error, _NotDeleted) else "lab_problem"
-            self._reader.tell(self._say("error_title"), self._say(words))
+            self._reader.show_message(self._say("error_title"), self._say(words))
             raise
 
     def _run(self) -> VisitOutcome:
@@ -197,7 +197,7 @@ class LabSession:
             question.name: self._reader.ask(question, self._say("question_of", number=number, total=n_questions))
             for number, question in enumerate(session.demographics, start=1)
         }
-        self._patiently(lambda: self._client.send_demographics(session.session, answers), "lab_not_stored")
+        self._retry_until_stored(lambda: self._client.send_demographics(session.session, answers), "lab_not_stored")
 
     def _instruct(self) -> None:
         names = self._study.definition.timeline.instructions
@@ -264,12 +264,14 @@ class LabSession:
             self._show(feedback, response, shown, is_last=progress.practice_is_over and not has_ended)
 
     def _send(self, response: Response, session: OpenSession, progress: SessionProgress) -> TrialFeedback | None:
-        (feedback,) = self._patiently(lambda: self._client.respond(session.session, [response]), "lab_not_stored")
+        (feedback,) = self._retry_until_stored(
+            lambda: self._client.respond(session.session, [response]), "lab_not_stored"
+        )
         self._on_stored(session)
         progress.advance(feedback.practice if feedback else None)
         return feedback
 
-    def _patiently(self, request: Callable[[], T], words: str, leave: str = "lab_leave") -> T:
+    def _retry_until_stored(self, request: Callable[[], T], words: str, leave: str = "lab_leave") -> T:
         """Make a request; while the store is unavailable, the participant can retry the request or stop for now."""
         actions = [Action("again", self._say("device_try_again"), "1"), Action("leave", self._say(leave), "2")]
         while True:
@@ -289,7 +291,7 @@ class LabSession:
         self._reader.show(shown.picture(self._sheet, moment))
 
     def _complete(self, session: OpenSession) -> VisitOutcome:
-        completion = self._patiently(self._client.complete, "lab_problem")
+        completion = self._retry_until_stored(self._client.complete, "lab_problem")
         self._on_stored(session)
         debrief = self._study.definition.timeline.debrief
         parts = [f"# {self._say('completed_title')}", self._say("completed")]
@@ -314,7 +316,7 @@ class LabSession:
         pages = {name: "\n\n".join([*parts, self._say("lab_done")])}
         contact = self._study.definition.timeline.contact
         others = [Action("contact", self._say("contact"), "1")] if contact else []
-        reader = PageReader(self._display, replace(self._sheet, way_out=""), close)
+        reader = PageReader(self._display, replace(self._sheet, escape_hint=""), close)
         while reader.read(pages, self._say("close"), *others) == "contact" and contact:
             reader.read({contact: self._study.texts[contact]}, self._say("close"))
         return outcome
@@ -338,10 +340,10 @@ class LabSession:
             raise _Stops(VisitOutcome.DECLINED)
         if chosen == "leave":
             raise _Stops(VisitOutcome.LEFT)
-        if chosen == "delete" and self._session is not None and self._is_sure():
+        if chosen == "delete" and self._session is not None and self._confirms_withdrawal():
             self._withdraw(self._session)
 
-    def _is_sure(self) -> bool:
+    def _confirms_withdrawal(self) -> bool:
         actions = [Action("stay", self._say("leave_stay"), "1"), Action("delete", self._say("leave_confirm"), "2")]
         words = [self._say("leave_explained")]
         words += [self._say("lab_leave_earlier")] if self._visitor.occasion > 1 else []
@@ -350,7 +352,7 @@ class LabSession:
     def _withdraw(self, session: OpenSession) -> NoReturn:
         """Delete the responses; if the deletion fails, inform the participant and the experimenter."""
         try:
-            self._patiently(self._client.withdraw, "lab_not_deleted", leave="close")
+            self._retry_until_stored(self._client.withdraw, "lab_not_deleted", leave="close")
         except (_Stops, InputError) as error:
             why = "the store cannot be written to" if isinstance(error, _Stops) else str(error).rstrip(".")
             raise _NotDeleted(

@@ -40,7 +40,7 @@ class LabFiles:
         self._study = study
         self._store = store
         self._visitor = visitor
-        self._notes: AttemptLog | None = None
+        self._attempt_log: AttemptLog | None = None
         self._problem: str | None = None
         self.table: Path | None = None
         self._folder = folder = lab_folder(study, store)
@@ -55,12 +55,12 @@ class LabFiles:
     @property
     def problem(self) -> str | None:
         """Reason of the last failed write or deletion; None if nothing failed."""
-        return self._problem or (self._notes.problem if self._notes else None)
+        return self._problem or (self._attempt_log.problem if self._attempt_log else None)
 
     def open_attempt_log(self, session: OpenSession) -> AttemptLog:
         """Return the attempt log of a session."""
-        self._notes = AttemptLog(self._path(session, BEGUN), self._path(session, FRAMES))
-        return self._notes
+        self._attempt_log = AttemptLog(self._path(session, BEGUN), self._path(session, FRAMES))
+        return self._attempt_log
 
     def write_table(self, session: OpenSession) -> None:
         """Write PsychoPy's table again, from the store."""

@@ -89,16 +89,16 @@ def check_task(item_id: str, task: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _InputRules:
     """Input rules of one task."""
 
     keys: Callable[[Content], tuple[str, ...]]
     state_after: Callable[[Content, ResponseState, str], ResponseState]
 
 
-def _of_task(task: str) -> _Way:
+def _of_task(task: str) -> _InputRules:
     try:
-        return _WAYS[task]
+        return _INPUT_RULES[task]
     except KeyError:
         raise InputError(
             f"the task {task} cannot be shown in the laboratory. Fix: remove the items of this task from the "
@@ -169,7 +169,7 @@ def _towards(port: Port, arrow: str, size: int) -> Port:
     return Port(Side.EAST if forward else Side.WEST, port.position)
 
 
-_WAYS = {
-    MultipleChoice.name: _Way(_keys_of_choice, _after_choice),
-    BlackboxPredict.name: _Way(_keys_of_prediction, _after_prediction),
+_INPUT_RULES = {
+    MultipleChoice.name: _InputRules(_keys_of_choice, _after_choice),
+    BlackboxPredict.name: _InputRules(_keys_of_prediction, _after_prediction),
 }

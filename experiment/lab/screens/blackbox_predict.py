@@ -6,7 +6,7 @@ from typing import Any
 from batteries.blackbox import Port
 from batteries.errors import InputError
 from experiment.lab.screens.blackbox_board import Board
-from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import (
@@ -49,7 +49,7 @@ def blackbox_predict(sheet: Sheet, content: dict[str, Any], moment: TrialMoment)
     panel.draw(canvas, left + layout.board_px + layout.gap_px if is_ltr else left, top)
     board_left = left if is_ltr else left + layout.panel_px + layout.gap_px
     Board(canvas, content, moment, board_left, top, layout.cell_px).draw()
-    draw_way_out(canvas)
+    draw_escape_hint(canvas)
     return canvas.picture()
 
 
@@ -62,7 +62,7 @@ class _Layout:
     """Sizes of the board and the panel, which are side by side below the progress."""
 
     def __init__(self, sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> None:
-        self._sheet, self._content, self._showing = sheet, content, moment
+        self._sheet, self._content, self._moment = sheet, content, moment
         width_px, height_px = sheet.inside_px
         self.progress = ScreenColumn(sheet, width_px)
         add_progress(self.progress, moment, sheet.body_px)
@@ -75,8 +75,8 @@ class _Layout:
     def fitting_panel(self) -> tuple[int, ScreenColumn]:
         """Return the largest font size that fits, and the panel in this size."""
         sheet = self._sheet
-        column_of = partial(_panel, sheet, self._content, self._showing, self.panel_px)
-        sizes_px = sheet.item_sizes_px(self._showing.feedback is not None)
+        column_of = partial(_panel, sheet, self._content, self._moment, self.panel_px)
+        sizes_px = sheet.item_sizes_px(self._moment.feedback is not None)
         fitting = first_that_fits(column_of, sizes_px, sheet.inside_px[1] - self.progress_px)
         if fitting is None:
             raise InputError(

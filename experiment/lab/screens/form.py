@@ -6,7 +6,7 @@ from functools import partial
 from batteries.errors import InputError
 from experiment.lab.input.form_input import FormState, n_pages, options_shown
 from experiment.lab.screens.layout.buttons import Action, add_buttons
-from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import CHOICE, CHOICE_SOFT, INK, INK_SOFT, LINE_STRONG, PAPER, WRONG, Sheet
@@ -53,7 +53,7 @@ def form(
     _, column = fitting
     canvas = Canvas(sheet)
     column.draw(canvas, side_px + (width_px - column.width_px) // 2, above_px)
-    draw_way_out(canvas)
+    draw_escape_hint(canvas)
     return canvas.picture()
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from batteries.errors import InputError
-from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import (
@@ -36,7 +36,7 @@ def multiple_choice(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) 
     (side_px, above_px), (width_px, _) = sheet.margins_px, sheet.inside_px
     canvas = Canvas(sheet)
     column.draw(canvas, side_px + (width_px - column.width_px) // 2, above_px)
-    draw_way_out(canvas)
+    draw_escape_hint(canvas)
     return canvas.picture()
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from experiment.lab.screens.layout.buttons import Action, ButtonRows
-from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import INK, INK_SOFT, LINE, LINE_STRONG, Sheet
 from experiment.lab.screens.text.markdown import BULLET, Block, blocks_of
@@ -63,7 +63,7 @@ def pages(
         if number > 1:
             buttons.append(back)
         _draw_foot(canvas, left, buttons, number, len(sheets_of_pieces))
-        draw_way_out(canvas)
+        draw_escape_hint(canvas)
         pictures.append(canvas.picture())
     return pictures
 

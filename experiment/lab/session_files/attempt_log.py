@@ -37,7 +37,7 @@ class AttemptLog:
 
     def begin(self, trial_index: int) -> int:
         """Log that a trial begins; return the number of this attempt."""
-        with self._telling(self._begun_file), _appended(self._begun_file) as file:
+        with self._keeping_problem(self._begun_file), _appended(self._begun_file) as file:
             file.write("\n" + json.dumps({"trial_index": trial_index}))
         return self._count(trial_index)
 
@@ -52,11 +52,11 @@ class AttemptLog:
             (visit, trial_index, attempt, frame, f"{interval_ms:.3f}")
             for frame, interval_ms in enumerate(intervals_ms, 1)
         ]
-        with self._telling(self._frames_file), _appended(self._frames_file) as file:
+        with self._keeping_problem(self._frames_file), _appended(self._frames_file) as file:
             write_rows(file, [FRAMES_HEADER, *rows] if is_new else rows)
 
     @contextmanager
-    def _telling(self, path: Path) -> Iterator[None]:
+    def _keeping_problem(self, path: Path) -> Iterator[None]:
         """Keep the reason of a failed write, and continue."""
         try:
             yield

@@ -41,7 +41,7 @@ def test_a_driver_that_queues_images_is_detected(screen, n_queued):
         with screen.start("waiting", "60", "1", str(n_queued)) as program:
             found = program.reply()
         assert found["pacing"] == "clock"
-        if "queue" in found["refresh"]["reason"]:  # On a busy machine another reason may come first.
+        if "queue" in found["refresh"]["reason"]:  # On a busy machine, another condition may fail first.
             break
     assert "queue" in found["refresh"]["reason"]
 

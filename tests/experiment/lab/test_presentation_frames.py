@@ -1,4 +1,4 @@
-"""Fixation and stimulus in a window whose time is made up, so that each flip is known."""
+"""Fixation and stimulus in a window with a simulated clock, so that the time of each flip is known."""
 
 import pytest
 
@@ -10,7 +10,7 @@ FRAME_NS = 10_000_000
 
 
 class FakeWindow:
-    """Waits for whole frames at each flip, or not at all; late flips can be ordered."""
+    """A window whose flips wait for whole frames or not at all; flips can be late on request."""
 
     frame_ms = FRAME_MS
 

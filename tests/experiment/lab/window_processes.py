@@ -85,12 +85,17 @@ def _start(display: str, group: int, function: Callable[..., None], *arguments: 
     return process
 
 
+def prefer(pid: int) -> None:
+    """Raise the priority of a process if possible, so that other programs of the machine do not change its timing."""
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, pid, -15)
+
+
 def _run(display: str, group: int, function: Callable[..., None], *arguments: object) -> None:
     import pyglet
 
     os.setpgid(0, group)
-    with suppress(PermissionError):  # Other programs of the machine must not change the timing.
-        os.setpriority(os.PRIO_PROCESS, 0, -10)
+    prefer(os.getpid())
     os.environ["DISPLAY"] = display
     pyglet.gl._create_shadow_window()
     function(*arguments)

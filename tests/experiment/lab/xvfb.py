@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.experiment.lab.window_processes import Program, window_program
+from tests.experiment.lab.window_processes import Program, prefer, window_program
 
 HELD_S = 0.06
 """How long a person holds a key."""
@@ -62,6 +62,7 @@ def virtual_screen(home: Path, size_px: tuple[int, int] = (1280, 800)) -> Iterat
         process_group=0,
     )
     os.close(writable)
+    prefer(server.pid)
     try:
         with os.fdopen(readable) as pipe:
             number = pipe.readline().strip()

@@ -141,13 +141,13 @@ def _blank(width_px: int, height_px: int) -> tuple[Image.Image, ImageDraw.ImageD
     return mask, ImageDraw.Draw(mask)
 
 
-def draw_way_out(canvas: Canvas) -> None:
+def draw_escape_hint(canvas: Canvas) -> None:
     """Draw the hint at the key that leaves the study at the bottom of the screen, if the sheet has this hint."""
     sheet = canvas.sheet
-    if not sheet.way_out:
+    if not sheet.escape_hint:
         return
     (width_px, height_px), (side_px, above_px) = sheet.size_px, sheet.margins_px
-    words = paragraph(sheet, f"{sheet.way_out}  [Esc]", round(0.7 * sheet.body_px), sheet.inside_px[0])
+    words = paragraph(sheet, f"{sheet.escape_hint}  [Esc]", round(0.7 * sheet.body_px), sheet.inside_px[0])
     left = width_px - side_px - words.width_px if sheet.direction == "ltr" else side_px
     canvas.write(words, left, height_px - above_px + (above_px - words.height_px) // 2, words.width_px, INK_SOFT)
     canvas.region(ESCAPE, (left, height_px - above_px, left + words.width_px, height_px))

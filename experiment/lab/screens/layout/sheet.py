@@ -30,7 +30,7 @@ class Sheet:
     typeface: Typeface
     words: Texts
     """Equipoise's texts in the study's language, and the direction of the study's script."""
-    way_out: str = ""
+    escape_hint: str = ""
     """Hint at the bottom of a screen, beside the key that leaves the study; empty for no hint."""
     item_px: int | None = None
     """Font size in which all items fit; None before it is computed by `trial.with_even_letters`."""
@@ -44,8 +44,8 @@ class Sheet:
         InputError
             If no installed font has all characters.
         """
-        ways_out = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
-        words = " · ".join(map(study.words.say, ways_out))
+        labels = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
+        words = " · ".join(map(study.words.say, labels))
         return cls(size_px, font_for(texts_of(study)), study.words, words)
 
     @property

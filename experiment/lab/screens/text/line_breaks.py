@@ -72,15 +72,15 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _may_break(text: str, piece_start: int, index: int) -> bool:
-    before, state_after = text[index - 1], text[index]
-    if state_after in _NEVER_FIRST or before in _NEVER_LAST or _continues(text, index):
+    before, after = text[index - 1], text[index]
+    if after in _NEVER_FIRST or before in _NEVER_LAST or _continues(text, index):
         return False
     if before in _HYPHENS:
-        return index - 1 > piece_start and state_after.isalnum()
-    return _stands_alone(before) or _stands_alone(state_after)
+        return index - 1 > piece_start and after.isalnum()
+    return _allows_breaks(before) or _allows_breaks(after)
 
 
-def _stands_alone(character: str) -> bool:
+def _allows_breaks(character: str) -> bool:
     """Return True if lines may end on both sides of a character; Korean is written in words."""
     is_hangul = "\uac00" <= character <= "\ud7a3"
     return unicodedata.east_asian_width(character) in {"W", "F"} and not is_hangul

@@ -1,4 +1,4 @@
-"""Which backend reads the keyboard, and what a click means."""
+"""Choice of the keyboard backend."""
 
 import sys
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Real key presses and clicks, made by a second process, as a real window hears them."""
+"""Real key presses and clicks from another process, as a real window receives them."""
 
 import time
 from contextlib import closing
@@ -8,7 +8,7 @@ import pytest
 from tests.experiment.lab.xvfb import HELD_S, Fingers
 
 SAME_CLOCK_MS = 250
-"""Clocks of different zeros are seconds apart; how exact times are is measured in test_presentation_real.py."""
+"""Clocks with different zeros differ by seconds; `test_presentation.py` measures the accuracy of times."""
 
 
 @pytest.fixture(scope="module", params=["ptb", "event"])
@@ -21,13 +21,13 @@ def heard(request, screen):
 
 
 class Heard:
-    """A window that says what it hears."""
+    """A window that reports the presses that it receives."""
 
     def __init__(self, program):
         self._program = program
 
     def begin(self):
-        """Forget what was, count from a flip, and return when that was."""
+        """Discard earlier presses, set time zero at a flip, and return the time of the flip."""
         self.clear()
         return self.zero()
 
@@ -47,7 +47,7 @@ class Heard:
 
 
 def between(heard, fingers, key, held_s=HELD_S):
-    """Press a key while the window waits for any, and return what it heard and the error of its time, in ms."""
+    """Press a key while the window waits; return the received press, and the error of its time in ms."""
     zero_ns = heard.begin()
     heard.ask()
     pressed_ns = fingers.press(key, held_s)
@@ -74,7 +74,7 @@ def between(heard, fingers, key, held_s=HELD_S):
 def test_keys_have_the_names_that_psychopy_gives_them(heard, fingers, key, name):
     press, error_ms = between(heard, fingers, key)
     assert (press["name"], press["input"]) == (name, "key")
-    assert abs(error_ms) < SAME_CLOCK_MS, "the zero or the clock is another than that of the flip"
+    assert abs(error_ms) < SAME_CLOCK_MS, "the press and the flip have different zeros or clocks"
 
 
 def test_a_press_before_the_program_reads_keys_is_not_lost(heard, fingers):
@@ -95,7 +95,7 @@ def test_a_key_that_is_held_down_is_pressed_once(heard, fingers):
     assert heard.press() is None
     fingers.press("2")
     heard.ask()
-    assert heard.press()["name"] == "2", "let go and pressed again, it counts"
+    assert heard.press()["name"] == "2", "the key was released and pressed again, so it counts"
 
 
 def test_keys_typed_in_another_window_are_no_response(heard, fingers):
@@ -161,7 +161,7 @@ def test_a_loss_of_the_focus_is_counted_until_the_next_trial(heard, fingers):
     assert heard.press() == {"n": 0}
     fingers.press("1")
     heard.ask()
-    assert heard.press()["name"] == "1", "the keyboard is back"
+    assert heard.press()["name"] == "1", "the window has the keyboard again"
 
 
 def test_escape_before_the_onset_is_received(heard, fingers):
@@ -243,7 +243,7 @@ def test_closing_the_window_acts_as_escape_and_the_window_stays_open(heard, fing
 @pytest.mark.parametrize("backend", ["ptb", "event"])
 def test_letters_follow_the_keyboard_layout(make_screen, psychtoolbox, backend):
     with make_screen() as screen, closing(Fingers(screen.display)) as fingers:
-        fingers.swap("a", "q")  # as on a French keyboard
+        fingers.swap("a", "q")  # As on a French keyboard.
         with screen.start("inputs", backend) as program:
             program.reply()
             heard = Heard(program)

@@ -1,4 +1,4 @@
-"""What the machine check says of what it finds."""
+"""Verdicts and advice of the machine check."""
 
 import pytest
 

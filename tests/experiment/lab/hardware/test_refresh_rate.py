@@ -1,4 +1,4 @@
-"""Whether flips wait for the screen, judged from intervals between them."""
+"""Verdict on flips that wait for the screen, from intervals between flips."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Event codes: their numbers, the texts that say where they go, and the way through a port that sends to itself."""
+"""Event codes: their numbers, the names of destinations, and a serial port in loopback."""
 
 import os
 import subprocess
@@ -67,7 +67,7 @@ def test_an_invalid_trigger_text_is_refused_with_a_sentence(text):
 
 
 class Port:
-    """Holds a level, and remembers all."""
+    """A port that keeps a level, and records all levels."""
 
     def __init__(self):
         self.levels = []

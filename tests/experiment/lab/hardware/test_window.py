@@ -1,4 +1,4 @@
-"""A real window on a virtual screen."""
+"""A real window on a virtual display."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""What a press does to an answer: every response can be given by keys alone and by clicks alone."""
+"""Effects of presses on a response: every response can be given with keys only, and with clicks only."""
 
 import pytest
 from hypothesis import given
@@ -83,7 +83,7 @@ def test_every_port_can_be_reached_with_the_arrow_keys():
 
 @pytest.mark.parametrize(
     ("port", "arrow", "leads_to"),
-    [  # as in the web client
+    [  # As in the web client.
         ("north-5", "right", "north-6"),
         ("north-5", "left", "north-4"),
         ("north-8", "right", "east-1"),

@@ -1,4 +1,4 @@
-"""Letters: fonts that have them, and scripts that are joined or read from right to left."""
+"""Fonts for all letters of a study, and scripts that are joined or read from right to left."""
 
 import sys
 
@@ -13,7 +13,7 @@ from experiment.lab.screens.text.shaping import base_direction, shaped
 from experiment.texts import ENGLISH, catalogue, languages
 from tests.missing import skip_but_never_in_ci
 
-NOBODY_HAS = "\U0003fffd"  # in a plane that is not assigned
+IN_NO_FONT = "\U0003fffd"  # In an unassigned plane of Unicode.
 
 
 @pytest.mark.parametrize("language", languages())
@@ -27,7 +27,7 @@ def test_the_bundled_font_has_the_usual_scripts_and_signs_of_psychology():
 
 
 def test_missing_characters_are_named_once_and_in_order():
-    assert missing_glyphs(["b" + NOBODY_HAS, NOBODY_HAS]) == (NOBODY_HAS,)
+    assert missing_glyphs(["b" + IN_NO_FONT, IN_NO_FONT]) == (IN_NO_FONT,)
 
 
 def test_invisible_characters_are_not_reported_as_missing():
@@ -36,7 +36,7 @@ def test_invisible_characters_are_not_reported_as_missing():
 
 def test_a_character_that_no_font_has_is_refused_by_name():
     with pytest.raises(InputError, match=r"no font of this machine has .* \(U\+3FFFD\).* Fix: install one font"):
-        font_for(["a", NOBODY_HAS])
+        font_for(["a", IN_NO_FONT])
 
 
 def test_an_installed_font_is_used_for_characters_that_the_bundled_font_lacks(monkeypatch):

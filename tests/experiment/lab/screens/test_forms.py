@@ -1,4 +1,4 @@
-"""Questions about the person: what is typed or chosen, and how it looks."""
+"""Questions about the participant: typed and chosen answers, and their screens."""
 
 from itertools import combinations
 
@@ -90,7 +90,7 @@ def test_every_option_can_be_reached():
 def test_turning_pages_of_options_stops_at_the_first_and_the_last_page():
     assert pressed(LAND, "left").page == 0
     assert pressed(LAND, *["right"] * 9).page == 2
-    assert answer_of(LAND, pressed(LAND, "right", "right", "9")) is None  # the last page has five options
+    assert answer_of(LAND, pressed(LAND, "right", "right", "9")) is None  # The last page has five options.
 
 
 def test_a_choice_can_be_cleared():

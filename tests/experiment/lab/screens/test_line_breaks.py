@@ -1,4 +1,4 @@
-"""Lines end where they may, and no letter is lost."""
+"""Line breaks: their positions, and no lost letter."""
 
 from itertools import pairwise
 
@@ -43,7 +43,7 @@ def test_measured_lines_are_drawn_no_wider_than_the_column(text, width_px, style
     lines = paragraph(SHEET, text, size_px, width_px, style)
     assert all(line.width_px <= width_px + 1 for line in lines.lines)
     assert "".join("".join(line.text for line in lines.lines).split()) == "".join(text.split())
-    for line in lines.lines:  # what is drawn at once is as wide as the sum of its words
+    for line in lines.lines:  # A line drawn at once is as wide as the sum of its words.
         if line.text.isascii():
             drawn_px = DEJAVU.font(line.spans[0].style, size_px).getlength(line.text)
             assert abs(drawn_px - line.width_px) <= 2

@@ -1,4 +1,4 @@
-"""Pages to read and messages: all of the text is there, in order, and nothing is cut off."""
+"""Pages and messages: they show the complete text in order, and nothing is cut off."""
 
 from itertools import combinations, pairwise
 
@@ -35,7 +35,7 @@ def assert_is_in_order(picture, sheet):
     assert picture.image.size == sheet.size_px
     parts = (*picture.written, *picture.regions)
     in_margin = [part for part in parts if part.box_px[1] >= height - above_px]
-    assert len(in_margin) == (2 if sheet.way_out else 0), "the way out, and its region"
+    assert len(in_margin) == (2 if sheet.escape_hint else 0), "the hint at the escape key, and its region"
     for part in parts:
         (left, top, right, bottom), foot = part.box_px, height if part in in_margin else height - above_px
         assert side_px <= left < right <= width - side_px and above_px <= top < bottom <= foot
@@ -66,7 +66,7 @@ def test_all_pages_of_the_shipped_studies_can_be_read(study, size_px):
         plain = text.replace("*", "").replace("#", "").replace("- ", "").replace("_", "")
         shown, position = said(*drawn), 0
         for word in plain.split():
-            position = shown.index(word, position)  # all of them, in order
+            position = shown.index(word, position)  # All words, in order.
 
 
 LONG = "\n\n".join(f"## Part {part}\n\n" + f"words of part {part} to read " * 30 for part in range(12))

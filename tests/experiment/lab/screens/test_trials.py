@@ -1,4 +1,4 @@
-"""Every screen of every item that we ship, as a participant would see it, checked without a window."""
+"""Every screen of every item of the sample studies, checked without a window."""
 
 from dataclasses import replace
 from itertools import combinations, pairwise
@@ -33,19 +33,19 @@ def overlap(one, other):
 
 
 def assert_is_in_order(picture, sheet):
-    """Nothing overlaps, nothing is cut off, and everything can be clicked; below it all is the way out."""
+    """Check that nothing overlaps or is cut off, that regions are large, and that the escape hint is at the bottom."""
     assert picture.image.size == sheet.size_px
     assert picture.image.mode == "RGB"
     side_px, above_px = sheet.margins_px
     foot = sheet.size_px[1] - above_px
     others, targets = picture.written, picture.regions
-    if sheet.way_out:
-        *others, way_out = picture.written
+    if sheet.escape_hint:
+        *others, escape_hint = picture.written
         *targets, leaving = picture.regions
-        assert (way_out.text, leaving.name) == (f"{sheet.way_out}  [Esc]", "escape")
-        assert foot <= way_out.box_px[1] < way_out.box_px[3] <= sheet.size_px[1]
-        assert side_px <= way_out.box_px[0] < way_out.box_px[2] <= sheet.size_px[0] - side_px
-        assert overlap(leaving.box_px, way_out.box_px)
+        assert (escape_hint.text, leaving.name) == (f"{sheet.escape_hint}  [Esc]", "escape")
+        assert foot <= escape_hint.box_px[1] < escape_hint.box_px[3] <= sheet.size_px[1]
+        assert side_px <= escape_hint.box_px[0] < escape_hint.box_px[2] <= sheet.size_px[0] - side_px
+        assert overlap(leaving.box_px, escape_hint.box_px)
     for written in others:
         left, top, right, bottom = written.box_px
         assert side_px <= left < right <= sheet.size_px[0] - side_px, written
@@ -91,7 +91,7 @@ def test_every_item_fits_the_smallest_screen_in_letters_of_one_size(study):
             content = item.content
             options = [f"{number} {option}" for number, option in enumerate(content["options"], start=1)]
             shown = "".join([content["text"], content["prompt"], *options])
-            assert "".join(shown.split()) in "".join(words(picture))  # lines end at hyphens, too
+            assert "".join(shown.split()) in "".join(words(picture))  # Lines can also end at hyphens.
             assert [region.name for region in picture.regions] == [*(str(n + 1) for n in range(len(options))), "escape"]
 
 

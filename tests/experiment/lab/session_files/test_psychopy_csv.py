@@ -1,4 +1,4 @@
-"""PsychoPy's table of sessions that were taken in several visits, or begun by another clock."""
+"""PsychoPy's table of sessions with several visits, or with a start by another clock."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ NEWER = DEVICE.model_copy(update={"frame_ms": 6.94, "psychopy_version": "2027.1"
 
 @pytest.fixture
 def visits(lab, small):
-    """A study, and two visits in which a session was taken, the second on a newer machine."""
+    """A study, and the two visits of a session; the second visit is on a newer machine."""
     study = load_study(small)
     return study, lab(study, leaving_at(4, ["2"])), lab(study, device=NEWER)
 

@@ -1,4 +1,4 @@
-"""What is left of sessions in the laboratory: files, withdrawals, and the analysis."""
+"""Data of laboratory sessions: files, withdrawals, and the analysis."""
 
 import shutil
 import time
@@ -55,7 +55,7 @@ def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
     study = load_study(small)
     first = lab(study, leaving_at(3, ["2"]))
     first.table.unlink()
-    first.table.mkdir()  # stands for a table that is open in Excel
+    first.table.mkdir()  # As if the table were open in Excel.
     second = lab(study)
     assert second.outcome is VisitOutcome.COMPLETED
     assert "cannot be written" in second.problem and "Every response is in the store" in second.problem
@@ -98,7 +98,7 @@ def test_a_withdrawal_from_session_2_deletes_the_files_of_session_1(lab, small):
 
 
 def test_the_files_are_beside_the_store_for_every_study_folder(lab, small, tmp_path):
-    """An earlier version's folder goes on with what was begun, on the same store."""
+    """The folder of an earlier version resumes its sessions, on the same store."""
     study, store = load_study(small), tmp_path / "shared" / "equipoise.db"
     other = shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("data"))
     first = lab(study, leaving_at(3, ["2"]), store=str(store))
@@ -186,7 +186,7 @@ def test_early_presses_and_focus_losses_are_in_the_data(lab, small):
     study = load_study(small)
 
     def hasty(display):
-        display.early = 3 if len(display.trials) == 1 else 0  # looked at when the next one begins
+        display.early = 3 if len(display.trials) == 1 else 0  # Read at the start of the next trial.
         display.n_focus_lost = int(len(display.trials) == 2)
         return careful(display)
 
@@ -215,7 +215,9 @@ def test_laboratory_and_web_sessions_are_in_one_analysis(lab, small, tmp_path, e
     trials = read_trials(study.store_path)
     assert set(trials["source"]) == {"lab", "web"}
     in_lab, on_web = (trials[trials["source"] == source].sort_values("trial_index") for source in ("lab", "web"))
-    assert set(in_lab["group"]) == {1} and set(on_web["group"]) == {2}, "they share the places of the groups"
+    assert set(in_lab["group"]) == {1} and set(on_web["group"]) == {2}, (
+        "laboratory and web share the slots of the groups"
+    )
     analyze(study, tmp_path / "results")
     people = pd.read_csv(tmp_path / "results" / "tables" / "participants.csv")
     assert sorted(people["source"]) == ["lab", "web"]

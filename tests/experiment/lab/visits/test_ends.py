@@ -1,4 +1,4 @@
-"""How visits end: by the way out, by the study's rules, at the end, and while nothing can be stored."""
+"""Ends of visits: by escape, by a rule of the study, by completion, and while the store is unavailable."""
 
 import re
 
@@ -22,7 +22,7 @@ def test_a_participant_who_withdraws_is_asked_to_confirm(lab, small):
     assert leaves.outcome is VisitOutcome.WITHDRAWN
     assert all(t["received_at"] is None and t["status"] == "withdrawn" for t in rows(study, leaves.session))
     kept = {path.name.partition("_")[0] for path in (study.folder / "data" / "lab").rglob("P0*")}
-    assert kept == {"P01"}, "no file holds what was to be deleted"
+    assert kept == {"P01"}, "no file has deleted data"
     assert leaves.table is None
 
 
@@ -72,7 +72,7 @@ def test_after_completion_the_participant_cannot_leave(lab, small):
     study = load_study(small)
     visit = lab(study, lambda display: press(ESCAPE) if "You are done" in display.seen[-1] else careful(display))
     assert visit.outcome is VisitOutcome.COMPLETED
-    assert "You are done" in visit.display.seen[-1], "no menu, and no other page"
+    assert "You are done" in visit.display.seen[-1], "no menu, and no further page"
     assert "[Esc]" in visit.display.seen[-2] and "[Esc]" not in visit.display.seen[-1]
     assert all(trial["status"] == "completed" for trial in rows(study, visit.session))
 
@@ -85,7 +85,7 @@ def test_a_response_that_cannot_be_stored_is_retried(lab, small):
 
     visit = lab(study, person, wrap=disk)
     assert visit.outcome is VisitOutcome.COMPLETED
-    assert disk.asked[2] == disk.asked[3] == disk.asked[4] != disk.asked[5], "the same answer"
+    assert disk.asked[2] == disk.asked[3] == disk.asked[4] != disk.asked[5], "the same response"
     assert [t["attempt"] for t in rows(study, visit.session)][2] == 1
 
 
@@ -129,7 +129,7 @@ def test_a_participant_can_stop_instead_of_retrying_and_resume_later(lab, asking
 
 @pytest.fixture
 def asking(small, edit):
-    """A study that asks about the person."""
+    """A study with demographic questions."""
     edit(small / "study.yaml", "debrief: debrief.md", "debrief: debrief.md\n  demographics: about.yaml")
     (small / "about.yaml").write_text(
         "questions:\n- {name: hand, ask: Which?, answer: choice, options: [left, right]}\n"
@@ -146,7 +146,7 @@ def test_a_failed_deletion_of_responses_is_retried(lab, small):
 
 
 def test_responses_that_are_not_deleted_are_never_reported_as_deleted(lab, small):
-    """Neither the participant, who reads it last, nor the experimenter, who is told how to have it done."""
+    """Neither the participant's last page nor the experimenter's message reports a deletion; the message has a fix."""
     study, seen = load_study(small), []
     leave = leaving_at(3, ["3", "2", "2"])
 
@@ -167,7 +167,7 @@ def test_responses_that_are_not_deleted_are_never_reported_as_deleted(lab, small
 
 
 def test_a_refused_withdrawal_is_reported(lab, small):
-    """As where another program has opened the session: only there would it be deleted."""
+    """Another program has opened the session, so that only that program can delete it."""
     study, seen, lab_clients = load_study(small), [], []
     leave = leaving_at(3, ["3", "2"])
 
@@ -199,7 +199,7 @@ def test_a_withdrawal_from_session_2_says_that_session_1_is_deleted_too(lab, sma
 
 
 def ending(small, edit):
-    """Return a study that ends where the practice is not passed, and has somebody to turn to."""
+    """Return a study that ends after failed practice, and has a contact page."""
     criterion = "practice_criterion: {correct: 1, rounds: 2, otherwise: end}"
     edit(small / "study.yaml", "practice: [practice-1]", f"practice: [practice-1]\n{criterion}")
     (small / "contact.md").write_text("Write to Ada, ada@example.org.")
@@ -211,7 +211,9 @@ def test_failed_practice_ends_the_session_if_the_study_says_so(lab, small, edit)
     assert visit.outcome is VisitOutcome.ENDED
     assert visit.display.trials == ["practice", "practice"]
     assert any("Practise again" in seen for seen in visit.display.seen)
-    assert not any("The practice ends here" in seen for seen in visit.display.seen), "as if questions came now"
+    assert not any("The practice ends here" in seen for seen in visit.display.seen), (
+        "this text says that questions follow"
+    )
     assert "too few right answers" in visit.display.seen[-1]
 
 

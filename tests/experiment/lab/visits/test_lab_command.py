@@ -159,9 +159,9 @@ def test_without_network_the_upload_of_withdrawals_stops_after_one_attempt(comma
     with server(n_requests=0) as (there, _):
         start, asked = there.start, []
         monkeypatch.setattr(there, "start", lambda body: (asked.append(body.participant), start(body))[1])
-        goes_on = command(*SERVER, participant="P04")
-    assert goes_on.stdout.startswith("P04 completed the session.")
-    assert goes_on.exit_code == 1 and "who withdrew (the cable is out)" in goes_on.stderr
+        visit = command(*SERVER, participant="P04")
+    assert visit.stdout.startswith("P04 completed the session.")
+    assert visit.exit_code == 1 and "who withdrew (the cable is out)" in visit.stderr
     assert [participant for participant in asked if participant != "P04"] == ["P01"]
 
 

@@ -1,4 +1,4 @@
-"""What is stored of a session of the laboratory: the plan's items, each with its own answer and times."""
+"""Stored responses of a laboratory session: every item of the plan with its response and times."""
 
 import json
 from datetime import datetime
@@ -102,7 +102,7 @@ def test_a_deadline_skips_questions_but_never_practice_trials(lab, small, edit):
         return careful(display)
 
     visit = lab(study, slow)
-    assert visit.display.codes == ["practice"], "no code of a response that nobody gave"
+    assert visit.display.codes == ["practice"], "without a response, no event code of a response is sent"
     trials = rows(study, visit.session)
     assert [t["missing"] for t in trials] == [None if t["phase"] == "practice" else "deadline" for t in trials]
     assert all(t["response"] == "null" and t["rt_ms"] is None for t in trials if t["phase"] != "practice")
@@ -125,7 +125,7 @@ def test_timing_and_input_of_each_trial_are_stored_over_several_visits(lab, smal
 
     def person(display):
         n = len(display.trials)
-        display.early, display.n_focus_lost = n % 3, n % 2  # of the next trial, of this one
+        display.early, display.n_focus_lost = n % 3, n % 2  # For the next trial, and for this trial.
         return leaving(display) if leaving else at_work(display)
 
     leaving = leaving_at(4, ["2"])

@@ -1,4 +1,4 @@
-"""Sessions of the laboratory, as a participant and an experimenter live through them."""
+"""Laboratory sessions from the view of a participant and an experimenter."""
 
 import pytest
 
@@ -79,7 +79,7 @@ def test_a_participant_who_resumes_practice_reads_the_instructions_again(lab, sm
     n_practice = visit.display.trials.count("practice")
     (note,) = [n for n, screen in enumerate(visit.display.seen) if "The practice ends here" in screen]
     n_wrong = sum("Not quite" in screen for screen in visit.display.seen[: note + 1])
-    assert n_wrong == n_practice == 2, "the note is on the feedback of the last one"
+    assert n_wrong == n_practice == 2, "the note is on the feedback of the last practice trial"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_participant_without_a_slot_is_not_asked_for_consent(lab, small, edit,
     edit(small / "study.yaml", "\ntimeline:", f"\nrecruitment:\n  {quota}: 1\ntimeline:")
     study = load_study(small)
     if quota == "quota_per_group":
-        lab(study, leaving_at(3, ["3", "2"]), participant="P03")  # has withdrawn
+        lab(study, leaving_at(3, ["3", "2"]), participant="P03")  # This participant withdraws.
     lab(study, leaving_at(3, ["2"]), participant="P01")
     seen = []
 
@@ -117,7 +117,7 @@ def test_breaks_come_after_the_planned_number_of_questions(lab, small, edit):
 
 @pytest.fixture
 def skipping(small, edit):
-    """A study that passes interrupted trials over."""
+    """A study that skips interrupted trials."""
     edit(small / "study.yaml", "timing:", "resume: {interrupted_trial: skip}\n\ntiming:")
     return small
 
@@ -140,7 +140,7 @@ def test_an_interrupted_trial_is_skipped_if_the_study_says_so(lab, skipping):
         (None, 2, 1),
     ]
     assert "is skipped" in visit.display.seen[0]
-    assert f"3 of {len(trials)}" in visit.display.seen[0], "as on the web, it counts as answered"
+    assert f"3 of {len(trials)}" in visit.display.seen[0], "as on the web, a skipped trial counts as completed"
 
 
 def test_the_first_trial_of_a_study_without_practice_can_be_skipped(lab, skipping, edit):
@@ -175,12 +175,12 @@ def test_a_practice_trial_is_never_skipped(lab, skipping):
 
 
 def test_an_unseen_trial_is_not_skipped_and_not_counted(lab, skipping, monkeypatch):
-    """As on the web: before the stimulus there is nothing to interrupt."""
+    """As on the web, a trial cannot be interrupted before its stimulus."""
     study = load_study(skipping)
     with pytest.raises(Killed):
         lab(
             study, killed_where(lambda display: len(display.trials) == 1 and "next" in names_on(display))
-        )  # on a feedback
+        )  # While feedback is shown.
 
     def fixate_no_more(display, *_):
         raise Killed
