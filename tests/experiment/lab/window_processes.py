@@ -86,16 +86,15 @@ def _start(display: str, group: int, function: Callable[..., None], *arguments: 
 
 
 def prefer(pid: int) -> None:
-    """Raise the priority of a process if possible, so that other programs of the machine do not change its timing."""
-    with suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, pid, -15)
+    """Run a process in real time if possible, so that other programs of the machine do not change its timing."""
+    with suppress(OSError):
+        os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(1))
 
 
 def _run(display: str, group: int, function: Callable[..., None], *arguments: object) -> None:
     import pyglet
 
     os.setpgid(0, group)
-    prefer(os.getpid())
     os.environ["DISPLAY"] = display
     pyglet.gl._create_shadow_window()
     function(*arguments)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import statistics
 import time
 from dataclasses import asdict
@@ -18,6 +19,7 @@ from experiment.lab.hardware.machine_check import check_machine
 from experiment.lab.hardware.window import LabWindow
 from experiment.lab.presentation import present
 from experiment.lab.screens.layout.screen_image import Region
+from tests.experiment.lab.window_processes import prefer
 
 FIXATION_MS = 200.0
 KEY = "2"
@@ -152,6 +154,7 @@ def waiting(hz, n_trials, n_queued=0):
         wait_until(shown_ns[0] - int(n_queued) * frame_ns)
 
     PygletBackend.swapBuffers = swap_and_wait
+    prefer(os.getpid())
     with LabWindow() as window:
         fixation, stimulus = (window.prepare(Image.new("RGB", window.size_px, name)) for name in ("white", "teal"))
         onsets = [present(window, fixation, stimulus, FIXATION_MS) for _ in range(int(n_trials))]
