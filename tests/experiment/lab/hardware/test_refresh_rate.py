@@ -46,8 +46,8 @@ def test_a_few_dropped_frames_do_not_change_the_verdict():
 @pytest.mark.parametrize(
     ("plain_ms", "busy_ms", "nominal_hz", "reason"),
     [
-        (not_waiting(0.6, busy=False), not_waiting(0.6, busy=True), None, "as no screen does"),
-        (waiting(frame_ms=60), waiting(frame_ms=60), None, "as no screen does"),
+        (not_waiting(0.6, busy=False), not_waiting(0.6, busy=True), None, "which is impossible for a screen"),
+        (waiting(frame_ms=60), waiting(frame_ms=60), None, "which is impossible for a screen"),
         (not_waiting(5.0, busy=False), not_waiting(5.0, busy=True), None, "do not wait for the screen"),
         (not_waiting(FRAME_MS, busy=False), not_waiting(FRAME_MS, busy=True), 60, "do not wait for the screen"),
         (waiting(jitter_ms=5), waiting(jitter_ms=5), 60, "of the intervals between flips are one frame"),

@@ -137,7 +137,7 @@ def test_an_unplugged_device_is_reported_at_the_next_code():
 
 @pytest.mark.parametrize("code", [0, -1, 256])
 def test_a_code_is_a_number_from_1_to_255(code):
-    with pytest.raises(ValueError, match="is not an event code"):
+    with pytest.raises(ValueError, match=r"is not an event code\. Fix: use a code from 1 to 255"):
         LevelTrigger("port", Port().set_level, lambda: None, pulse_ms=0).send(code)
 
 

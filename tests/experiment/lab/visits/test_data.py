@@ -81,7 +81,7 @@ def test_a_file_that_cannot_be_deleted_is_reported_and_the_withdrawal_is_stored(
     assert leaves.outcome is VisitOutcome.WITHDRAWN
     assert "cannot be deleted (it is open in another program)" in leaves.problem
     with local_client(study, None) as (_, store):
-        assert "close the program that has it open, and delete it" in delete_withdrawn(study, store)
+        assert "close the program that has the file open, and delete the file" in delete_withdrawn(study, store)
         result = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
         assert result.exit_code == 2 and "the responses are deleted, but not all files" in result.stderr
         is_open.clear()

@@ -82,7 +82,7 @@ def test_the_command_runs_a_session_and_reports_its_completion(command, small):
     [
         (["--group", "59"], "P01", "this group does not exist"),
         ([], "", "participant"),
-        ([], "P 01 ", "no space at its start or end"),
+        ([], "P 01 ", "Fix: use printable characters only, and no space at its start or end"),
     ],
 )
 def test_an_ineligible_participant_is_refused_before_the_window_opens(command, options, participant, sentence):
