@@ -65,12 +65,12 @@ def measure_trials(screen: VirtualScreen, backend: str, n_trials: int, seed: int
     rt_errors_ms: list[float] = []
     fixations_ms: list[float] = []
     with screen.start("trials", backend, str(n_trials)) as program, closing(Fingers(screen.display)) as fingers:
-        opened = program.told()
+        opened = program.reply()
         for _ in range(n_trials):
-            onset = program.told()
+            onset = program.reply()
             time.sleep(delays.uniform(*PRESS_AFTER_S))
             pressed_ns = fingers.press(KEY)
-            press = program.told()
+            press = program.reply()
             assert press["name"] == KEY, press
             rt_errors_ms.append(press["rt_ms"] - (pressed_ns - onset["onset_ns"]) / 1e6)
             fixations_ms.append(onset["fixation_ms"])
@@ -91,7 +91,7 @@ def measure_trials(screen: VirtualScreen, backend: str, n_trials: int, seed: int
 def measure_cost(screen: VirtualScreen) -> Cost:
     """Measure the cost of preparing an image, drawing it and flipping the window."""
     with screen.start("cost") as program:
-        cost = program.told()
+        cost = program.reply()
     return Cost(tuple(cost["size_px"]), cost["prepare_ms"], cost["draw_ms"], cost["flip_ms"])
 
 

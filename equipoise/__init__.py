@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from equipoise.commands.battery import battery_preview as battery_preview
     from equipoise.commands.demo import demo as demo
     from equipoise.commands.jspsych_plugins import jspsych_plugins as jspsych_plugins
-    from equipoise.commands.lab import lab_check as lab_check
-    from equipoise.commands.lab import lab_run as lab_run
-    from equipoise.commands.lab import lab_upload as lab_upload
+    from equipoise.commands.lab.check import lab_check as lab_check
+    from equipoise.commands.lab.run import lab_run as lab_run
+    from equipoise.commands.lab.upload import lab_upload as lab_upload
     from equipoise.commands.models import models_import as models_import
     from equipoise.commands.models import models_run as models_run
     from equipoise.commands.new import new as new
@@ -84,9 +84,9 @@ _COMMANDS = {
     "identities_delete": "equipoise.commands.store.identities",
     "identities_export": "equipoise.commands.store.identities",
     "jspsych_plugins": "equipoise.commands.jspsych_plugins",
-    "lab_check": "equipoise.commands.lab",
-    "lab_run": "equipoise.commands.lab",
-    "lab_upload": "equipoise.commands.lab",
+    "lab_check": "equipoise.commands.lab.check",
+    "lab_run": "equipoise.commands.lab.run",
+    "lab_upload": "equipoise.commands.lab.upload",
     "links": "equipoise.commands.store.identities",
     "models_import": "equipoise.commands.models",
     "models_run": "equipoise.commands.models",

@@ -1,7 +1,7 @@
-"""The wire format of laboratory sessions: requests of the laboratory and replies of the server.
+"""The wire format of laboratory sessions: the requests of the laboratory, and the replies of the server.
 
-Both sides use these models, so that they cannot differ. A server refuses unknown fields; a laboratory ignores them, so
-that it works with a newer server.
+The laboratory and the server use these pydantic models, so that their formats cannot differ. A server refuses unknown
+fields in requests. A laboratory ignores unknown fields in replies, so that it works with a newer server.
 """
 
 from datetime import datetime
@@ -27,22 +27,22 @@ class _Reply(BaseModel):
 
 
 class SessionQuery(_Request):
-    """Query of `GET /api/lab/session`: a participant's session on one occasion."""
+    """Query of `GET /api/lab/session`: a participant's session with a session number."""
 
     participant: str = Field(
         min_length=1,
         max_length=LONGEST_CODE,
-        description="The laboratory's own code of the participant, such as `P01`.",
+        description="The participant code in the laboratory, such as `P01`.",
     )
-    occasion: int = Field(
-        default=1, ge=1, le=MOST_OCCASIONS, description="Number of the participant's session, from 1."
-    )
+    occasion: int = Field(default=1, ge=1, le=MOST_OCCASIONS, description="Session number of the participant, from 1.")
 
     @field_validator("participant")
     @classmethod
     def _is_plain(cls, code: str) -> str:
         if not code.isprintable() or code != code.strip():
-            raise ValueError("a code has printable characters only, and no space at its start or end.")
+            raise ValueError(
+                "a participant code is not valid. Fix: use printable characters only, and no space at its start or end."
+            )
         return code
 
 
@@ -50,54 +50,57 @@ class SlotQuery(SessionQuery):
     """Query of `GET /api/lab/slot`: a session that is about to begin."""
 
     group: int | None = Field(
-        default=None, description="The wanted counterbalance group; null for the one with the fewest participants."
+        default=None, description="The requested counterbalance group; null for the group with the fewest participants."
     )
 
 
 class UploadedSession(_Request):
-    """A session that was run elsewhere, in the form that the receiving server stores."""
+    """A session that was run on another machine, in the form in which the receiving server stores it."""
 
-    session: str = Field(pattern=r"^[0-9a-f]{16}$", description="Its name.")
-    participant: str = Field(pattern=r"^p-[0-9a-f]{12}$", description="The participant's pseudonym there.")
-    group: int = Field(description="Its counterbalance group.")
-    seed: int = Field(ge=0, le=LARGEST_SEED, description="Seed of its plan.")
-    started_at: Moment = Field(description="When it began.")
+    session: str = Field(pattern=r"^[0-9a-f]{16}$", description="Name of the session.")
+    participant: str = Field(pattern=r"^p-[0-9a-f]{12}$", description="The participant's pseudonym on that machine.")
+    group: int = Field(description="Counterbalance group of the session.")
+    seed: int = Field(ge=0, le=LARGEST_SEED, description="Seed of the session plan.")
+    started_at: Moment = Field(description="Start of the session.")
     withdrawal_code: str | None = Field(
         default=None,
         pattern=r"^[0-9A-F]{10}$",
-        description="The code with which the participant can delete the responses; null if there is none.",
+        description="Withdrawal code of the participant; null if there is none.",
     )
     is_withdrawn: bool = Field(
-        default=False, description="True if it was withdrawn there, and is uploaded to be withdrawn here too."
+        default=False,
+        description="True if the session was withdrawn on that machine, and is to be withdrawn on this server too.",
     )
 
 
 class LabStart(SlotQuery):
-    """Body of `POST /api/lab/session`: begin a session, resume one, or upload one."""
+    """Body of `POST /api/lab/session`: begin, resume or upload a session."""
 
     start_id: str = Field(
-        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
+        pattern=UUID_PATTERN, description="UUID made by the client; requests with the same id begin one session."
     )
     study_digest: str = Field(
-        description="Digest of the study in the laboratory: that of the served study, or for an upload that of the "
-        "revision with which the session began."
+        description="Digest of the study in the laboratory: for an upload, the digest of the revision with which the "
+        "session began; otherwise the digest of the served study."
     )
-    consent_digest: str | None = Field(description="Digest of the consent that was shown; null where there is none.")
+    consent_digest: str | None = Field(description="Digest of the shown consent; null if the study has no consent.")
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
-        default=Kind.HUMAN, description="human, or simulated for a rehearsal."
+        default=Kind.HUMAN, description="`human`, or `simulated` for a rehearsal."
     )
     device: LabDevice | None = Field(default=None, description="The machine on which the session runs.")
-    uploaded: UploadedSession | None = Field(default=None, description="The session, if it was run elsewhere.")
+    uploaded: UploadedSession | None = Field(
+        default=None, description="The uploaded session; null if the session is not an upload."
+    )
 
     @model_validator(mode="after")
     def _has_one_group(self) -> Self:
         if self.uploaded is not None and self.group not in {None, self.uploaded.group}:
-            raise ValueError("`group` and `uploaded.group` differ. Fix: send the same, or leave `group` out.")
+            raise ValueError("`group` and `uploaded.group` differ. Fix: send the same group in both, or omit `group`.")
         return self
 
 
 class Ended(_Reply):
-    """A session that has ended before all responses were in, with the reason."""
+    """A session that ended before all responses were given, with the reason."""
 
     message: str
     withdrawal_code: str | None
@@ -137,7 +140,7 @@ class PlannedTrial(_Reply):
 
 
 class LabFields(BaseModel):
-    """Data of a session that a laboratory needs beyond what a browser gets: to make its plan, and to upload it."""
+    """Fields of a session that only a laboratory needs, to make the session plan and to upload the session."""
 
     group: int
     seed: int
@@ -157,4 +160,4 @@ class OpenSession(LabFields, _Reply):
     next_trial_index: int
     trials: tuple[PlannedTrial, ...]
     message: str | None = None
-    """Reason why it has ended, if it has."""
+    """Reason why the session has ended; null if it has not ended."""

@@ -11,13 +11,14 @@ import click
 from equipoise.cli.stores import STORE, STUDY, warn_of_open_folder
 
 if TYPE_CHECKING:
-    from equipoise.commands.lab import LabVisit, Setup
-    from equipoise.commands.lab_sync import UploadResult
+    from equipoise.commands.lab.check import Setup
+    from equipoise.commands.lab.run import LabVisit
+    from equipoise.commands.lab.upload import UploadResult
     from experiment.lab.session import Visitor
 
 
 class _RunsByDefault(click.Group):
-    """Group in which `equipoise lab STUDY` means `equipoise lab run STUDY`, as a study is not a command's name."""
+    """Command group in which `equipoise lab STUDY` is short for `equipoise lab run STUDY`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_of_run = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
@@ -30,9 +31,9 @@ class _RunsByDefault(click.Group):
 
 
 def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that name a participant's session, as one `Visitor`."""
+    """Add the options that name a participant's session; the command receives one `Visitor`."""
 
-    @click.option("--participant", required=True, help="Your own code for the participant, such as P01.")
+    @click.option("--participant", required=True, help="Participant code of your choice, such as P01.")
     @click.option(
         "--occasion",
         "--session",
@@ -44,7 +45,7 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
     @click.option(
         "--group", type=click.IntRange(1), help="Counterbalance group.  [default: the one with the fewest participants]"
     )
-    @click.option("--rehearsal", is_flag=True, help="Store the responses as a simulated participant's.")
+    @click.option("--rehearsal", is_flag=True, help="Store the responses as those of a simulated participant.")
     @wraps(command)
     def with_options(participant: str, occasion: int, group: int | None, rehearsal: bool, **others: Any) -> None:
         from experiment.lab.session import Visitor
@@ -57,10 +58,10 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of the machine, as one `Setup`."""
+    """Add the options of the machine; the command receives one `Setup`."""
 
-    @click.option("--monitor", help="A monitor of PsychoPy's Monitor Center.")
-    @click.option("--screen", default=0, show_default=True, type=click.IntRange(0), help="Number of the screen.")
+    @click.option("--monitor", help="Name of a monitor in PsychoPy's Monitor Center.")
+    @click.option("--screen", default=0, show_default=True, type=click.IntRange(0), help="Screen number, from 0.")
     @click.option(
         "--window",
         "size_px",
@@ -73,7 +74,7 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
     def with_options(
         monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None = None, **others: Any
     ) -> None:
-        from equipoise.commands.lab import Setup
+        from equipoise.commands.lab.check import Setup
 
         command(setup=Setup(monitor, screen, size_px, trigger), **others)
 
@@ -93,17 +94,18 @@ def lab() -> None:
 @STORE
 @_with_visitor
 @click.option(
-    "--server", metavar="URL", help="Take the slot from this server, and upload responses during the session."
+    "--server", metavar="URL", help="Reserve the slot on this server, and upload responses during the session."
 )
-@click.option("--trigger", help="Port of event codes: serial:PORT, parallel:ADDRESS or lsl:NAME.")
+@click.option("--trigger", help="Destination of event codes: serial:PORT, parallel:ADDRESS or lsl:NAME.")
 @_with_setup
 def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, setup: "Setup") -> None:
     """Run a participant's session, or resume one.
 
-    Responses go to the study's store. With --server they are uploaded too; the session never waits for the network.
+    Responses are stored in the study's store. With --server, the responses are also uploaded during the session; the
+    session never waits for the network.
     """
     from batteries.errors import InputError
-    from equipoise.commands.lab import lab_run
+    from equipoise.commands.lab.run import lab_run
 
     def warn(sentence: str) -> None:
         click.echo(sentence, err=True)
@@ -128,7 +130,7 @@ def _outcome_sentence(outcome: str, visitor: "Visitor") -> str:
     of_all = " of all their sessions" if visitor.occasion > 1 else ""
     return {
         "completed": f"{who} completed the session.",
-        "left": f"{who} stopped for now; the same command resumes the session.",
+        "left": f"{who} stopped for now. Run the same command to resume the session.",
         "withdrawn": f"{who} withdrew; the responses{of_all} are deleted.",
         "declined": f"{who} did not consent; nothing was stored.",
         "ended": f"The session of {who} was ended by the study's rules.",
@@ -136,14 +138,17 @@ def _outcome_sentence(outcome: str, visitor: "Visitor") -> str:
 
 
 def _report_upload(visit: "LabVisit", command: str) -> bool:
-    """Print what the server lacks; return True if responses there are still to be deleted."""
+    """Report an incomplete upload; return True if the server has not yet deleted responses of a withdrawal."""
     is_withdrawn = visit.outcome == "withdrawn"
     if visit.waiting_for is not None and is_withdrawn:
         click.echo(
             f"The responses on the server are NOT deleted yet ({visit.waiting_for}). Fix: run {command}", err=True
         )
     elif visit.waiting_for is not None:
-        click.echo(f"The upload is not complete ({visit.waiting_for}); everything is stored here. Fix: run {command}")
+        click.echo(
+            f"The upload is not complete ({visit.waiting_for}). Everything is stored on this machine. "
+            f"Fix: run {command}"
+        )
     if visit.withdrawals_waiting_for is not None:
         click.echo(
             "The server may still have responses of a participant who withdrew "
@@ -157,11 +162,11 @@ def _report_upload(visit: "LabVisit", command: str) -> bool:
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @_with_setup
 def check(study: Path | None, setup: "Setup") -> None:
-    """Check this machine: screen, timing, keyboard, fonts; exit code 1 if it cannot be used.
+    """Check the screen, timing, keyboard and fonts of this machine; exit code 1 if the machine cannot be used.
 
-    With STUDY, also check whether a font has all its characters.
+    With STUDY, also check whether a font has all characters of the study.
     """
-    from equipoise.commands.lab import lab_check
+    from equipoise.commands.lab.check import lab_check
 
     report, is_usable = lab_check(study, setup)
     click.echo(report)
@@ -171,15 +176,19 @@ def check(study: Path | None, setup: "Setup") -> None:
 @lab.command("upload", epilog="Example: equipoise lab upload my-study --server https://study.example.org")
 @STUDY
 @STORE
-@click.option("--server", metavar="URL", help="Server to upload to.")
-@click.option("--into", metavar="STORE", help="Store to upload to: a file or postgresql://...")
-@click.option("--prefix", default="", help="Prefix of the participants' codes there, such as B-, if codes collide.")
+@click.option("--server", metavar="URL", help="Address of the server that receives the sessions.")
+@click.option("--into", metavar="STORE", help="Store that receives the sessions: a file or postgresql://...")
+@click.option(
+    "--prefix",
+    default="",
+    help="Prefix of the participant codes in the target, such as B-, if two laboratories use the same codes.",
+)
 def upload(study: Path, store: str | None, server: str | None, into: str | None, prefix: str) -> None:
     """Upload the laboratory sessions of a store to a server, or to another store; nothing is stored twice.
 
-    Responses of participants who withdrew there are deleted here too.
+    Responses of participants who withdrew in the target are deleted on this machine too.
     """
-    from equipoise.commands.lab import lab_upload
+    from equipoise.commands.lab.upload import lab_upload
 
     result = lab_upload(study, server, into, prefix, store)
     _print_result(result)
@@ -189,26 +198,27 @@ def upload(study: Path, store: str | None, server: str | None, into: str | None,
 def _print_result(result: "UploadResult") -> None:
     click.echo(f"Uploaded laboratory sessions: {result.n_sessions:,}; new responses: {result.n_new:,}.")
     if result.n_withdrawn:
-        click.echo(f"Withdrawn there, and deleted here too: {result.n_withdrawn:,}.")
+        click.echo(f"Withdrawn on the server, and deleted on this machine too: {result.n_withdrawn:,}.")
     for version, n in result.n_of_other_versions.items():
         click.echo(
-            f"Sessions of version {version}, not uploaded: {n:,}. Fix: upload them from the folder of that version.",
+            f"Sessions of version {version}, not uploaded: {n:,}. Fix: upload these sessions from the folder of that "
+            "version.",
             err=True,
         )
     if result.n_without_code:
         click.echo(
-            f"Sessions without a participant's code, which was deleted here, not uploaded: {result.n_without_code:,}. "
-            "Fix: to have them elsewhere, copy the whole store with `equipoise store copy`.",
+            f"Sessions whose participant code was deleted, not uploaded: {result.n_without_code:,}. "
+            "Fix: to move these sessions, copy the complete store with `equipoise store copy`.",
             err=True,
         )
     if result.excluded:
         click.echo(
-            f"Excluded here, but not there: {', '.join(result.excluded)}. Fix: exclude them there with `equipoise "
-            "exclude`.",
+            f"Excluded on this machine, but not on the server: {', '.join(result.excluded)}. Fix: exclude these "
+            "sessions on the server with `equipoise exclude`.",
             err=True,
         )
     for sentence in result.refused:
-        click.echo(f"Refused, and kept here: {sentence}", err=True)
+        click.echo(f"Refused by the server, and kept on this machine: {sentence}", err=True)
     if result.problem is not None:
         click.echo(result.problem, err=True)
 
@@ -221,6 +231,6 @@ def _print_result(result: "UploadResult") -> None:
 @click.option("--into")
 @click.option("--prefix", default="")
 def send(context: click.Context, /, **options: Any) -> None:
-    """Do what `upload` does, under its former name."""
+    """Run `upload` under its former name."""
     click.echo("`equipoise lab send` is now called `equipoise lab upload`.", err=True)
     context.invoke(upload, **options)

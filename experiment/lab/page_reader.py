@@ -1,4 +1,4 @@
-"""Screens beside the trials: pages, consent, messages, questions about the participant."""
+"""Screens without a trial: pages, consent, messages, and questions about the participant."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -19,10 +19,10 @@ class PageReader:
 
     Parameters
     ----------
-    stage, sheet
-        The display, and the sheet for drawing.
+    display, sheet
+        The participant's display, and the sheet for drawing.
     on_escape
-        Called after a press of escape; if it returns, the previous screen comes back.
+        Called after a press of escape. If the function returns, the previous screen is shown again.
     """
 
     def __init__(self, display: Display, sheet: Sheet, on_escape: Callable[[], None]) -> None:
@@ -35,23 +35,23 @@ class PageReader:
         self._onward_sign, self._back_sign = ("→", "←") if is_ltr else ("←", "→")
 
     def onward(self, label: str) -> Action:
-        """Return the action that continues."""
+        """Return the action that leads to the next screen."""
         return Action("next", label, self._onward_sign)
 
     def read(self, texts: Mapping[str, str], last: str | None = None, *others: Action) -> str:
-        """Show Markdown texts, by their names, until they are read; return the action on the last page.
+        """Show Markdown texts, by their names, until they are read; return the action chosen on the last page.
 
-        `last` is the action that continues, named `next`; `others` are the other actions on that page.
+        `last` is the label of the action `next` on the last page. `others` are the other actions on the last page.
         """
         return self._through(texts, [self.onward(last or self._say("next")), *others])
 
     def consents(self, texts: Mapping[str, str]) -> bool:
-        """Show texts of which the last asks for consent; return True if it is given."""
+        """Show texts; the last text asks for consent. Return True if the participant consents."""
         answers = [Action("agree", self._say("agree"), "1"), Action("decline", self._say("decline"), "2")]
         return self._through(texts, answers) == "agree"
 
     def _through(self, texts: Mapping[str, str], actions: Sequence[Action]) -> str:
-        """Turn pages back and forth until the participant acts on the last one; return the action's name."""
+        """Show pages until the participant chooses an action on the last page; return the name of the action."""
         back = Action("back", self._say("back"), self._back_sign)
         pictures = pages(self._sheet, texts, actions, back, self.onward(self._say("next")))
         number = 0
@@ -67,7 +67,7 @@ class PageReader:
                 number += 1
 
     def choose(self, title: str, paragraphs: Sequence[str], actions: Sequence[Action]) -> str:
-        """Show a message with actions; return the name of the chosen one. Escape does not ask about leaving here."""
+        """Show a message with actions; return the name of the chosen action. Escape has no effect on a message."""
         picture = message(self._sheet, title, paragraphs, actions)
         names = self._names(actions)
         self._display.show(picture)
@@ -76,16 +76,16 @@ class PageReader:
             if press is not None and press.name in names:
                 return names[press.name]
 
-    def tell(self, title: str, *paragraphs: str) -> None:
+    def show_message(self, title: str, *paragraphs: str) -> None:
         """Show a message until it is read."""
         self.choose(title, paragraphs, [self.onward(self._say("close"))])
 
     def show(self, picture: ScreenImage) -> None:
-        """Show an image that has the action `onward` until it is read."""
+        """Show an image with the action `onward` until the participant chooses that action."""
         self._pressed(picture, tuple(self._names([self.onward("")])))
 
     def ask(self, question: DemographicQuestion, progress: str) -> str | int | None:
-        """Ask a question about the participant and return the answer; None if it is skipped."""
+        """Ask a question about the participant; return the answer, or None for a skipped question."""
         form_state, action = FormState(), Action("continue", self._say("continue"), "Enter")
         while not form_state.is_done:
             picture = form(self._sheet, question, form_state, progress, [action])
@@ -94,13 +94,13 @@ class PageReader:
             if press.name == ESCAPE:
                 self._on_escape()
             else:
-                # Turning a page moves in the direction of reading.
+                # The arrow keys turn pages in the direction of reading.
                 turning = {self._onward_key: "right", self._back_key: "left"} if press.input == "key" else {}
                 form_state = after_press(question, form_state, turning.get(press.name, press.name))
         return answer_of(question, form_state)
 
     def _names(self, actions: Sequence[Action]) -> dict[str, str]:
-        """Return the action's name for every key and region that triggers it."""
+        """Return the name of the action for every key and region that triggers it."""
         names = {action.name: action.name for action in actions}
         for action in actions:
             if action.key == self._onward_sign:

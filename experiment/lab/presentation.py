@@ -1,4 +1,4 @@
-"""Presentation of one trial: the fixation for its duration, then the stimulus, and a record of the actual timing."""
+"""Presentation of one trial: the fixation, then the stimulus, with a record of the actual timing."""
 
 import gc
 import time
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Onset:
-    """Onset of a stimulus, and the timing of its fixation; the names are those of `experiment.records.Response`."""
+    """Onset of a stimulus, and the timing of its fixation. The names are those of `experiment.records.Response`."""
 
     onset_ns: int
-    """The flip that showed the stimulus, by `time.perf_counter_ns`."""
+    """Time of the flip that showed the stimulus, by `time.perf_counter_ns`."""
     shown_at: datetime
-    """The same, UTC."""
+    """Time of the same flip, in UTC."""
     fixation_ms: float
-    """From the flip that showed the fixation to the one that showed the stimulus; 0 without a fixation."""
+    """Time from the flip that showed the fixation to the flip that showed the stimulus; 0 without a fixation."""
     fixation_frames: int
-    """The same in frames."""
+    """Achieved duration of the fixation, in frames."""
     fixation_frames_intended: int
     frame_ms: float
-    """One frame: as measured if flips wait for the screen, else as it should be; see `Refresh.frame_ms`."""
+    """Duration of a frame: measured if flips wait for the screen, otherwise nominal; see `Refresh.frame_ms`."""
     frames_dropped: int
-    """Paced by frames: frames of the fixation beyond its flips. Paced by the clock: frames by which the stimulus was
-    late.
+    """Dropped frames. With pacing by frames: the frames of the fixation minus its flips. With pacing by the clock: the
+    frames by which the stimulus was late.
     """
     frame_intervals_ms: tuple[float, ...]
-    """Intervals between all flips from that of the fixation to that of the stimulus, in ms."""
+    """Intervals between all flips, from the flip of the fixation to the flip of the stimulus, in ms."""
     onset_source: Literal["flip"] = "flip"
 
 
@@ -48,21 +48,21 @@ def present(
 ) -> Onset:
     """Show the fixation, then the stimulus; return as soon as the stimulus is on the screen.
 
-    If flips wait for the screen, the fixation lasts the number of frames nearest to `fixation_ms`. A missed frame
-    counts as one of them, so that one miss does not make the fixation longer. Otherwise the stimulus is drawn in
-    advance and flipped when `fixation_ms` have passed by the clock.
+    If flips wait for the screen, the fixation lasts the number of frames nearest to `fixation_ms`. A dropped frame
+    counts as a frame, so that it does not make the fixation longer. If flips do not wait, the stimulus is drawn in
+    advance. It is flipped when `fixation_ms` have passed by the clock.
 
     Parameters
     ----------
     window
-        Where.
+        The window.
     fixation, stimulus
-        Prepared images; no fixation is shown if it is None or shorter than half a frame.
+        Prepared images. No fixation is shown if `fixation` is None, or if it would last less than half a frame.
     fixation_ms
         Intended duration of the fixation.
     on_fixation, on_onset
-        Called at the flip that shows the fixation, or the stimulus, with the flip's `time.perf_counter_ns`: triggers,
-        and `InputDevices.reset`.
+        Functions that are called at the flip of the fixation or of the stimulus, with the flip's
+        `time.perf_counter_ns`: triggers, and `InputDevices.reset`.
     """
     n_intended = round(fixation_ms / window.frame_ms) if fixation is not None else 0
     stamps_ns: list[int] = []
@@ -84,7 +84,7 @@ def present(
 
 
 def _lasted_ms(stamps_ns: Sequence[int]) -> float:
-    """Return the time from the first to the last stamp, in ms."""
+    """Return the time from the first to the last flip, in ms."""
     return (stamps_ns[-1] - stamps_ns[0]) / 1e6
 
 
@@ -122,7 +122,7 @@ def _achieved(window: "LabWindow", stamps_ns: list[int], n_intended: int, fixati
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """A garbage collection takes longer than a frame if much is in memory."""
+    """Disable garbage collection, which can take longer than a frame."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Progress of a session: the next trial, and the participant's progress display; practice counts once."""
+"""Progress of a session: the next trial, and the progress that the participant sees."""
 
 from batteries.errors import InputError
 from experiment.lab_api import OpenSession, PracticeResult
@@ -13,7 +13,7 @@ class SessionProgress:
     Parameters
     ----------
     study, plan
-        The plan.
+        The study, and the plan of the session.
     next_trial_index
         Index of the trial to resume at.
     """
@@ -21,7 +21,7 @@ class SessionProgress:
     def __init__(self, study: Study, plan: Plan, next_trial_index: int) -> None:
         self.next_trial_index = next_trial_index
         self.practice: PracticeResult | None = None
-        """Result of the last completed round of practice, if the study has a practice criterion."""
+        """Result of the last completed round of practice; None before, and without a practice criterion."""
         self._trials = plan.trials
         self._words: Texts = study.words
         self._n_in_round = len(study.definition.practice)
@@ -42,7 +42,7 @@ class SessionProgress:
         return trial.phase is Phase.PRACTICE and trial.trial_index > 0 and trial.trial_index % self._n_in_round == 0
 
     def advance(self, practice: PracticeResult | None) -> None:
-        """Move to the next trial, or to where the practice leads; past the last one if the practice ends it."""
+        """Move to the next trial; after a round of practice, move to the trial that its result requires."""
         self.next_trial_index += 1
         if practice is not None:
             self.practice = practice
@@ -54,7 +54,7 @@ class SessionProgress:
         return self.trial is None or self.trial.phase is not Phase.PRACTICE
 
     def position(self, trial: Trial) -> str:
-        """Return the position of a trial, in words."""
+        """Return the position of a trial as text for the participant."""
         if trial.phase is Phase.PRACTICE:
             number = trial.trial_index % self._n_in_round + 1
             text = "practice_of" if self._n_in_round > 1 else "practice"
@@ -63,7 +63,7 @@ class SessionProgress:
 
     @property
     def n_answered(self) -> tuple[int, int]:
-        """Number of answered trials, and of all trials, as a participant counts them."""
+        """Number of completed trials, and of all trials, with only one round of practice."""
         total = self._n_in_round + self.n_questions
         if self.trial is None:
             return total, total
@@ -73,19 +73,19 @@ class SessionProgress:
 
 
 def plan_of(study: Study, session: OpenSession) -> Plan:
-    """Make a session's plan, and return it if it equals the one that is stored with the session.
+    """Make a session's plan, and return it if it equals the stored plan.
 
     Raises
     ------
     InputError
-        If it is another one: responses would be stored with items that were not shown.
+        If the plans differ: responses would be stored with items that were not shown.
     """
     plan = plan_session(study, session.group, session.seed)
     # The server does not reveal which questions are attention checks.
     here = [(trial.phase is Phase.PRACTICE, study.battery.by_id[trial.item_id].content) for trial in plan.trials]
     if here != [(trial.phase is Phase.PRACTICE, trial.content) for trial in session.trials]:
         raise InputError(
-            f"{study.folder / 'study.yaml'}: the study on this machine gives another plan for this session than the "
-            "stored one. Fix: resume with the version of Equipoise and of the study with which the session began."
+            f"{study.folder / 'study.yaml'}: the plan of this session differs from the stored plan. "
+            "Fix: resume with the version of Equipoise and of the study with which the session began."
         )
     return plan

@@ -26,7 +26,7 @@ class PsychoPyDisplay:
     window
         An open window.
     inputs
-        Its keys and its mouse.
+        The keys and the mouse of the window.
     trigger
         Destination of event codes, if any.
     device
@@ -82,7 +82,7 @@ class PsychoPyDisplay:
 def open_display(
     study: Study, monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None
 ) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
-    """Open a window, and yield it as a display with the sheet for drawing the study in it.
+    """Open a window, and yield it as a display, with the sheet for drawing the study in this window.
 
     Parameters
     ----------

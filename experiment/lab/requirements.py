@@ -1,4 +1,4 @@
-"""Requirements of a study for the laboratory: its tasks, the window and the screen, the letters."""
+"""Requirements of a study for the laboratory: tasks, window and screen, and letters."""
 
 from batteries.errors import InputError
 from experiment.lab.input.key_bindings import check_task
@@ -9,7 +9,7 @@ from experiment.records import LabDevice
 from experiment.study.definition import Study
 
 REFRESH_TOLERANCE = 0.02
-"""Tolerance as in a browser: 59.94 Hz is sold as 60."""
+"""Tolerance as in a browser: screens of 59.94 Hz are sold as 60 Hz."""
 
 
 def check_tasks(study: Study) -> None:
@@ -18,7 +18,7 @@ def check_tasks(study: Study) -> None:
     Raises
     ------
     InputError
-        If it has such an item.
+        If the study has such an item.
     """
     try:
         for item in study.battery.items:
@@ -33,20 +33,20 @@ def check_device(study: Study, here: LabDevice) -> None:
     Raises
     ------
     InputError
-        If its window is too small or its screen too slow.
+        If the window is too small, or the screen is too slow.
     """
     needs, where = study.definition.device, f"{study.folder / 'study.yaml'}, device"
     width_px, height_px = needs.width_px or here.width_px, needs.height_px or here.height_px
     if here.width_px < width_px or here.height_px < height_px:
         raise InputError(
-            f"{where}: the study needs a window of at least {width_px} x {height_px} pixels, and this one has "
-            f"{here.width_px} x {here.height_px}. Fix: run it on a larger screen."
+            f"{where}: the study needs a window of at least {width_px} x {height_px} pixels, and this window has "
+            f"{here.width_px} x {here.height_px}. Fix: run the session on a larger screen."
         )
     hz = here.measured_hz if here.is_synchronised else here.nominal_hz
     if needs.refresh_hz and hz and hz < needs.refresh_hz * (1 - REFRESH_TOLERANCE):
         raise InputError(
-            f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this one has {hz:.1f}. Fix: set a "
-            "faster mode of the screen, or use another."
+            f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this screen has {hz:.1f}. Fix: set a "
+            "faster mode of the screen, or use another screen."
         )
 
 

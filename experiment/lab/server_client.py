@@ -1,7 +1,7 @@
 """The client of the server's HTTP API, in the same process or over a network.
 
-Plans, practice feedback, checks of responses, completion and withdrawal are done by the server for every source; the
-laboratory has no second implementation.
+For sessions of every source, the server makes plans and practice feedback, checks responses, completes sessions and
+withdraws them. The laboratory has no second implementation.
 """
 
 from datetime import datetime
@@ -36,7 +36,7 @@ class LabClient:
         self._authorization = {"Authorization": f"Bearer {researcher_token}"}
 
     def find(self, participant: str, occasion: int) -> OpenSession | None:
-        """Return the session of a participant on an occasion, or None; nothing is stored."""
+        """Return a participant's session with a session number, or None; nothing is stored."""
         reply = self._get("/api/lab/session", SessionQuery, participant=participant, occasion=occasion)
         return None if reply.status_code == httpx.codes.NOT_FOUND else OpenSession.model_validate(_accepted(reply))
 
@@ -46,17 +46,17 @@ class LabClient:
         Raises
         ------
         InputError
-            If there is no free slot (in the wanted group), or the participant has withdrawn or completed this session.
+            If there is no free slot, or the participant has completed this session or withdrawn.
         """
         _accepted(self._get("/api/lab/slot", SlotQuery, participant=participant, occasion=occasion, group=group))
 
     def start(self, start: LabStart) -> OpenSession:
-        """Begin a session, resume one, or upload one.
+        """Begin, resume or upload a session.
 
         Raises
         ------
         InputError
-            If the server refuses; the message is the server's.
+            If the server refuses; the message comes from the server.
         """
         return OpenSession.model_validate(self._post("/api/lab/session", start.model_dump(mode="json")))
 
@@ -65,13 +65,13 @@ class LabClient:
         self._post("/api/demographics", {"session": session, "answers": dict(answers)})
 
     def respond(self, session: str, responses: list[Response]) -> list[TrialFeedback | None]:
-        """Send responses; they are on disk when this returns."""
+        """Send responses; they are on disk when this method returns."""
         body = {"session": session, "responses": [each.model_dump(mode="json") for each in responses]}
         stored = self._post("/api/responses", body)["responses"]
         return [each["feedback"] and TrialFeedback.model_validate(each["feedback"]) for each in stored]
 
     def complete(self, completed_at: datetime | None = None) -> Completion:
-        """Complete the session after all its responses; `completed_at` is for a session that was run elsewhere."""
+        """Complete the session after all its responses; `completed_at` is for an uploaded session."""
         body = {"completed_at": completed_at.isoformat()} if completed_at else {}
         return Completion.model_validate(self._post("/api/complete", body))
 
@@ -93,8 +93,8 @@ class LabClient:
 def _accepted(reply: httpx.Response) -> Any:
     if reply.status_code == httpx.codes.UNAUTHORIZED:
         raise InputError(
-            "this session is open in another program or window, or the participant resumed it elsewhere. Fix: "
-            "close that one, and run the same command again."
+            "this session is open in another program, or the participant resumed it on another machine. Fix: "
+            "close the session there, and run the same command again."
         )
     try:
         said = reply.json()

@@ -1,4 +1,4 @@
-"""A laboratory session from consent to debriefing, in the same order and with the same plan as on the web."""
+"""A laboratory session from consent to debriefing, with the same plan and in the same order as on the web."""
 
 import hashlib
 import uuid
@@ -11,12 +11,12 @@ from batteries.errors import InputError
 from experiment.lab.input.key_bindings import ResponseState
 from experiment.lab.page_reader import PageReader
 from experiment.lab.progress import SessionProgress, plan_of
-from experiment.lab.records.attempt_log import AttemptLog
-from experiment.lab.screens.fixation import fixation
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.trial import fixation
 from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment, seconds
 from experiment.lab.server_client import LabClient, NotNow
+from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.lab.trial import Display, Escaped, ShownTrial, run_trial
 from experiment.lab_api import Ended, LabStart, OpenSession, TrialFeedback
 from experiment.plan import Phase, Trial
@@ -28,14 +28,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Visitor:
-    """The visitor of the laboratory."""
+    """The participant of a visit, with the session number and the group."""
 
     participant: str
-    """The laboratory's own code, such as `P01`."""
+    """The participant code, such as `P01`."""
     occasion: int
-    """Number of the participant's session, from 1."""
+    """Session number, from 1."""
     group: int | None
-    """Counterbalance group; None for the one with the fewest participants."""
+    """Counterbalance group; None for the group with the fewest participants."""
     kind: Kind = Kind.HUMAN
 
 
@@ -65,7 +65,7 @@ class _Stops(Exception):
 
 
 class _NotDeleted(InputError):
-    """A participant has left, and the responses could not be deleted."""
+    """A participant has withdrawn, and the responses could not be deleted."""
 
 
 class LabSession:
@@ -77,16 +77,16 @@ class LabSession:
         The study.
     lab_client
         The client of the server that stores responses.
-    stage, sheet
+    display, sheet
         The participant's display, and the sheet for drawing.
     visitor
-        Who comes.
+        The participant.
     open_attempt_log
-        Folder of the log of attempts and frames.
+        Function that opens the log of a session's attempts and frames.
     on_stored
         Called after every write to the store, with the session.
     on_withdrawn
-        Called after the session's responses were deleted, so that other files are deleted too.
+        Called after the session's responses were deleted, to delete the files of the session too.
     """
 
     def __init__(
@@ -119,18 +119,20 @@ class LabSession:
         Raises
         ------
         InputError
-            If the session cannot begin or resume, or responses cannot be deleted; the message is for the experimenter.
+            If the session cannot begin or resume, or responses cannot be deleted. The message is for the experimenter.
         """
         try:
             return self._run()
         except _Stops as stops:
             if stops.outcome in _ENDS:
                 title, words = _ENDS[stops.outcome]
-                self._reader.tell(self._say(title), self._say(words), self._say("lab_done"))
+                self._reader.show_message(self._say(title), self._say(words), self._say("lab_done"))
             return stops.outcome
-        except InputError as error:  # A message for the experimenter; the participant does not see the window vanish.
+        except (
+            InputError
+        ) as error:  # The participant reads a page before the window closes; the experimenter reads the error.
             words = "lab_not_deleted" if isinstance(error, _NotDeleted) else "lab_problem"
-            self._reader.tell(self._say("error_title"), self._say(words))
+            self._reader.show_message(self._say("error_title"), self._say(words))
             raise
 
     def _run(self) -> VisitOutcome:
@@ -195,7 +197,7 @@ class LabSession:
             question.name: self._reader.ask(question, self._say("question_of", number=number, total=n_questions))
             for number, question in enumerate(session.demographics, start=1)
         }
-        self._patiently(lambda: self._client.send_demographics(session.session, answers), "lab_not_stored")
+        self._retry_until_stored(lambda: self._client.send_demographics(session.session, answers), "lab_not_stored")
 
     def _instruct(self) -> None:
         names = self._study.definition.timeline.instructions
@@ -211,7 +213,7 @@ class LabSession:
         )
 
     def _skip_interrupted(self, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> bool:
-        """Skip the interrupted trial if the study says so, but never practice; return True if it was skipped."""
+        """Skip an interrupted test trial if the study says so; return True if a trial was skipped."""
         trial, wanted = progress.trial, self._study.definition.resume.interrupted_trial
         n_begun = attempt_log.n_begun(trial.trial_index) if trial else 0
         if trial is None or n_begun == 0 or wanted == "repeat" or trial.phase is Phase.PRACTICE:
@@ -234,7 +236,7 @@ class LabSession:
         self._own_page("welcome_back_title", "\n\n".join(words) + self._time_limit())
 
     def _page_before(self, trial: Trial, progress: SessionProgress) -> None:
-        """Show the page that is due before a trial, if any."""
+        """Show the page before a trial, if there is one: a break, or a new round of practice."""
         breaks, answered = self._study.definition.timeline.breaks, progress.n_questions_before(trial)
         if trial.phase is Phase.PRACTICE:
             if progress.begins_further_round(trial) and progress.practice is not None:
@@ -247,7 +249,7 @@ class LabSession:
                 self._own_page("break_title", self._say("break", answered=answered, total=progress.n_questions))
 
     def _take(self, trial: Trial, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> None:
-        """Run a trial; a participant who thought of leaving and stays sees it from its fixation again."""
+        """Run a trial; if the participant presses escape and stays, the trial is repeated from its fixation."""
         item, timing = self._study.battery.by_id[trial.item_id], self._study.definition.timing
         shown = ShownTrial(trial, item, timing, progress.position(trial))
         while True:
@@ -262,13 +264,15 @@ class LabSession:
             self._show(feedback, response, shown, is_last=progress.practice_is_over and not has_ended)
 
     def _send(self, response: Response, session: OpenSession, progress: SessionProgress) -> TrialFeedback | None:
-        (feedback,) = self._patiently(lambda: self._client.respond(session.session, [response]), "lab_not_stored")
+        (feedback,) = self._retry_until_stored(
+            lambda: self._client.respond(session.session, [response]), "lab_not_stored"
+        )
         self._on_stored(session)
         progress.advance(feedback.practice if feedback else None)
         return feedback
 
-    def _patiently(self, request: Callable[[], T], words: str, leave: str = "lab_leave") -> T:
-        """Ask for help while the store is unavailable, and try again, or stop for now."""
+    def _retry_until_stored(self, request: Callable[[], T], words: str, leave: str = "lab_leave") -> T:
+        """Make a request; while the store is unavailable, the participant can retry the request or stop for now."""
         actions = [Action("again", self._say("device_try_again"), "1"), Action("leave", self._say(leave), "2")]
         while True:
             try:
@@ -287,7 +291,7 @@ class LabSession:
         self._reader.show(shown.picture(self._sheet, moment))
 
     def _complete(self, session: OpenSession) -> VisitOutcome:
-        completion = self._patiently(self._client.complete, "lab_problem")
+        completion = self._retry_until_stored(self._client.complete, "lab_problem")
         self._on_stored(session)
         debrief = self._study.definition.timeline.debrief
         parts = [f"# {self._say('completed_title')}", self._say("completed")]
@@ -301,7 +305,7 @@ class LabSession:
     def _last_page(
         self, outcome: VisitOutcome, name: str, parts: list[str], withdrawal_code: str | None
     ) -> VisitOutcome:
-        """Show the end, with the codes to keep; leaving is no longer possible, so escape closes it."""
+        """Show the last page, with the withdrawal code; escape closes this page, because the session is over."""
 
         def close() -> NoReturn:
             raise _Stops(outcome)
@@ -312,7 +316,7 @@ class LabSession:
         pages = {name: "\n\n".join([*parts, self._say("lab_done")])}
         contact = self._study.definition.timeline.contact
         others = [Action("contact", self._say("contact"), "1")] if contact else []
-        reader = PageReader(self._display, replace(self._sheet, way_out=""), close)
+        reader = PageReader(self._display, replace(self._sheet, escape_hint=""), close)
         while reader.read(pages, self._say("close"), *others) == "contact" and contact:
             reader.read({contact: self._study.texts[contact]}, self._say("close"))
         return outcome
@@ -321,7 +325,7 @@ class LabSession:
         self._reader.read({title: f"# {self._say(title)}\n\n{text}"}, self._say("continue"))
 
     def _escaped(self) -> None:
-        """Ask whether to stop, and how; return if the participant stays."""
+        """Ask the participant whether to stay, stop or withdraw; return if the participant stays."""
         done = {"stay": "leave_stay"}
         done |= {"leave": "lab_leave", "delete": "leave_confirm"} if self._session else {"decline": "decline"}
         contact = self._study.definition.timeline.contact
@@ -336,23 +340,23 @@ class LabSession:
             raise _Stops(VisitOutcome.DECLINED)
         if chosen == "leave":
             raise _Stops(VisitOutcome.LEFT)
-        if chosen == "delete" and self._session is not None and self._is_sure():
+        if chosen == "delete" and self._session is not None and self._confirms_withdrawal():
             self._withdraw(self._session)
 
-    def _is_sure(self) -> bool:
+    def _confirms_withdrawal(self) -> bool:
         actions = [Action("stay", self._say("leave_stay"), "1"), Action("delete", self._say("leave_confirm"), "2")]
         words = [self._say("leave_explained")]
         words += [self._say("lab_leave_earlier")] if self._visitor.occasion > 1 else []
         return self._reader.choose(self._say("leave_confirm"), words, actions) == "delete"
 
     def _withdraw(self, session: OpenSession) -> NoReturn:
-        """Delete the responses; if that fails, participant and experimenter must know."""
+        """Delete the responses; if the deletion fails, inform the participant and the experimenter."""
         try:
-            self._patiently(self._client.withdraw, "lab_not_deleted", leave="close")
+            self._retry_until_stored(self._client.withdraw, "lab_not_deleted", leave="close")
         except (_Stops, InputError) as error:
             why = "the store cannot be written to" if isinstance(error, _Stops) else str(error).rstrip(".")
             raise _NotDeleted(
-                f"{self._visitor.participant} has left and wants the responses deleted, and they are NOT deleted "
+                f"{self._visitor.participant} has left and wants the responses deleted. They are NOT deleted "
                 f"yet ({why}). Fix: run `equipoise withdraw {self._study.folder} --session {session.session}`."
             ) from None
         self._on_withdrawn(session)

@@ -1,4 +1,4 @@
-"""One trial in the laboratory: fixation, stimulus until a response or the deadline, and in practice the feedback."""
+"""One trial in the laboratory: the fixation, then the stimulus until a response or the deadline."""
 
 import uuid
 from collections.abc import Collection
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from batteries.items import Item
 from experiment.lab.input.key_bindings import ResponseState, keys_of, state_after
-from experiment.lab.records.attempt_log import AttemptLog
 from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import trial as draw_trial
 from experiment.lab.screens.trial_header import TrialMoment
+from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.plan import Phase, Trial
 from experiment.records import LabDevice, Response, Signals
 from experiment.study.timeline import Timing
@@ -32,10 +32,10 @@ class Display(Protocol):
         """Show a new screen; earlier presses do not count for it."""
 
     def redraw(self, picture: ScreenImage) -> None:
-        """Show the screen as changed by a press; presses during this call are kept."""
+        """Show the screen with the change that a press has made; presses during this call are kept."""
 
     def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> "Press | None":
-        """Return the next of these keys, escape, or click on a region; None if that time since the onset is over."""
+        """Return the next press of one of `keys` or of escape, or the next click on a region; None after `until_ms`."""
 
     def typing(self, picture: ScreenImage) -> "Press":
         """Return the next typed text, editing key or click."""
@@ -54,7 +54,7 @@ class Display(Protocol):
         """Number of times another window took the focus since the fixation."""
 
     def mark_response(self, phase: Phase) -> None:
-        """Send the code of a response."""
+        """Send the event code of a response."""
 
 
 class Escaped(Exception):
@@ -72,11 +72,11 @@ class ShownTrial:
 
     @property
     def deadline_ms(self) -> int | None:
-        """Time after which it passes unanswered; None in practice."""
+        """Time after which the trial ends without a response; None in practice."""
         return None if self.trial.phase is Phase.PRACTICE else self.timing.deadline_ms
 
     def picture(self, sheet: Sheet, moment: TrialMoment) -> ScreenImage:
-        """Draw a moment of it."""
+        """Draw a moment of the trial."""
         moment = replace(
             moment, progress=self.progress, reading_ms=self.timing.reading_ms, deadline_ms=self.deadline_ms
         )
@@ -86,12 +86,12 @@ class ShownTrial:
 def run_trial(
     display: Display, sheet: Sheet, fixation: ScreenImage, shown: ShownTrial, visit: int, attempt_log: AttemptLog
 ) -> Response:
-    """Show a trial until it is answered, or its time is over.
+    """Show a trial until a response or the deadline.
 
     Parameters
     ----------
-    stage, sheet
-        The display, and the sheet for drawing.
+    display, sheet
+        The participant's display, and the sheet for drawing.
     fixation
         The image of the fixation.
     shown
@@ -104,7 +104,7 @@ def run_trial(
     Raises
     ------
     Escaped
-        If the participant pressed escape; nothing is stored then.
+        If the participant pressed escape; no response is stored then.
     """
     item, timing = shown.item, shown.timing
     keys, response_state = keys_of(item.task, item.content), ResponseState()
@@ -112,7 +112,7 @@ def run_trial(
     first = shown.picture(sheet, TrialMoment(is_reading=True)) if timing.reading_ms else asking
     onset = display.fixate(fixation, first, timing.fixation_ms, shown.trial.phase)
     n_too_early = display.discard_early_presses(first, keys)
-    attempt = attempt_log.begin(shown.trial.trial_index)  # As on the web: a trial that was never visible has not begun.
+    attempt = attempt_log.begin(shown.trial.trial_index)  # As on the web, a trial begins when it is visible.
     attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
     if timing.reading_ms:
         while _press(display, first, keys, timing.reading_ms) is not None:

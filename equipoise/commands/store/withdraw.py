@@ -1,7 +1,7 @@
 """`equipoise withdraw`: delete the responses of a participant who asks the researcher for it."""
 
 from batteries.errors import InputError
-from equipoise.commands.lab_files import delete_withdrawn
+from equipoise.commands.lab.files import delete_withdrawn
 from equipoise.commands.store_access import SessionSelector, StoreAddress, StudyFolder, find_session, loaded, store_of
 
 

@@ -1,6 +1,6 @@
-"""Times by `time.perf_counter_ns`: it never jumps, and is one clock for everything on one machine.
+"""Times by `time.perf_counter_ns`, a clock that never jumps and that all programs of a machine share.
 
-Up to Python 3.12, `time.monotonic_ns` advances in steps of 15.6 ms on Windows, so it is not used.
+`time.monotonic_ns` is not used, because it advances in steps of 15.6 ms on Windows up to Python 3.12.
 """
 
 import time
@@ -12,7 +12,7 @@ AWAKE_S = 0.002
 
 
 def intervals_ms(stamps_ns: Sequence[int]) -> list[float]:
-    """Return the differences of consecutive stamps, in ms."""
+    """Return the differences of consecutive times, in ms."""
     return [(later - earlier) / 1e6 for earlier, later in pairwise(stamps_ns)]
 
 

@@ -6,13 +6,13 @@ import sys
 from typing import Literal
 
 Backend = Literal["ptb", "event"]
-"""psychtoolbox stamps presses in a thread of its own. The other backend takes the window's events from PsychoPy."""
+"""`ptb`: psychtoolbox times key presses in a separate thread. `event`: PsychoPy reads the window's events."""
 
 
 def ptb_obstacle() -> str | None:
-    """Return why psychtoolbox cannot read the keyboard here, or None if it can. Call it after a window is open.
+    """Return the reason why psychtoolbox cannot read the keyboard, or None; call this function after a window is open.
 
-    Causes of a crash of psychtoolbox are tested first, because a crash cannot be caught.
+    Conditions in which psychtoolbox crashes are checked first, because a crash cannot be caught.
     """
     if sys.platform.startswith("linux"):
         if not has_real_time_privileges():
@@ -31,7 +31,7 @@ def ptb_obstacle() -> str | None:
 
 
 def has_real_time_privileges() -> bool:
-    """Return True if this process may run with raised priority, as psychtoolbox does; Linux only."""
+    """Return True if this process may raise its priority, which psychtoolbox does; on Linux only."""
     import resource  # noqa: PLC0415 - not on Windows
 
     return os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] != 0
@@ -47,8 +47,8 @@ def _may_monitor_input() -> bool:
 def letters_by_ptb_code() -> dict[int, str]:
     """Return the letters of this machine's keyboard layout by psychtoolbox's key codes; on Linux only.
 
-    PsychoPy names psychtoolbox's keys as on an American keyboard, so that on a French keyboard the key with the letter
-    `a` would be `q`. Windows' codes follow the layout anyway. On macOS the layout is unknown here.
+    PsychoPy names psychtoolbox's keys as on an American keyboard: on a French keyboard, it names the key `a` as `q`. On
+    Windows, the key codes follow the layout. On macOS, this program cannot find out the layout.
     """
     if not sys.platform.startswith("linux"):
         return {}

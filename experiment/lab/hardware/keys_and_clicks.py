@@ -1,8 +1,8 @@
 """Key presses and clicks, with their times by `time.perf_counter_ns`.
 
-A press is stamped as near to the device as possible. psychtoolbox, where it works, reads the keyboard in a thread of
-its own. Otherwise the window's events are polled without a pause. Response boxes that act as keyboards are keyboards
-here.
+The time of a press is recorded as near to the device as possible. If psychtoolbox works, it reads the keyboard in a
+separate thread. Otherwise the window's events are polled without a pause. A response box that acts as a keyboard counts
+as a keyboard.
 """
 
 import time
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EDITING_KEYS = frozenset(
     {ESCAPE, "return", "num_enter", "backspace", "delete", "tab", "left", "right", "up", "down", "home", "end"}
 )
-"""Keys for editing text, beside those that produce text."""
+"""Keys for editing text; other keys produce text."""
 KEYPAD_WITHOUT_NUM_LOCK = {
     "num_insert": "num_0",
     "num_end": "num_1",
@@ -38,11 +38,9 @@ KEYPAD_WITHOUT_NUM_LOCK = {
     "num_prior": "num_9",
     "num_delete": "num_decimal",
 }
-"""The window's names of keys that psychtoolbox names the same with and without Num Lock."""
+"""Names with Num Lock, by the window's names without Num Lock; psychtoolbox uses the same names for both."""
 PTB_PAUSE_S = 0.0005
-"""Longest time between two polls of the keyboard's own stamps; clicks have no stamps and are less exact by this
-much.
-"""
+"""Pause between two polls of psychtoolbox. The time of a click can be late by this pause."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +48,12 @@ class Press:
     """A key press or a click."""
 
     name: str
-    """The key as PsychoPy names it, such as `1`, `num_1`, `return`, `left`; or the name of the region clicked."""
+    """PsychoPy's name of the key, such as `1`, `num_1`, `return` or `left`, or the name of the clicked region."""
     rt_ms: float
-    """Relative to the zero that `InputDevices.reset` set. Below 0 only for an escape that was pressed before."""
+    """Time since the zero of `InputDevices.reset`; below 0 only for an escape that was pressed before that zero."""
     input: Literal["key", "mouse"]
     text: str = ""
-    """The typed text, in the participant's keyboard layout; only from `InputDevices.wait_for_typing`."""
+    """The typed text in the participant's keyboard layout; set by `InputDevices.wait_for_typing` only."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class InputDevices:
     window
         An open window.
     backend
-        Keyboard backend; None for the best that works here.
+        Keyboard backend; None for the best backend that works on this machine.
 
     Raises
     ------
@@ -85,7 +83,7 @@ class InputDevices:
 
     backend: Backend
     obstacle: str | None
-    """Reason why psychtoolbox does not read the keys; None if it does, or if another backend was requested."""
+    """Reason why psychtoolbox does not read the keys; None if it reads them, or if a backend was requested."""
 
     def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
         self._window = window
@@ -109,7 +107,7 @@ class InputDevices:
         self.n_focus_lost = 0
 
     def reset(self, at_ns: int) -> None:
-        """Set time zero to a moment of `time.perf_counter_ns`; of earlier presses only an escape is kept."""
+        """Set time zero to a time of `time.perf_counter_ns`; all earlier presses except an escape are discarded."""
         self._zero_ns = at_ns
 
     def reset_on_flip(self, window: "LabWindow") -> None:
@@ -119,8 +117,8 @@ class InputDevices:
     def discard_early_presses(self, keys: Collection[str], regions: Sequence[Region] = ()) -> int:
         """Discard presses between `clear` and the zero, and return how many of them would have been responses.
 
-        Call it at once after the flip of the zero. During a flip nothing is polled, so a press without a stamp of its
-        own would be noticed only now, though it came earlier.
+        Call this method at once after the flip of the zero. Nothing is polled during a flip. The time of a press is
+        therefore too late if the poll records it.
         """
         self._listen()
         early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
@@ -136,7 +134,7 @@ class InputDevices:
         return not has_own_stamp or self._since_zero_ms(each.at_ns) < 0
 
     def poll_ms(self, n_polls: int) -> float:
-        """Return the mean time between two polls of the keyboard; presses in this time are lost."""
+        """Return the mean time between two polls of the keyboard; presses during this method are discarded."""
         began_ns = time.perf_counter_ns()
         for _ in range(n_polls):
             self._listen()
@@ -147,12 +145,12 @@ class InputDevices:
     def wait(
         self, keys: Collection[str] | None = None, until_ms: float | None = None, regions: Sequence[Region] = ()
     ) -> Press | None:
-        """Wait for a key or a click, and return it; None after the time limit. Escape is always returned.
+        """Wait for a key or a click, and return the press; None after the time limit. Escape is always returned.
 
         Parameters
         ----------
         keys
-            The accepted keys; None for all.
+            The accepted keys; None for all keys.
         until_ms
             Time limit, in ms from the zero; None for no limit.
         regions
@@ -161,9 +159,9 @@ class InputDevices:
         return self._wait(self._listen, lambda each: keys is None or each.name in keys, until_ms, regions)
 
     def wait_for_typing(self, regions: Sequence[Region] = ()) -> Press:
-        """Wait for typing, and return one text, such as a letter, or one of `EDITING_KEYS`, or a click.
+        """Wait for a typed text such as a letter, one of `EDITING_KEYS`, or a click, and return it.
 
-        Texts follow the participant's keyboard layout, whichever backend reads the other keys.
+        Texts follow the participant's keyboard layout with both backends.
         """
         press = self._wait(
             self._listen_to_typing, lambda each: bool(each.text) or each.name in EDITING_KEYS, None, regions
@@ -258,7 +256,7 @@ class InputDevices:
         return not self._was_away[0] <= key.at_ns < self._was_away[1]
 
     def _closed(self) -> bool:
-        """Treat the closing of the window as an escape: the session asks, saves and ends."""
+        """Treat the closing of the window as an escape, so that the session asks the participant before it ends."""
         self._heard.append(_Stamped(time.perf_counter_ns(), ESCAPE, "mouse"))
         return True
 
@@ -286,8 +284,8 @@ def _event_keys() -> list[_Stamped]:
 class _PtbKeys:
     """Return the key presses that psychtoolbox has received, in order.
 
-    PsychoPy's `getKeys` is not used: it loses a press that ended before the poll, such as the short pulses of response
-    boxes.
+    PsychoPy's `getKeys` is not used, because it loses a press that ended before the poll, such as a short pulse of a
+    response box.
 
     Raises
     ------
@@ -301,13 +299,13 @@ class _PtbKeys:
 
         try:
             self._device: Any = Keyboard(backend="ptb").device
-        except (Exception, ManagedDeviceError) as error:  # The second one is not an Exception.
+        except (Exception, ManagedDeviceError) as error:  # ManagedDeviceError is not a subclass of Exception.
             raise OSError(str(error)) from error
         self._letters = letters_by_ptb_code()
         self._held: dict[int, Any] = {}
 
     def __call__(self) -> list[_Stamped]:
-        event.getKeys()  # The window receives the same keys, and must continue to receive them.
+        event.getKeys()  # The window receives the same keys; this call empties its queue.
         self._device.dispatchMessages()
         responses, self._device.responses = self._device.responses, []
         now_ns, now_s = time.perf_counter_ns(), logging.defaultClock.getTime()

@@ -1,4 +1,4 @@
-"""The check of a machine: findings, their consequences, and advice for a technician."""
+"""Check of a machine: findings, verdicts, and advice for a technician."""
 
 import os
 import statistics
@@ -32,25 +32,25 @@ MAX_POLL_MS = 1.0
 MAX_CLOCK_STEP_US = 100.0
 
 LINUX_PRIVILEGES = (
-    "allow the people who measure to raise priority: as root write the lines `@psychopy - rtprio 50`, `@psychopy - "
+    "give the experimenters real-time privileges: as root write the lines `@psychopy - rtprio 50`, `@psychopy - "
     "nice -20` and `@psychopy - memlock unlimited` into /etc/security/limits.d/99-psychopy.conf, then `groupadd "
     "--force psychopy` and `usermod -a -G psychopy NAME`, and log in again."
 )
 MAC_PRIVILEGES = (
-    "open System Settings, Privacy & Security, Input Monitoring, switch on the program that you start from (such "
-    "as Terminal), and start again."
+    "open System Settings, Privacy & Security, Input Monitoring, switch on the program in which you run the "
+    "command, such as Terminal, and run the command again."
 )
 
 
 @dataclass(frozen=True)
 class MachineFinding:
-    """One checked property."""
+    """A checked property of the machine."""
 
     what: str
     verdict: Verdict
     found: str
     advice: str = ""
-    """Advice; empty if nothing need be done."""
+    """Advice; empty if there is no problem."""
 
 
 def check_machine(
@@ -59,12 +59,12 @@ def check_machine(
     missing_glyphs: Collection[str] | None = None,
     least_size_px: tuple[int, int] = LEAST_SIZE_PX,
 ) -> list[MachineFinding]:
-    """Check a machine; takes 300 frames, and until a key is pressed.
+    """Check a machine; the check shows 300 frames, and waits for a key press.
 
     Parameters
     ----------
     window, inputs
-        As in a session.
+        The window, and its keys and mouse, as in a session.
     missing_glyphs
         Characters of the battery without a font; None if there is no battery.
     least_size_px
@@ -89,7 +89,7 @@ def verdict_of(findings: Sequence[MachineFinding]) -> Verdict:
 
 
 def report(findings: Sequence[MachineFinding]) -> str:
-    """Return findings as a text: the verdict first, then what must be corrected, then the rest."""
+    """Return findings as a text: the verdict, then the problems, then the other findings."""
     n_bad, n_warnings = (sum(each.verdict == verdict for each in findings) for verdict in ("bad", "warning"))
     summary = {
         "good": "This machine is ready for measuring.",
@@ -118,7 +118,7 @@ def screen_finding(size_px: tuple[int, int], least_px: tuple[int, int], full_scr
 
 
 def synchronisation_finding(refresh: Refresh) -> MachineFinding:
-    """Judge if flips wait for the screen."""
+    """Judge whether flips wait for the screen."""
     nominal = "not known" if refresh.nominal_hz is None else f"{refresh.nominal_hz:.2f} Hz"
     found = f"nominal {nominal}, measured {refresh.measured_hz:.2f} Hz; {refresh.reason}"
     if refresh.is_synchronised:
@@ -129,7 +129,7 @@ def synchronisation_finding(refresh: Refresh) -> MachineFinding:
         found,
         "switch on vertical synchronisation (vsync) for this program in the graphics driver, use the "
         "manufacturer's driver, switch off triple buffering, variable refresh and desktop effects, use one screen "
-        "only, do not work over a remote desktop; until then fixations are paced by the clock, and may be off by a "
+        "only, and use no remote desktop; until then, fixations are timed by the clock, and may be wrong by a "
         "frame.",
     )
 
@@ -148,24 +148,22 @@ def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> MachineFindi
         "Frames",
         "warning" if dropped <= len(frames_ms) // 100 else "bad",
         found,
-        "close other programs, updates and backups, and switch off power saving; each trial records its own "
-        "dropped frames, so that it can be excluded.",
+        "close other programs, updates and backups, and switch off power saving; the data record the dropped "
+        "frames of each trial, so that such trials can be excluded.",
     )
 
 
 def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key: str | None) -> MachineFinding:
-    """Judge the keyboard backend, and whether the requested press was received (`key`, None if not)."""
+    """Judge the keyboard backend; `key` is the received key, or None if no press was received."""
     found = (
-        f"the window's own events, because {obstacle or 'they were requested'}; presses are stamped when the system "
-        "delivers them"
+        f"the window's events, because {obstacle or 'they were requested'}; the time of a press is the time at which "
+        "the system delivers it"
     )
     if backend == "ptb":
-        found = "psychtoolbox, which stamps presses in a thread of its own"
+        found = "psychtoolbox, which records the time of presses in a separate thread"
     found += f", polled every {poll_ms:.2f} ms"
     if key is None:
-        again = (
-            "start the check again and press a key when it asks for one; if you did, make sure that the keyboard is "
-        )
+        again = "run the check again and press a key when it asks for a press; if you did, check that the keyboard is "
         return MachineFinding(
             "Keyboard",
             "bad",
@@ -185,12 +183,12 @@ def clock_finding(steps_us: Sequence[float]) -> MachineFinding:
     if step_us <= MAX_CLOCK_STEP_US:
         return MachineFinding("Clock", "good", found)
     return MachineFinding(
-        "Clock", "bad", found, "do not measure in a virtual machine; else ask for help with this machine."
+        "Clock", "bad", found, "do not measure in a virtual machine; on a real machine, ask a technician for help."
     )
 
 
 def privileges_finding() -> MachineFinding:
-    """Judge if the program may raise its priority."""
+    """Judge whether the program may raise its priority."""
     if not sys.platform.startswith("linux"):
         return MachineFinding("Precedence", "good", "this system needs no privilege")
     if not has_real_time_privileges():
@@ -199,7 +197,7 @@ def privileges_finding() -> MachineFinding:
 
 
 def glyphs_finding(missing: Collection[str]) -> MachineFinding:
-    """Judge if the battery's characters can be drawn."""
+    """Judge whether the battery's characters can be drawn."""
     if not missing:
         return MachineFinding("Fonts", "good", "every character of the study can be drawn")
     characters = " ".join(sorted(set("".join(missing))))
@@ -207,16 +205,16 @@ def glyphs_finding(missing: Collection[str]) -> MachineFinding:
         "Fonts",
         "bad",
         f"no font has all of: {characters}",
-        "install one font that has them and the study's other letters.",
+        "install one font that has these characters and the study's other characters.",
     )
 
 
 def sound_finding(n_outputs: int | None) -> MachineFinding:
-    """Judge if sound could be played; no task plays sound yet."""
+    """Judge whether the machine can play sound; no task plays sound yet."""
     if n_outputs:
         return MachineFinding("Sound", "good", _counted(n_outputs, "output"))
     found = "unknown" if n_outputs is None else "no output"
-    return MachineFinding("Sound", "good", f"{found}; no task plays any")
+    return MachineFinding("Sound", "good", f"{found}; no task plays sound")
 
 
 def _keyboard_advice() -> str:
@@ -228,7 +226,7 @@ def _keyboard_advice() -> str:
 
 
 def _key_pressed(window: "LabWindow", inputs: "InputDevices") -> str | None:
-    """Ask for a key, and return its name; only a press shows that the backend receives one."""
+    """Ask for a key press, and return the name of the key; only a press shows that the backend receives keys."""
     asked = (
         "Press a key on the keyboard or the response box that participants use.",
         f"The check continues after {KEY_PATIENCE_S} seconds.",
@@ -245,7 +243,7 @@ def _clock_steps_us() -> list[float]:
     while len(stamps_ns) < N_CLOCK_STEPS:
         stamps_ns.add(time.perf_counter_ns())
     steps_us = sorted(1000 * step_ms for step_ms in intervals_ms(sorted(stamps_ns)))
-    return steps_us[: int(0.99 * len(steps_us))]  # The rest are interruptions, not the clock.
+    return steps_us[: int(0.99 * len(steps_us))]  # Longer steps are interruptions of the program.
 
 
 def _sound_outputs() -> int | None:

@@ -8,7 +8,7 @@ import pyglet
 from batteries.errors import InputError
 
 MIN_HZ = 10
-"""Operating systems report less than this if they do not know."""
+"""Operating systems report a lower rate than this if they do not know the rate."""
 
 
 def find_screen(number: int) -> Any:
@@ -17,13 +17,13 @@ def find_screen(number: int) -> Any:
     Raises
     ------
     InputError
-        If it does not exist; PsychoPy would silently take another one.
+        If the screen does not exist; PsychoPy would silently use another screen.
     """
     screens = _x11_screens(number) if _is_x11() else list(pyglet.canvas.get_display().get_screens())
     if number >= len(screens):
         raise InputError(
-            f"Screen {number} does not exist: this machine has {len(screens)}, counted from 0. Fix: name another, "
-            "or switch the screen on and start again."
+            f"Screen {number} does not exist: this machine has {len(screens)}, counted from 0. Fix: choose another "
+            "screen, or switch the screen on and run the command again."
         )
     return screens[number]
 
@@ -39,7 +39,7 @@ def _is_x11() -> bool:
 
 
 def _x11_screens(number: int) -> list[Any]:
-    """Return the screens up to a number, by X's own numbering or, as is usual today, all parts of X's one screen."""
+    """Return the parts of X's first screen; if `number` is larger, return X's screens up to this number."""
     from pyglet.canvas.xlib import NoSuchDisplayException  # noqa: PLC0415 - not on other systems
 
     parts = list(pyglet.canvas.Display(x_screen=0).get_screens())
@@ -53,7 +53,7 @@ def _x11_screens(number: int) -> list[Any]:
 
 
 def _hz_by_xrandr(screen: Any) -> float | None:
-    """Return the refresh rate of the output that shows a screen; pyglet's own value is the pixel clock under X."""
+    """Return the refresh rate of the output that shows a screen; under X, pyglet returns the pixel clock instead."""
     from Xlib import display  # noqa: PLC0415 - not on other systems
     from Xlib.ext import randr  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Conditions of importing PsychoPy, checked first because its import otherwise fails with a traceback."""
+"""Conditions of an import of PsychoPy, which otherwise fails with a traceback."""
 
 import ctypes
 import platform
@@ -8,18 +8,18 @@ from importlib.util import find_spec
 from batteries.errors import InputError
 
 OLDEST_MACOS = 14
-"""PsychoPy waits in each flip for a call that older versions never make (`displayLinkWithTarget:selector:`)."""
+"""At each flip PsychoPy waits for `displayLinkWithTarget:selector:`, which older versions of macOS never call."""
 
 
 def require_psychopy() -> None:
     """Check that PsychoPy is installed and that there is a display. Call this before importing `window` or `inputs`.
 
-    On Windows, pixels are the screen's own after this call.
+    On Windows, this call also makes the program count in physical pixels of the screen.
 
     Raises
     ------
     InputError
-        If not; the message says how to correct it.
+        If a condition does not hold; the message has a fix.
     """
     if find_spec("psychopy") is None:
         raise InputError(f"PsychoPy is not installed, and the laboratory needs it. Fix: {_how_to_install()}")
@@ -32,21 +32,23 @@ def require_psychopy() -> None:
         _count_real_pixels()
     try:
         import psychopy  # noqa: F401, PLC0415 - for what its import does
-    except Exception as error:  # Its import writes into the home folder, and loads libraries of the system.
+    except Exception as error:  # The import writes to the home folder, and loads system libraries.
         raise InputError(
-            f"PsychoPy cannot be loaded here ({type(error).__name__}: {error}). Fix: make sure that your home "
+            f"PsychoPy cannot be loaded ({type(error).__name__}: {error}). Fix: make sure that your home "
             "folder is writable, and that `python -c 'import psychopy'` works."
         ) from None
     if sys.platform.startswith("linux") and not _x_answers():
         raise InputError(
-            "There is no display here. Fix: log in at the machine itself, with a desktop that runs X or XWayland, "
-            "and start there."
+            "There is no display. Fix: log in at the machine itself, with a desktop that runs X or XWayland, "
+            "and run the command there."
         )
 
 
 def _how_to_install() -> str:
     if sys.version_info >= (3, 13):
-        return "it runs on Python 3.11 and 3.12: install Equipoise with its extra `lab` under one of these."
+        return (
+            "PsychoPy runs on Python 3.11 and 3.12: install Equipoise with its extra `lab` under one of these versions."
+        )
     if sys.platform == "win32" and sys.version_info >= (3, 12):
         return (
             "on Windows one of its libraries has packages up to Python 3.11 only: install Equipoise with its extra "
@@ -56,7 +58,7 @@ def _how_to_install() -> str:
 
 
 def _count_real_pixels() -> None:
-    """Tell Windows not to enlarge our window if the screen's scale is not 100 %: letters would blur, and flips wait."""
+    """Prevent Windows from enlarging the window on a scaled screen: letters would blur, and flips would take longer."""
     per_monitor = 2  # PROCESS_PER_MONITOR_DPI_AWARE
     ctypes.WinDLL("shcore").SetProcessDpiAwareness(per_monitor)  # type: ignore[attr-defined, unused-ignore]
 
@@ -65,7 +67,7 @@ def _x_answers() -> bool:
     from pyglet.canvas.xlib import NoSuchDisplayException, XlibDisplay  # noqa: PLC0415 - comes with PsychoPy
 
     try:
-        XlibDisplay()  # It closes itself when it is no longer referenced.
+        XlibDisplay()  # The connection closes when it is no longer referenced.
     except NoSuchDisplayException:
         return False
     return True

@@ -1,7 +1,7 @@
-"""A screen's refresh: nominal rate, measured rate, and whether flips wait for the screen.
+"""A screen's refresh: the nominal rate, the measured rate, and whether flips wait for the screen.
 
-Time can be counted in frames only where flips wait. With a driver that does not wait, a virtual screen or a remote
-desktop, flips return at once and counts of frames are meaningless. So the verdict is strict, and gives its reason.
+Time can be counted in frames only if flips wait for the screen. With some drivers, virtual screens and remote desktops,
+flips return at once, and counts of frames are meaningless. The verdict is therefore strict, and states its reason.
 """
 
 import statistics
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 COMMON_HZ = 60.0
-"""Refresh rate assumed if the screen's rate is neither known nor measurable."""
+"""Assumed refresh rate if the screen's rate is neither known nor measurable."""
 N_PLAIN_FLIPS = 60
 N_BUSY_FLIPS = 60
 BUSY_SHARES = tuple((7 * n % 15) / 20 for n in range(15))
@@ -17,11 +17,9 @@ BUSY_SHARES = tuple((7 * n % 15) / 20 for n in range(15))
 RESTS = tuple(1.25 + (7 * n % 20) * 1.5 / 20 for n in range(20))
 """Duration of the rest before each rested flip, in frames: 1.25 to 2.75, in a mixed but fixed order."""
 FRAME_RANGE_MS = (2.0, 50.0)
-"""From 500 Hz to 20 Hz; no laboratory's screen is faster or slower."""
+"""Frames of 500 Hz to 20 Hz; no screen of a laboratory is faster or slower."""
 REGULAR = 0.1
-"""An interval counts as one frame if it differs from the frame by at most this share of it (or by half a
-millisecond).
-"""
+"""Largest difference between an interval and a frame, as a share of the frame; 0.5 ms is always allowed."""
 SHARE_OF_PLAIN = 0.95
 SHARE_OF_BUSY = 0.9
 SHARE_OF_RESTED = 0.75
@@ -34,19 +32,19 @@ class Refresh:
     """A screen's refresh."""
 
     nominal_hz: float | None
-    """By the screen's mode; None if it does not name one."""
+    """Rate of the screen's mode; None if the mode has no rate."""
     measured_hz: float
-    """From the median interval between flips."""
+    """Rate that follows from the median interval between flips."""
     jitter_ms: float
     """Standard deviation of the intervals that are single frames."""
     is_synchronised: bool
     """True if flips wait for the screen."""
     reason: str
-    """Reason for the verdict, in words."""
+    """Reason for the verdict."""
 
     @property
     def frame_ms(self) -> float:
-        """One frame: as measured if flips wait for the screen; otherwise the nominal one, at 60 Hz if it is unknown."""
+        """Duration of a frame: measured if flips wait, otherwise nominal, or that of 60 Hz if the rate is unknown."""
         return 1000 / (self.measured_hz if self.is_synchronised else self.nominal_hz or COMMON_HZ)
 
 
@@ -55,26 +53,27 @@ def judge_refresh(
 ) -> Refresh:
     """Judge from intervals between flips if flips wait for the screen.
 
-    They do if all of these conditions hold; otherwise time must be taken from the clock.
+    Flips wait for the screen if all of these conditions hold. Otherwise fixations are timed by the clock.
 
-    - The median interval is possible for a screen: 2 to 50 ms.
-    - Of the plain intervals at least 95 % are one frame: the median, plus or minus a tenth of it.
-    - Of the intervals of busy flips (before each, the program worked for 0 to 70 % of a frame) at least 90 % are still
-      one frame, and their median is the same within 2 %. Flips that do not wait take longer by the duration of the
-      work. This detects flips that are regular only because drawing takes the same time each time.
-    - Of the intervals between the first two flips after a rest of more than a frame at least 75 % are one frame. A
-      driver that queues images (triple buffering, a compositor) accepts the first ones at once, a frame or more before
-      they are visible; consecutive flips then look regular. Each trial begins after a rest.
-    - The median is within 3 % of the screen's nominal interval, if that is known.
+    - The median of the plain intervals is possible for a screen: 2 to 50 ms. This median is the frame.
+    - At least 95 % of the plain intervals are one frame, plus or minus a tenth of the frame.
+    - At least 90 % of the busy intervals are one frame, and their median is the same within 2 %. Before each busy flip
+      the program works for 0 to 70 % of a frame. Flips that do not wait take longer by the duration of the work. This
+      condition detects flips that are regular only because each drawing takes the same time.
+    - At least 75 % of the rested intervals are one frame. A rested interval is between the first two flips after a rest
+      of more than a frame. A driver that queues images, such as triple buffering or a compositor, accepts the first
+      images at once, a frame or more before they are visible. Consecutive flips then look regular. Each trial begins
+      after a rest.
+    - The median of the plain intervals is within 3 % of the screen's nominal interval, if that interval is known.
 
     Parameters
     ----------
     plain_ms, busy_ms
-        Intervals between consecutive flips, without and with work before each, in ms.
+        Intervals between consecutive flips in ms: without work, and with work before each flip.
     rested_ms
-        Intervals between the first two flips after a rest.
+        Intervals between the first two flips after a rest, in ms.
     nominal_hz
-        By the screen's mode.
+        Rate of the screen's mode; None if it is unknown.
     """
     frame_ms = statistics.median(plain_ms)
     single_ms = [interval_ms for interval_ms in plain_ms if _is_frame(interval_ms, frame_ms)]
@@ -84,12 +83,12 @@ def judge_refresh(
         measured_hz=1000 / frame_ms,
         jitter_ms=statistics.pstdev(single_ms),
         is_synchronised=objection is None,
-        reason=objection or "flips come at regular intervals, however long the program works or rests between them",
+        reason=objection or "flips come at regular intervals, for any duration of work or rest between them",
     )
 
 
 def n_dropped(intervals_ms: Sequence[float], frame_ms: float) -> int:
-    """Return the number of missed frames: those beyond the first in an interval of more than one and a half frames."""
+    """Return the number of dropped frames: all frames but the first in an interval of more than 1.5 frames."""
     return sum(round(each) - 1 for each in (ms / frame_ms for ms in intervals_ms) if each > 1.5)
 
 
@@ -110,7 +109,7 @@ def _objection(
 ) -> str | None:
     shortest_ms, longest_ms = FRAME_RANGE_MS
     if not shortest_ms <= frame_ms <= longest_ms:
-        return f"flips come every {frame_ms:.2f} ms, as no screen does"
+        return f"flips come every {frame_ms:.2f} ms, which is impossible for a screen"
     share = _share_of_frames(plain_ms, frame_ms)
     if share < SHARE_OF_PLAIN:
         return f"only {share:.0%} of the intervals between flips are one frame of {frame_ms:.2f} ms"
@@ -122,7 +121,7 @@ def _objection(
             f"{frame_ms:.2f} ms), so they do not wait for the screen"
         )
     if _share_of_frames(rested_ms, frame_ms) < SHARE_OF_RESTED:
-        return "after a rest, flips return before the image is on the screen, because the driver queues it"
+        return "after a rest, flips return before the image is on the screen, because the driver queues the image"
     if nominal_hz is not None and abs(1000 / frame_ms - nominal_hz) > NEAR_NOMINAL * nominal_hz:
         return f"flips come at {1000 / frame_ms:.1f} Hz, but the screen's mode says {nominal_hz:.1f} Hz"
     return None

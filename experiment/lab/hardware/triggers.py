@@ -1,16 +1,16 @@
-"""Event codes for EEG, eye trackers and similar devices, sent at the flip of the event that they mark.
+"""Event codes for EEG, eye trackers and similar devices, sent at the flip of the marked event.
 
-One text names the destination:
+A text names the destination of the codes:
 
-- `serial:/dev/ttyUSB0` or `serial:COM3`: one byte to a serial port; optional, separated by commas: `baud=115200` and
-  `pulse_ms=10`. `serial:loop://` sends to itself, for a trial.
-- `parallel:0x0378` (Windows) or `parallel:/dev/parport0` (Linux): the data pins of a parallel port; optional:
-  `pulse_ms=10`.
-- `lsl:Equipoise`: an outlet of LabStreamingLayer with that name, of type `Markers`, with one channel of integers.
+- `serial:/dev/ttyUSB0` or `serial:COM3`: a serial port, which receives one byte. The options `baud=115200` and
+  `pulse_ms=10` can follow, separated by commas. `serial:loop://` returns the codes to this program, for tests.
+- `parallel:0x0378` (Windows) or `parallel:/dev/parport0` (Linux): the data pins of a parallel port. The option
+  `pulse_ms=10` can follow.
+- `lsl:Equipoise`: an outlet of LabStreamingLayer with this name, of type `Markers`, with one channel of integers.
 
-Serial and parallel ports hold a level, so a code is followed by 0 after `pulse_ms` (10 ms: two samples at 200 Hz, more
-at any faster rate), or by the next code if that comes sooner. `pulse_ms=0` sends no 0, for devices that end the pulse
-themselves.
+Serial and parallel ports keep a level. A code is therefore followed by 0 after `pulse_ms`, or by the next code if that
+code is sent sooner. The default of 10 ms is two samples at 200 Hz. With `pulse_ms=0`, no 0 is sent; some devices end
+the pulse themselves.
 
 Codes are the sum of a phase and an event, from 11 to 33:
 
@@ -54,12 +54,12 @@ class Trigger(Protocol):
     """Destination of event codes."""
 
     def send(self, code: int) -> None:
-        """Send a code from 1 to 255, now, and return at once.
+        """Send a code from 1 to 255 at once; do not wait for its pulse to end.
 
         Raises
         ------
         InputError
-            If the device no longer accepts it, for instance after its cable was unplugged.
+            If the device no longer accepts codes, for instance because its cable was unplugged.
         """
 
     def close(self) -> None:
@@ -77,22 +77,22 @@ class TriggerText:
 
 
 def read_trigger(text: str) -> TriggerText:
-    """Parse the name of a destination; see the module for its forms.
+    """Parse the name of a destination; the module's docstring lists the forms.
 
     Raises
     ------
     InputError
-        If it has none of the forms.
+        If the text has none of the forms.
     """
     kind, colon, rest = text.strip().partition(":")
     address, *parts = [part.strip() for part in rest.split(",")]
     if kind not in _OPENERS or not colon or not address:
-        raise InputError(f"Unknown trigger {text!r}. Fix: write it as {FORMS}.")
+        raise InputError(f"Unknown trigger {text!r}. Fix: write {FORMS}.")
     options = dict(part.partition("=")[::2] for part in parts)
     unknown = options.keys() - _OPTIONS[kind]
     if unknown or len(options) < len(parts):
         allowed = " and ".join(f"{name}=..." for name in _OPTIONS[kind]) or "nothing"
-        raise InputError(f"The trigger {text!r} has unknown options. Fix: after the address write only {allowed}.")
+        raise InputError(f"The trigger {text!r} has unknown options. Fix: write only {allowed} after the address.")
     return TriggerText(
         kind,
         address,
@@ -102,19 +102,19 @@ def read_trigger(text: str) -> TriggerText:
 
 
 def open_trigger(text: str) -> Trigger:
-    """Open the destination of event codes that a text names.
+    """Open the destination of event codes with the name `text`.
 
     Raises
     ------
     InputError
-        If the text is wrong, or the library or the device is missing.
+        If the text is invalid, or the library or the device is missing.
     """
     read = read_trigger(text)
     return _OPENERS[read.kind](read)
 
 
 class LevelTrigger:
-    """Codes to a port that holds a level; it returns to 0 after the pulse, or changes to the next code."""
+    """A port that keeps a level until the pulse ends or the next code is sent."""
 
     def __init__(
         self, name: str, set_level: Callable[[int], object], close: Callable[[], object], pulse_ms: float
@@ -133,8 +133,8 @@ class LevelTrigger:
                 self._set_level(code)
             except OSError as error:
                 raise InputError(
-                    f"The trigger {self._name} no longer accepts codes ({error}). Fix: check its cable, then start "
-                    "again: the session resumes where it was."
+                    f"The trigger {self._name} no longer accepts codes ({error}). Fix: check the cable, and run the "
+                    "same command again to resume the session."
                 ) from None
             self._n_sent += 1
             n_sent = self._n_sent
@@ -159,7 +159,7 @@ class LevelTrigger:
 
 
 class LslTrigger:
-    """Codes as markers of LabStreamingLayer, which carry their own time and need no pulse."""
+    """An outlet of LabStreamingLayer: each code is a marker with its time, without a pulse."""
 
     def __init__(self, outlet: Any) -> None:
         self._outlet = outlet
@@ -182,7 +182,7 @@ def _open_serial(read: TriggerText) -> Trigger:
     except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors.
         raise InputError(
             f"The serial port {read.address} cannot be opened ({error}). Fix: plug the device in, look up its port "
-            "in the system's device list, and check that you may use it (on Linux: be in the group dialout)."
+            "in the system's device list, and check that you may use the port (on Linux: join the group dialout)."
         ) from None
     return LevelTrigger(f"serial:{read.address}", lambda level: port.write(bytes([level])), port.close, read.pulse_ms)
 
@@ -193,7 +193,7 @@ def _open_parallel(read: TriggerText) -> Trigger:
 
         port = ParallelPort(_parallel_address(read.address))
         port.setData(0)
-    except Exception as error:  # Each system's driver has errors of its own.
+    except Exception as error:  # The drivers of the systems raise different errors.
         raise InputError(
             f"The parallel port {read.address} cannot be used ({type(error).__name__}: {error}). Fix: on Windows "
             "install the inpout driver and take the address from the device manager, such as parallel:0x0378; on "
@@ -206,7 +206,7 @@ def _open_parallel(read: TriggerText) -> Trigger:
 def _open_lsl(read: TriggerText) -> Trigger:
     try:
         import pylsl  # noqa: PLC0415 - installed by those who need it
-    except (ImportError, RuntimeError):  # The latter without its native library.
+    except (ImportError, RuntimeError):  # RuntimeError: the native library is missing.
         raise _missing("pylsl") from None
     stream = pylsl.StreamInfo(
         name=read.address,
@@ -233,7 +233,7 @@ def _number(text: str, options: Mapping[str, str], name: str, default: float, mo
     except ValueError:
         number = -1
     if not 0 <= number <= most or (name == "baud" and number < 1):
-        raise InputError(f"In the trigger {text!r}, {name} is not a number up to {most:g}. Fix: correct it.")
+        raise InputError(f"The trigger {text!r} has an invalid {name}. Fix: write a number up to {most:g}.")
     return number
 
 
@@ -246,10 +246,10 @@ def _parallel_address(address: str) -> int | str:
 
 def _require_code(code: int) -> None:
     if not 1 <= code <= 255:
-        raise ValueError(f"{code} is not an event code: one byte, from 1 to 255")
+        raise ValueError(f"{code} is not an event code. Fix: use a code from 1 to 255.")
 
 
 def _missing(package: str) -> InputError:
     return InputError(
-        f"The Python package {package} is missing or broken here. Fix: install it with: pip install {package}"
+        f"The Python package {package} is missing or broken. Fix: install the package with: pip install {package}"
     )

@@ -1,7 +1,8 @@
-"""The laboratory's window: opens, measures the refresh, and shows prepared images, pixel for pixel.
+"""The laboratory's window, which measures the refresh and shows prepared images, pixel for pixel.
 
-An image becomes a texture before it is needed (`LabWindow.prepare`); to show it is to copy pixels and to flip. Flips
-are stamped with `time.perf_counter_ns`, because with psychtoolbox PsychoPy's own clock is wall time, which may be set.
+An image becomes a texture before it is needed (`LabWindow.prepare`). To show the image, the window copies its pixels
+and flips. The time of a flip is recorded by `time.perf_counter_ns`. With psychtoolbox, PsychoPy's clock is wall time,
+which can be changed during a session.
 """
 
 import ctypes
@@ -29,11 +30,11 @@ N_WARM_UP_FLIPS = 20
 MOST_MEASUREMENTS = 3
 
 AtFlip = Callable[[int], object]
-"""Called at a flip, with the flip's `time.perf_counter_ns`."""
+"""Function that is called at a flip, with the flip's `time.perf_counter_ns`."""
 
 
 class Prepared:
-    """An image on the graphics card. Once it is no longer referenced, the window reuses its texture."""
+    """An image on the graphics card; the window reuses the texture of an image that is no longer referenced."""
 
     def __init__(self, texture: int, spare: list[int]) -> None:
         self.texture = texture
@@ -44,7 +45,7 @@ class Prepared:
 
 
 class LabWindow:
-    """A window that shows images of exactly its size; a context manager.
+    """A window that shows images of its exact size; a context manager.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class LabWindow:
     screen
         Number of the screen, from 0.
     monitor
-        Name of a monitor in PsychoPy's Monitor Center; its calibration is used.
+        Name of a monitor in PsychoPy's Monitor Center, whose calibration is used.
     mouse_visible
         True to show the mouse pointer.
     background
@@ -62,14 +63,14 @@ class LabWindow:
     Raises
     ------
     InputError
-        On entering, if there is no such screen or monitor, or no window can be opened.
+        On entry, if the screen or the monitor does not exist, or no window can be opened.
     """
 
     size_px: tuple[int, int]
     """Width and height of the drawing area, in pixels."""
     refresh: Refresh
     flip_ms: float
-    """Duration of a flip that does not wait, in ms; used when the clock paces."""
+    """Duration of a flip that does not wait, in ms; used with pacing by the clock."""
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class LabWindow:
         if size_px[0] > screen.width or size_px[1] > screen.height:
             raise InputError(
                 f"A window of {size_px[0]} x {size_px[1]} px does not fit on screen {self.screen}, which has "
-                f"{screen.width} x {screen.height}. Fix: ask for a smaller one."
+                f"{screen.width} x {screen.height}. Fix: choose a smaller window."
             )
         try:
             self._window = Window(
@@ -120,7 +121,7 @@ class LabWindow:
         except (pyglet.window.WindowException, pyglet.gl.ContextException, RuntimeError) as error:
             raise InputError(
                 f"No window can be opened on screen {self.screen} ({error}). Fix: update the graphics driver, or "
-                "log in at the machine itself rather than from afar."
+                "log in at the machine itself instead of remotely."
             ) from None
         try:
             self._begin(nominal_hz(screen))
@@ -136,24 +137,26 @@ class LabWindow:
 
     @property
     def pacing(self) -> Literal["frames", "clock"]:
-        """Pace of a presentation: the screen's frames if flips wait for them, otherwise the clock."""
+        """Pacing of a presentation: by frames if flips wait for the screen, otherwise by the clock."""
         return "frames" if self.refresh.is_synchronised else "clock"
 
     @property
     def frame_ms(self) -> float:
-        """One frame, in ms; see `Refresh.frame_ms`."""
+        """Duration of a frame, in ms; see `Refresh.frame_ms`."""
         return self.refresh.frame_ms
 
     def prepare(self, image: Image.Image) -> Prepared:
-        """Put an image on the graphics card, so that showing it takes no time.
+        """Copy an image to the graphics card, so that the image can be shown without delay.
 
         Parameters
         ----------
         image
-            Of exactly the window's size.
+            An image of the exact size of the window.
         """
         if image.size != self.size_px:
-            raise ValueError(f"a picture of {image.size} px does not fit a window of {self.size_px} px")
+            raise ValueError(
+                f"an image of {image.size} px does not fit a window of {self.size_px} px. Fix: draw it in that size."
+            )
         pixels = (image if image.mode == "RGB" else image.convert("RGB")).tobytes("raw", "RGBX")
         texture = self._spare.pop() if self._spare else self._make_texture()
         gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
@@ -164,13 +167,13 @@ class LabWindow:
         return Prepared(texture, self._spare)
 
     def draw(self, prepared: Prepared) -> None:
-        """Draw an image on the back buffer, and wait until it is drawn."""
+        """Draw an image on the back buffer, and wait until the drawing is complete."""
         width_px, height_px = self.size_px
         gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, self._framebuffer)
         gl.glFramebufferTexture2D(
             gl.GL_READ_FRAMEBUFFER, gl.GL_COLOR_ATTACHMENT0, gl.GL_TEXTURE_2D, prepared.texture, 0
         )
-        # An image begins at the top and OpenGL at the bottom, so it is drawn upside down.
+        # The first row of an image is its top, and that of OpenGL is the bottom, so the image is drawn upside down.
         target = (0, height_px, width_px, 0)
         gl.glBlitFramebuffer(0, 0, width_px, height_px, *target, gl.GL_COLOR_BUFFER_BIT, gl.GL_NEAREST)
         gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, 0)
@@ -192,12 +195,12 @@ class LabWindow:
         return self.flip()
 
     def drawn(self) -> Image.Image:
-        """Return the drawn image that has not been flipped yet."""
+        """Return the drawn image before its flip."""
         frame: Image.Image = self._window._getFrame(buffer="back")
         return frame.convert("RGB")
 
     def flip_intervals_ms(self, busy_ms: list[float]) -> list[float]:
-        """Flip once for each entry, each time after that much work, and return the intervals."""
+        """Flip once for each entry, after work of that duration, and return the intervals between flips."""
         stamps_ns = [self.flip()]
         for each_ms in busy_ms:
             wait_until(time.perf_counter_ns() + round(each_ms * 1e6))
@@ -205,12 +208,12 @@ class LabWindow:
         return intervals_ms(stamps_ns)
 
     def rested_intervals_ms(self, rests_ms: list[float]) -> list[float]:
-        """Flip twice after each rest, and return the intervals between these two flips."""
+        """Flip twice after each rest, and return the interval between the two flips of each rest."""
         intervals = []
         for rest_ms in rests_ms:
             wait_until(time.perf_counter_ns() + round(rest_ms * 1e6))
             intervals += self.flip_intervals_ms([0.0])
-            self.flip()  # The next rest then begins with a flip that waited.
+            self.flip()  # The next rest begins after a flip that waited.
         return intervals
 
     def dispatch_events(self) -> None:
@@ -222,7 +225,7 @@ class LabWindow:
         self._handle.push_handlers(**handlers)
 
     def place_px(self, x: int, y: int) -> tuple[int, int]:
-        """Return a point of the window, given by the operating system, in pixels from the top left."""
+        """Convert a point from the operating system to pixels from the top left of the window."""
         width, height = self._handle.get_size()
         return round(x * self.size_px[0] / width), round((height - 1 - y) * self.size_px[1] / height)
 
@@ -249,7 +252,7 @@ class LabWindow:
     def _begin(self, nominal: float | None) -> None:
         if not (gl.gl_info.have_version(3, 0) or gl.gl_info.have_extension("GL_ARB_framebuffer_object")):
             raise InputError(
-                f"The graphics driver has only OpenGL {gl.gl_info.get_version()}, and 3.0 is needed. Fix: update it."
+                f"The graphics driver has OpenGL {gl.gl_info.get_version()}, and 3.0 is needed. Fix: update the driver."
             )
         self._handle = self._window.winHandle
         _hear_held_keys_once(self._handle)
@@ -261,7 +264,7 @@ class LabWindow:
         self._measure(nominal)
 
     def _measure(self, nominal: float | None) -> None:
-        """Measure the refresh, and again if flips seem not to wait: the machine may only have been busy."""
+        """Measure the refresh; repeat if flips seem not to wait, because the machine may have been busy."""
         for _ in range(MOST_MEASUREMENTS):
             self.flip_intervals_ms([0.0] * N_WARM_UP_FLIPS)
             plain_ms = self.flip_intervals_ms([0.0] * N_PLAIN_FLIPS)
@@ -278,7 +281,7 @@ class LabWindow:
 def _hear_held_keys_once(handle: Any) -> None:
     """Make X distinguish a key that is held down from one that is pressed repeatedly.
 
-    pyglet requests this from X on its first connection only, and relies on it on all.
+    pyglet relies on this distinction on all its connections to X, but requests it on the first connection only.
     """
     if sys.platform.startswith("linux"):
         from pyglet.window.xlib import XkbSetDetectableAutoRepeat  # noqa: PLC0415 - not on other systems
@@ -290,6 +293,6 @@ def _require_monitor(name: str | None) -> None:
     known = sorted(monitors.getAllMonitors())
     if name is not None and name not in known:
         raise InputError(
-            f"PsychoPy knows no monitor {name!r}, only {', '.join(known) or 'none at all'}. Fix: name one of these, "
-            "or add yours in PsychoPy's Monitor Center."
+            f"PsychoPy knows no monitor {name!r}, only {', '.join(known) or 'none at all'}. Fix: choose one of these "
+            "monitors, or add yours in PsychoPy's Monitor Center."
         )

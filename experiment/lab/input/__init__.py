@@ -1,1 +1,1 @@
-"""The effect of key presses and clicks: responses of each task, and answers to questions about the participant."""
+"""Effects of key presses and clicks on responses, and on answers to questions about the participant."""

@@ -1,4 +1,4 @@
-"""The effect of a press on the answer to a question about the participant."""
+"""Effect of a press on the answer to a question about the participant."""
 
 import re
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from experiment.lab.input.key_bindings import ENTER
 from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion
 
 OPTIONS_PER_PAGE = 9
-"""Number of options with a key of their own; zero is for no answer."""
+"""Number of options per page, with the keys 1 to 9; the key 0 is for no answer."""
 
 _CHARACTER_OF_KEY = {
     "space": " ",
@@ -30,7 +30,7 @@ class FormState:
 
     typed: str = ""
     chosen: str | None = None
-    """The chosen option; empty if the participant chose not to answer, None if nothing is chosen."""
+    """The chosen option; empty if the participant chose not to answer; None before a choice."""
     page: int = 0
     """Index of the page of options on the screen, from 0."""
     is_refused: bool = False
@@ -65,7 +65,7 @@ def answer_of(question: DemographicQuestion, form_state: FormState) -> int | str
         return typed or None
     digits = typed.translate(_DIGITS)
     if not re.fullmatch(r"[+-]?\d+", digits):
-        raise InputError(f"`{question.name}` takes a whole number, not {typed!r}.")
+        raise InputError(f"`{question.name}`: {typed!r} is not a whole number. Fix: type a whole number.")
     question.check(int(digits))
     return int(digits)
 
@@ -80,8 +80,8 @@ def after_press(question: DemographicQuestion, form_state: FormState, press: str
     form_state
         Progress before the press.
     press
-        A key as PsychoPy names it, a typed character, or a region: an option's digit, `left`, `right`, `next` or
-        `continue`.
+        PsychoPy's name of a key, a typed character, or the name of a region: the digit of an option, `left`, `right`,
+        `next` or `continue`.
     """
     if form_state.is_done:
         return form_state

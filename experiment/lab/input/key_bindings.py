@@ -1,7 +1,7 @@
-"""The effect of a press on a response: for each task, the keys of the web client, and the regions of its image.
+"""Effect of a press on a response: for each task, the keys of the web client, and the regions of the task's image.
 
-A press is the name of a key as PsychoPy names it (`1`, `num_1`, `a`, `left`, `return`) or the name of the clicked
-region (`2`, `west-5`, `submit`). A press without a meaning changes nothing.
+A press is PsychoPy's name of a key, such as `1`, `num_1`, `a`, `left` or `return`, or the name of the clicked region,
+such as `2`, `west-5` or `submit`. A press without a meaning changes nothing.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class ResponseState:
     response: JsonValue = None
     """The response in the task's form, once it is final."""
     typed_side: Side | None = None
-    """A side of the Black Box whose letter was typed; its number is still missing."""
+    """A side of the Black Box whose letter was typed, before the number of the port is typed."""
 
 
 NO_RESPONSE = ResponseState()
@@ -59,7 +59,7 @@ def state_after(task: str, content: Content, state: ResponseState, press: str) -
     content
         The item's content.
     state
-        Progress before the press; once it is final, it stays as it is.
+        Progress before the press; a final response never changes.
     press
         Name of a key or of a region.
 
@@ -78,36 +78,36 @@ def check_task(item_id: str, task: str) -> None:
     Raises
     ------
     InputError
-        If its task needs a browser.
+        If the task of the item needs a browser.
     """
     if task == JsPsychPlugin.name:
         raise InputError(
-            f"the item `{item_id}` has the task jspsych, which only a browser can show. Fix: leave it out of the "
+            f"the item `{item_id}` has the task jspsych, which only a browser can show. Fix: remove the item from the "
             "study for the laboratory."
         )
     _of_task(task)
 
 
 @dataclass(frozen=True)
-class _Way:
+class _InputRules:
     """Input rules of one task."""
 
     keys: Callable[[Content], tuple[str, ...]]
     state_after: Callable[[Content, ResponseState, str], ResponseState]
 
 
-def _of_task(task: str) -> _Way:
+def _of_task(task: str) -> _InputRules:
     try:
-        return _WAYS[task]
+        return _INPUT_RULES[task]
     except KeyError:
         raise InputError(
-            f"the task {task} cannot be shown in the laboratory. Fix: leave its items out of the study for the "
-            "laboratory."
+            f"the task {task} cannot be shown in the laboratory. Fix: remove the items of this task from the "
+            "study for the laboratory."
         ) from None
 
 
 def _digit(press: str) -> int | None:
-    """Return the digit of a key, of the main block or the numeric one."""
+    """Return the digit of a key of the main block or of the numeric block; None for another key."""
     digit = press.removeprefix("num_")
     return int(digit) if digit in set("123456789") else None
 
@@ -143,7 +143,7 @@ def _after_prediction(content: Content, state: ResponseState, press: str) -> Res
         start = state.chosen if state.chosen not in {None, "absorbed", "reflected"} else content["entry"]
         return ResponseState(str(_towards(Port.parse(str(start), size), key, size)))
     if key in _SIDE_OF_KEY:
-        return ResponseState(typed_side=_SIDE_OF_KEY[key])  # Nothing is chosen while the choice is being changed.
+        return ResponseState(typed_side=_SIDE_OF_KEY[key])  # The choice is empty until the number is typed.
     number = _digit(key)
     if number is not None and state.typed_side is not None and number <= size:
         return ResponseState(str(Port(state.typed_side, number)))
@@ -153,7 +153,7 @@ def _after_prediction(content: Content, state: ResponseState, press: str) -> Res
 
 
 def _towards(port: Port, arrow: str, size: int) -> Port:
-    """Return the port that an arrow key leads to: along its edge, round the corner, or straight across the board."""
+    """Return the port that an arrow key leads to: along the edge, round the corner, or across the board."""
     side, forward = port.side, arrow in {"right", "down"}
     is_level = side in {Side.NORTH, Side.SOUTH}
     if is_level == (arrow in {"left", "right"}):
@@ -169,7 +169,7 @@ def _towards(port: Port, arrow: str, size: int) -> Port:
     return Port(Side.EAST if forward else Side.WEST, port.position)
 
 
-_WAYS = {
-    MultipleChoice.name: _Way(_keys_of_choice, _after_choice),
-    BlackboxPredict.name: _Way(_keys_of_prediction, _after_prediction),
+_INPUT_RULES = {
+    MultipleChoice.name: _InputRules(_keys_of_choice, _after_choice),
+    BlackboxPredict.name: _InputRules(_keys_of_prediction, _after_prediction),
 }

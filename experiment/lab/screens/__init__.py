@@ -1,5 +1,5 @@
 """Every screen of the laboratory as an image, made without a window.
 
-`layout/sheet` has the sizes that follow from the window's size. `trial`, `pages`, `message`, `form` and `fixation` make
-the screens, and `layout/screen_image` is the result. `text/` sets letters into lines, and `layout/canvas` draws.
+`trial`, `pages`, `message` and `form` make the screens. Each screen is a `ScreenImage` (`layout/screen_image`).
+`layout/sheet` computes all sizes from the size of the window. `text/` breaks text into lines. `layout/canvas` draws.
 """

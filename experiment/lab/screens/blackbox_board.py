@@ -1,6 +1,7 @@
-"""The Black Box board: grid, atoms, ports with their names, the entry, the chosen port, and in feedback the ray's path.
+"""The Black Box board: grid, atoms, named ports, the entry, the chosen port, and in feedback the ray's path.
 
-Marks differ by word and shape, never by colour alone. Left is left on a board, in every language.
+Marks differ by word and shape, never by colour alone. A board is never mirrored, not even in languages that are read
+from right to left.
 """
 
 from collections.abc import Sequence
@@ -61,7 +62,7 @@ class Board:
     moment
         The current response, and the feedback.
     left, top
-        Top left of its frame of ports.
+        Top left of the frame of ports.
     cell_px
         Side of a cell.
     """
@@ -77,7 +78,7 @@ class Board:
         self._chosen = str(moment.response_state.chosen or "")
 
     def draw(self) -> None:
-        """Draw all of it."""
+        """Draw the board, with the ray's path if there is feedback."""
         self._draw_grid()
         for atom in self._atoms:
             self._canvas.disc(self._centre(atom), 0.32 * self._cell_px, ATOM)
@@ -91,7 +92,7 @@ class Board:
             self._draw_feedback(self._showing.feedback.solution)
 
     def _draw_feedback(self, solution: Any) -> None:
-        """Draw the ray's actual path; nothing can be chosen any more."""
+        """Draw the ray's actual path; no port can be chosen."""
         outcome, path = solution["outcome"], solution["path"]
         leaves = {"absorbed": None, "reflected": self._entry}.get(outcome, outcome)
         for port in all_ports(self._size):
@@ -99,9 +100,9 @@ class Board:
             look = _OUTCOME if name == leaves else self._look(name)
             self._draw_port(port, look, self._mark_in_feedback(name, leaves), has_tick=leaves == name == self._chosen)
         if path:
-            ends = [self._edge(port, 0.15) for port in (self._entry, leaves) if port]  # Below the arrows there.
+            ends = [self._edge(port, 0.15) for port in (self._entry, leaves) if port]  # Below the arrows of the ports.
             points = _corners([ends[0], *map(self._centre, path), *ends[1:]])
-            # A wide line below a narrow one keeps the path visible over grid and atoms.
+            # A wide line below a narrow line keeps the path visible over grid and atoms.
             for width, colour in ((0.2, PAPER), (0.1, RIGHT)):
                 for start, end in pairwise(points):
                     self._canvas.stroke([start, end], width * self._cell_px, colour)
@@ -170,7 +171,7 @@ class Board:
             )
 
     def _mark_text(self, mark: str) -> Paragraph:
-        """Return a mark in letters that fit its port; words differ in length between languages."""
+        """Return a mark in a font size that fits the port, because words differ in length between languages."""
         sheet = self._canvas.sheet
         words, room_px = sheet.words.say(mark), round(0.84 * self._cell_px)
         for size_px in range(round(0.27 * self._cell_px), 6, -1):
@@ -200,7 +201,7 @@ class Board:
             self._canvas.stroke([(x - arm, y - sign * arm), (x + arm, y + sign * arm)], 0.1 * side, PAPER)
 
     def _frame_cell(self, port: Port) -> tuple[int, int]:
-        """Return row and column of a port in the frame around the box: 0 or size + 1 on its side."""
+        """Return the row and the column of a port in the frame around the board, from 0 to size + 1."""
         beyond = self._size + 1
         match port.side:
             case Side.NORTH:
@@ -217,7 +218,7 @@ class Board:
         return self._left + (column + 0.5) * self._cell_px, self._top + (row + 0.5) * self._cell_px
 
     def _edge(self, name: str, inside: float = 0.0) -> Point:
-        """Return the middle of the edge between a port and the box, or a point `inside` cells from there."""
+        """Return the middle of the edge between a port and the board, or a point `inside` cells from that middle."""
         port = Port.parse(name, self._size)
         x, y = self._centre(self._frame_cell(port))
         half = (0.5 + inside) * self._cell_px
@@ -233,7 +234,7 @@ class Board:
 
 
 def _corners(points: list[Point]) -> list[Point]:
-    """Leave out the points at which a path along rows and columns continues straight."""
+    """Return a path along rows and columns without the points at which the path continues straight."""
     inner = [
         point
         for before, point, state_after in zip(points, points[1:], points[2:], strict=False)

@@ -1,4 +1,4 @@
-"""`blackbox_predict` on the screen: the board, and beside it the question, the board in words and the response."""
+"""`blackbox_predict` on the screen: the board, and a panel with the question, the board in words and the response."""
 
 from functools import partial
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from batteries.blackbox import Port
 from batteries.errors import InputError
 from experiment.lab.screens.blackbox_board import Board
-from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import (
@@ -49,20 +49,20 @@ def blackbox_predict(sheet: Sheet, content: dict[str, Any], moment: TrialMoment)
     panel.draw(canvas, left + layout.board_px + layout.gap_px if is_ltr else left, top)
     board_left = left if is_ltr else left + layout.panel_px + layout.gap_px
     Board(canvas, content, moment, board_left, top, layout.cell_px).draw()
-    draw_way_out(canvas)
+    draw_escape_hint(canvas)
     return canvas.picture()
 
 
 def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> int:
-    """Return the size of letters beside a board, with the errors of `blackbox_predict`."""
+    """Return the font size beside a board; raise the errors of `blackbox_predict`."""
     return _Layout(sheet, content, moment).fitting_panel()[0]
 
 
 class _Layout:
-    """Return the sizes of board and panel, side by side below the progress."""
+    """Sizes of the board and the panel, which are side by side below the progress."""
 
     def __init__(self, sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> None:
-        self._sheet, self._content, self._showing = sheet, content, moment
+        self._sheet, self._content, self._moment = sheet, content, moment
         width_px, height_px = sheet.inside_px
         self.progress = ScreenColumn(sheet, width_px)
         add_progress(self.progress, moment, sheet.body_px)
@@ -73,15 +73,15 @@ class _Layout:
         self.panel_px = min(width_px - self.board_px - self.gap_px, round(0.62 * sheet.column_px))
 
     def fitting_panel(self) -> tuple[int, ScreenColumn]:
-        """Return the panel in the largest letters that fit, and their size."""
+        """Return the largest font size that fits, and the panel in this size."""
         sheet = self._sheet
-        column_of = partial(_panel, sheet, self._content, self._showing, self.panel_px)
-        sizes_px = sheet.item_sizes_px(self._showing.feedback is not None)
+        column_of = partial(_panel, sheet, self._content, self._moment, self.panel_px)
+        sizes_px = sheet.item_sizes_px(self._moment.feedback is not None)
         fitting = first_that_fits(column_of, sizes_px, sheet.inside_px[1] - self.progress_px)
         if fitting is None:
             raise InputError(
-                f"the words beside its board do not fit a screen of {sheet.size_px[0]} x {sheet.size_px[1]} px in "
-                "easily readable letters. Fix: shorten your own texts under `texts`, or use a wider screen."
+                f"the words beside the board do not fit a screen of {sheet.size_px[0]} x {sheet.size_px[1]} px in "
+                "easily readable letters. Fix: shorten your texts under `texts`, or use a wider screen."
             )
         return fitting
 
@@ -103,7 +103,7 @@ def _panel(sheet: Sheet, content: dict[str, Any], moment: TrialMoment, width_px:
 
 
 def _add_answer_buttons(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
-    """Add `absorbed` and `reflected`, side by side."""
+    """Add the buttons `absorbed` and `reflected`, side by side."""
     sheet, gap_px = column.sheet, round(0.5 * size_px)
     width_px, pad_px = (column.width_px - gap_px) // 2, round(0.4 * size_px)
     mark_px = round(0.8 * size_px)
@@ -154,7 +154,7 @@ def _draw_answer_button(
 
 
 def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: TrialMoment, size_px: int) -> None:
-    """Add the current choice, in words, with room for the longest, so that nothing moves with the choice."""
+    """Add the current choice in words, with space for the longest choice, so that no choice moves anything."""
     sheet, say = column.sheet, column.sheet.words.say
     answer = moment.response_state
     entry = _in_words(sheet.words, content["entry"], content["entry"])

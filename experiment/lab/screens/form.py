@@ -6,7 +6,7 @@ from functools import partial
 from batteries.errors import InputError
 from experiment.lab.input.form_input import FormState, n_pages, options_shown
 from experiment.lab.screens.layout.buttons import Action, add_buttons
-from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import CHOICE, CHOICE_SOFT, INK, INK_SOFT, LINE_STRONG, PAPER, WRONG, Sheet
@@ -14,7 +14,7 @@ from experiment.lab.screens.text.paragraphs import paragraph
 from experiment.study.demographics import DemographicQuestion
 
 _LINES_IN_SIGHT = 4
-"""Most characters of a typed text on the screen; of a longer one, the end is shown."""
+"""Largest number of lines of a typed text on the screen; of a longer text, the end is shown."""
 
 
 def form(
@@ -30,7 +30,7 @@ def form(
     ----------
     sheet
         The sheet.
-    question, filling
+    question, form_state
         The question, and the progress of its answer.
     progress
         Position of the question, such as `1 / 3`.
@@ -53,7 +53,7 @@ def form(
     _, column = fitting
     canvas = Canvas(sheet)
     column.draw(canvas, side_px + (width_px - column.width_px) // 2, above_px)
-    draw_way_out(canvas)
+    draw_escape_hint(canvas)
     return canvas.picture()
 
 
@@ -123,7 +123,7 @@ def _add_option(column: ScreenColumn, digit: str, option: str, is_chosen: bool, 
 
 
 def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state: FormState, size_px: int) -> None:
-    """Add a hint at the other options."""
+    """Add the page number, and the keys that show the other options."""
     say, number, pages = column.sheet.words.say, form_state.page + 1, n_pages(question)
     back_sign, onward_sign = "←→" if column.sheet.direction == "ltr" else "→←"
     turning = [Action("left", say("back"), back_sign)] if number > 1 else []

@@ -1,4 +1,4 @@
-"""A message: a title, some sentences, and actions; for the escape key, breaks, and the ends of a study."""
+"""A message with a title, paragraphs and actions, for the escape key and for problems."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,7 +17,7 @@ def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequen
     Raises
     ------
     InputError
-        If it does not fit the screen.
+        If the message does not fit the screen.
     """
     (side_px, above_px), (width_px, height_px) = sheet.margins_px, sheet.inside_px
     fitting = first_that_fits(partial(_column, sheet, title, paragraphs, actions), sheet.body_sizes_px, height_px)
@@ -25,7 +25,7 @@ def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequen
         raise InputError(f"the message {title!r} does not fit the screen. Fix: shorten its text.")
     _, column = fitting
     canvas = Canvas(sheet)
-    y = above_px + round(0.4 * (height_px - column.height_px))  # A little above the middle, where the eye looks first.
+    y = above_px + round(0.4 * (height_px - column.height_px))  # Slightly above the middle, where people look first.
     column.draw(canvas, side_px + (width_px - column.width_px) // 2, y)
     return canvas.picture()
 
@@ -37,7 +37,7 @@ def _column(
     column.text(title, round(1.4 * size_px), round(0.7 * size_px), style="bold")
     for text in paragraphs:
         column.text(text, size_px, round(0.7 * size_px))
-    # More than two actions are a list, whatever the screen's width.
+    # More than two actions are a list on every screen.
     rows = [[action] for action in actions] if len(actions) > 2 else [actions]
     for row in rows:
         add_buttons(column, row, size_px, round(0.7 * size_px), has_main=row is rows[0])

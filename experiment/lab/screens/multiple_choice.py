@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from batteries.errors import InputError
-from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import (
@@ -25,23 +25,23 @@ from experiment.lab.screens.trial_header import TrialMoment, add_feedback, add_p
 
 
 def multiple_choice(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
-    """Draw an item in the largest letters that fit.
+    """Draw an item in the largest font size that fits.
 
     Raises
     ------
     InputError
-        If it does not fit the screen in the smallest easily readable letters.
+        If the item does not fit the screen in the smallest readable font size.
     """
     _, column = _fitting(sheet, content, moment)
     (side_px, above_px), (width_px, _) = sheet.margins_px, sheet.inside_px
     canvas = Canvas(sheet)
     column.draw(canvas, side_px + (width_px - column.width_px) // 2, above_px)
-    draw_way_out(canvas)
+    draw_escape_hint(canvas)
     return canvas.picture()
 
 
 def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> int:
-    """Return the size of letters in which an item is drawn, with the errors of `multiple_choice`."""
+    """Return the font size in which an item is drawn; raise the errors of `multiple_choice`."""
     return _fitting(sheet, content, moment)[0]
 
 

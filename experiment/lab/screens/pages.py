@@ -1,11 +1,11 @@
-"""Pages to read: consent, information, instructions, breaks, debrief. A long text becomes several pages."""
+"""Pages to read, such as consent, instructions and debriefing; a long text becomes several pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from experiment.lab.screens.layout.buttons import Action, ButtonRows
-from experiment.lab.screens.layout.canvas import Canvas, draw_way_out
+from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import INK, INK_SOFT, LINE, LINE_STRONG, Sheet
 from experiment.lab.screens.text.markdown import BULLET, Block, blocks_of
@@ -23,7 +23,7 @@ def pages(
     back: Action,
     onward: Action,
 ) -> list[ScreenImage]:
-    """Draw texts, each from the top of a page.
+    """Draw texts; each text starts on a new page.
 
     Parameters
     ----------
@@ -32,19 +32,20 @@ def pages(
     texts
         Markdown by the name of its file, in reading order.
     actions
-        The actions on the last page, the main one first.
+        The actions on the last page; the main action is the first.
     back, onward
-        The actions that turn to the page before, and to the next one.
+        The actions that turn to the previous page, and to the next page.
 
     Returns
     -------
-    list of Picture
-        The pages. Each but the last has the region of `onward`, each but the first that of `back`.
+    list of ScreenImage
+        The pages. All pages except the last have the region of `onward`. All pages except the first have the region of
+        `back`.
 
     Raises
     ------
     InputError
-        If a text contains a picture.
+        If a text contains an image.
     """
     blocks = [blocks_of(name, text) for name, text in texts.items()]
     one_page = _on_one_page(sheet, blocks[0], _foot_px(sheet, actions, 1)) if len(blocks) == 1 else None
@@ -62,7 +63,7 @@ def pages(
         if number > 1:
             buttons.append(back)
         _draw_foot(canvas, left, buttons, number, len(sheets_of_pieces))
-        draw_way_out(canvas)
+        draw_escape_hint(canvas)
         pictures.append(canvas.picture())
     return pictures
 
@@ -74,7 +75,7 @@ class _Piece:
     block: Block
     lines: Paragraph
     is_first: bool
-    """True if its block begins here."""
+    """True if the block begins with this piece."""
     gap_px: int
 
     @property
@@ -109,7 +110,7 @@ class _Piece:
 
 
 def _step_px(size_px: int) -> int:
-    """Indent of a list or a quotation."""
+    """Return the indent of a list or a quotation."""
     return round(1.7 * size_px)
 
 
@@ -156,7 +157,7 @@ def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
 
 
 def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
-    """Split a block where a page may end: the first two lines stay together, and the last two."""
+    """Split a block at the lines where a page may end; the first two lines and the last two lines stay together."""
     gap_px = round((0.4 if block.indent else 0.7) * size_px)
     size_px = round(_HEADING_SIZES.get(block.heading, 1.0) * size_px)
     lines = paragraph(sheet, block.spans, size_px, sheet.column_px - _inset_px(block, size_px)) if block.spans else None
@@ -171,7 +172,7 @@ def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
 
 
 def _foot_px(sheet: Sheet, actions: Sequence[Action], n_pages: int) -> int:
-    """Height of the foot with its distance from the text."""
+    """Return the height of the actions and the page number, with their distance from the text."""
     rows = ButtonRows(sheet, actions, sheet.body_px, _buttons_px(sheet, n_pages))
     return 2 * round(1.4 * sheet.body_px) + rows.height_px
 
@@ -182,14 +183,14 @@ def _page_number(sheet: Sheet, number: int, n_pages: int) -> Paragraph:
 
 
 def _buttons_px(sheet: Sheet, n_pages: int) -> int:
-    """Width of the buttons' rows: the room beside the page number, if there is one."""
+    """Return the width of the buttons' rows: the column without the page number, if there are several pages."""
     if n_pages == 1:
         return sheet.column_px
     return sheet.column_px - _page_number(sheet, 10, 10).width_px - sheet.body_px
 
 
 def _draw_foot(canvas: Canvas, left: int, actions: Sequence[Action], number: int, n_pages: int) -> None:
-    """Draw the actions, and beside them the page number."""
+    """Draw the actions, and the page number beside the actions."""
     sheet = canvas.sheet
     (_, above_px), (_, height_px) = sheet.margins_px, sheet.inside_px
     is_ltr, buttons_px = sheet.direction == "ltr", _buttons_px(sheet, n_pages)

@@ -1,4 +1,4 @@
-"""The image of a trial, for any task."""
+"""The images of a trial: the fixation cross, and the item of any task."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,8 +10,9 @@ from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.multiple_choice import MultipleChoice
 from experiment.lab.input.key_bindings import check_task
 from experiment.lab.screens import blackbox_predict, multiple_choice
+from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.layout.sheet import INK, Sheet
 from experiment.lab.screens.trial_header import TrialMoment
 
 _DRAW = {
@@ -24,6 +25,18 @@ _LETTERS_PX = {
 }
 
 
+def fixation(sheet: Sheet) -> ScreenImage:
+    """Draw a cross in the exact middle, in whole pixels, without blurred edges."""
+    canvas = Canvas(sheet)
+    width, height = sheet.size_px
+    # A bar is exactly in the middle if its thickness and the screen are both even, or both odd.
+    across, down = (sheet.px(2) + (sheet.px(2) - side) % 2 for side in (width, height))
+    for bar_width, bar_height in ((across, _arms(sheet, height)), (_arms(sheet, width), down)):
+        left, top = (width - bar_width) // 2, (height - bar_height) // 2
+        canvas.fill((left, top, left + bar_width, top + bar_height), INK)
+    return canvas.picture()
+
+
 def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
     """Draw a moment of a trial.
 
@@ -32,7 +45,7 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
     sheet
         The sheet.
     item_id, task, content
-        The item with the defaults of its task, as in a plan or a battery.
+        The item, with the defaults of its task, as in a plan or a battery.
     moment
         The moment.
 
@@ -49,10 +62,10 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
 
 
 def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) -> Sheet:
-    """Return the sheet with the largest letters in which every item fits, one size for all items.
+    """Return the sheet with the largest font size in which every item fits.
 
-    Otherwise long items would have smaller letters than short ones, and length often goes with condition. Nothing is
-    drawn here; afterwards it is known that all items fit.
+    All items have this size. Otherwise long items would have smaller letters than short items, and length often
+    correlates with condition. This function draws nothing, but checks that all items fit.
 
     Parameters
     ----------
@@ -61,7 +74,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     items
         The items.
     moment
-        A test trial with its longest texts: progress, and the time limit.
+        A moment of a test trial with the longest texts: progress, and time limit.
 
     Raises
     ------
@@ -75,3 +88,8 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
         except InputError as error:
             raise InputError(f"item `{item.item_id}`: {error}") from None
     return sheet
+
+
+def _arms(sheet: Sheet, side_px: int) -> int:
+    length = sheet.px(28)
+    return length + (length - side_px) % 2

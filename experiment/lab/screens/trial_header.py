@@ -1,4 +1,4 @@
-"""The texts of a trial's screen beside its item: progress, time, current response, feedback in practice."""
+"""Texts of a trial's screen besides the item: progress, time limits, and feedback in practice."""
 
 from dataclasses import dataclass
 
@@ -20,11 +20,11 @@ class ShownFeedback:
 
     correct: bool
     message: str
-    """The sentence, and the right answer."""
+    """The sentence with the right answer."""
     solution: JsonValue
-    """The right answer, in the form that `batteries.tasks` gives it."""
+    """The right answer, as `batteries.tasks` returns it."""
     note: str = ""
-    """A remark below."""
+    """Text below the feedback."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class TrialMoment:
     progress: str = ""
     """Progress, such as `Question 3 of 24`."""
     reading_ms: int = 0
-    """Time from onset before which no response is accepted."""
+    """Reading time from the onset, in which no response is accepted."""
     deadline_ms: int | None = None
-    """Time from onset after which the question passes unanswered; None for no limit."""
+    """Time from the onset after which the trial ends without a response; None for no limit."""
     is_reading: bool = False
-    """True until the time for reading is over."""
+    """True until the reading time is over."""
     response_state: ResponseState = NO_RESPONSE
     feedback: ShownFeedback | None = None
-    """Feedback once the response is judged; None before, and if there is none."""
+    """Feedback after the response; None before the response, and for a trial without feedback."""
     actions: tuple[Action, ...] = ()
     """The actions below the feedback."""
 
@@ -52,7 +52,7 @@ def add_progress(column: ScreenColumn, moment: TrialMoment, size_px: int) -> Non
 
 
 def add_time_hints(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
-    """Add the texts about time; a text that disappears leaves its room empty, so that nothing moves."""
+    """Add the texts about time; the space of a text that disappears stays empty, so that nothing moves."""
     say = column.sheet.words.say
     hints = []
     if moment.deadline_ms is not None:
@@ -69,7 +69,7 @@ def add_time_hints(column: ScreenColumn, moment: TrialMoment, size_px: int) -> N
 
 
 def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[Action, ...], size_px: int) -> None:
-    """Add the panel that says if the response was right, in words, with a tick or a cross."""
+    """Add the panel with the feedback, in words and with a tick or a cross."""
     sheet = column.sheet
     pad_px, bar_px, mark_px = round(0.7 * size_px), sheet.px(5), size_px
     inner = ScreenColumn(sheet, column.width_px - 2 * pad_px - bar_px)
@@ -100,10 +100,10 @@ def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[A
 
 
 def seconds(sheet: Sheet, duration_ms: int) -> str:
-    """Return a time in seconds, in the number format of the study's language."""
+    """Return a duration in seconds, with the decimal sign of the study's language."""
     number = f"{duration_ms / 1000:g}"
     return number.replace(".", ",") if sheet.words.language.partition("-")[0] in _DECIMAL_COMMA else number
 
 
 def _nothing(canvas: Canvas, x: int, y: int) -> None:
-    """Draw nothing, and keep the room."""
+    """Draw nothing, and keep the space."""

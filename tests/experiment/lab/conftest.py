@@ -1,15 +1,22 @@
-"""A screen without a screen, for tests that need a real window."""
+"""A virtual display for tests with a real window, and visits for tests without a window."""
 
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
+from equipoise.commands.lab.clients import local_client
+from equipoise.commands.lab.files import LabFiles
 from experiment.lab.hardware.keyboard_backends import has_real_time_privileges
+from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.session import LabSession, Visitor
+from experiment.records import Kind
+from tests.experiment.lab.visits.lab_visits import DEVICE, SIZE_PX, FakeDisplay, careful
 from tests.experiment.lab.xvfb import Fingers, missing, virtual_screen
 from tests.missing import skip_but_never_in_ci
 
 NEEDS_EXTRA = {"lab_extra", "_virtual_screens_work"}
-"""Fixtures without which a test runs everywhere; `make test` runs those with them in an environment of their own."""
+"""Fixtures that need the extra `lab`; `make test` runs tests with these fixtures in a separate environment."""
 
 
 def pytest_collection_modifyitems(items):
@@ -26,21 +33,21 @@ def _virtual_screens_work():
 
 @pytest.fixture(scope="session")
 def lab_extra():
-    """See that what the extra `lab` brings is here."""
+    """Skip the test if the packages of the extra `lab` are missing."""
     if not all(map(find_spec, ("psychopy", "serial", "arabic_reshaper", "bidi"))):
         skip_but_never_in_ci("the extra `lab` is not installed")
 
 
 @pytest.fixture(scope="session")
 def psychtoolbox(_virtual_screens_work):
-    """See that psychtoolbox can read keyboards here."""
+    """Skip the test if psychtoolbox cannot read keyboards on this machine."""
     if not has_real_time_privileges():
         skip_but_never_in_ci("psychtoolbox needs real-time privileges, such as root's")
 
 
 @pytest.fixture(scope="module")
 def make_screen(_virtual_screens_work, tmp_path_factory):
-    """Make a screen of a size; what ran on it is ended with the block."""
+    """Return a function that makes a screen of a size; everything that ran on it ends with the screen."""
     return lambda size_px=(1024, 768): virtual_screen(tmp_path_factory.mktemp("home"), size_px)
 
 
@@ -55,3 +62,46 @@ def fingers(screen):
     hands = Fingers(screen.display)
     yield hands
     hands.close()
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """Return a function that runs a visit; the store is that of the study's folder, or another store."""
+
+    def visit(
+        study, person=careful, participant="P01", occasion=1, group=None, kind=Kind.HUMAN, wrap=None, store=None,
+        device=DEVICE,
+    ):  # fmt: skip
+        display = FakeDisplay(person, device)
+        stored = []
+        with local_client(study, store) as (lab_client, opened):
+            visitor = Visitor(participant, occasion, group, kind)
+            files = LabFiles(study, opened, visitor)
+
+            def on_stored(session):
+                stored.append(session)
+                files.write_table(session)
+
+            session = LabSession(
+                study, wrap(lab_client, opened) if wrap else lab_client, display, Sheet.of(study, SIZE_PX), visitor,
+                files.open_attempt_log, on_stored, files.delete,
+            )  # fmt: skip
+            outcome = session.run()
+        return SimpleNamespace(
+            outcome=outcome,
+            display=display,
+            session=stored[-1] if stored else None,
+            table=files.table,
+            problem=files.problem,
+        )
+
+    return visit
+
+
+@pytest.fixture
+def small(study_folder, edit):
+    """A study of a few questions with practice, and one attention check."""
+    edit(study_folder / "study.yaml", "groups: 10", "groups: 58")
+    edit(study_folder / "study.yaml", "attention_check_spacing: 5", "attention_check_spacing: 1")
+    edit(study_folder / "study.yaml", "max_run: {of: [outcome], length: 4}", "max_run: {of: [outcome], length: 5}")
+    return study_folder

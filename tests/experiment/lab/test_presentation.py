@@ -1,4 +1,4 @@
-"""The laboratory's requirements on timing, measured as benchmarks/lab_timing.py does."""
+"""Requirements on the laboratory's timing, measured as in benchmarks/lab_timing.py."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from benchmarks.lab_timing import measure_trials
 
 N_TRIALS = 25
 N_MEASUREMENTS = 5
-"""At most; what else the machine does must not fail us."""
+"""Largest number of measurements; other work of the machine must not fail the test."""
 
 
 def measured(screen, backend, is_exact):
@@ -17,7 +17,7 @@ def measured(screen, backend, is_exact):
     return timing
 
 
-def test_response_times_are_those_of_the_presses_and_fixations_last_as_they_should(screen, psychtoolbox):
+def test_response_times_and_fixation_durations_are_exact(screen, psychtoolbox):
     timing = measured(
         screen,
         "ptb",
@@ -29,33 +29,32 @@ def test_response_times_are_those_of_the_presses_and_fixations_last_as_they_shou
     assert timing.within_a_frame >= 0.99
 
 
-def test_the_windows_own_events_are_nearly_as_exact(screen):
+def test_response_times_from_window_events_are_nearly_as_exact(screen):
     timing = measured(screen, "event", lambda found: abs(found.rt_error_ms) < 5)
     assert timing.backend == "event"
     assert abs(timing.rt_error_ms) < 5
 
 
 @pytest.mark.parametrize("n_queued", [1, 2])
-def test_a_driver_that_puts_pictures_into_a_queue_is_found_out(screen, n_queued):
+def test_a_driver_that_queues_images_is_detected(screen, n_queued):
     for _ in range(N_MEASUREMENTS):
         with screen.start("waiting", "60", "1", str(n_queued)) as program:
-            found = program.told()
+            found = program.reply()
         assert found["pacing"] == "clock"
-        if not found["refresh"]["reason"].startswith("only "):
+        if "queue" in found["refresh"]["reason"]:  # On a busy machine, another condition may fail first.
             break
     assert "queue" in found["refresh"]["reason"]
 
 
 @pytest.mark.parametrize("hz", [30, 60])
-def test_where_flips_wait_for_the_screen_it_is_seen_and_fixations_are_counted_in_frames(screen, hz):
+def test_flips_that_wait_are_detected_and_fixations_last_whole_frames(screen, hz):
     for _ in range(N_MEASUREMENTS):
         with screen.start("waiting", str(hz), "10") as program:
-            found = program.told()
+            found = program.reply()
         if found["refresh"]["is_synchronised"]:
             break
     assert (
-        found["refresh"]["reason"]
-        == "flips come at regular intervals, however long the program works or rests between them"
+        found["refresh"]["reason"] == "flips come at regular intervals, for any duration of work or rest between them"
     )
     assert found["refresh"]["measured_hz"] == pytest.approx(hz, rel=0.02)
     assert found["pacing"] == "frames"

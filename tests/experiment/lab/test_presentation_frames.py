@@ -1,4 +1,4 @@
-"""Fixation and stimulus in a window whose time is made up, so that each flip is known."""
+"""Fixation and stimulus in a window with a simulated clock, so that the time of each flip is known."""
 
 import pytest
 
@@ -10,7 +10,7 @@ FRAME_NS = 10_000_000
 
 
 class FakeWindow:
-    """Waits for whole frames at each flip, or not at all; late flips can be ordered."""
+    """A window whose flips wait for whole frames or not at all; flips can be late on request."""
 
     frame_ms = FRAME_MS
 
@@ -61,7 +61,7 @@ def presented(monkeypatch):
 
 
 @pytest.mark.parametrize(("fixation_ms", "n_frames"), [(50, 5), (54, 5), (46, 5), (200, 20), (10, 1), (6, 1)])
-def test_the_fixation_is_there_for_the_nearest_number_of_frames(presented, fixation_ms, n_frames):
+def test_the_fixation_lasts_the_nearest_number_of_frames(presented, fixation_ms, n_frames):
     window = FakeWindow()
     onset = presented(window, fixation_ms=fixation_ms)
     assert window.shown == ["fixation"] * n_frames + ["stimulus"]
@@ -80,7 +80,7 @@ def test_a_dropped_frame_is_recorded_and_does_not_make_the_fixation_longer(prese
     assert onset.frame_intervals_ms == (10, 20, 10, 10)
 
 
-def test_a_frame_dropped_at_the_very_end_makes_it_longer_and_that_is_recorded(presented):
+def test_a_frame_dropped_at_the_end_makes_the_fixation_longer_and_is_recorded(presented):
     onset = presented(FakeWindow(late_frames={5: 2}))
     assert (onset.fixation_frames, onset.fixation_frames_intended, onset.frames_dropped) == (7, 5, 2)
     assert onset.fixation_ms == 70
@@ -88,7 +88,7 @@ def test_a_frame_dropped_at_the_very_end_makes_it_longer_and_that_is_recorded(pr
 
 @pytest.mark.parametrize("pacing", ["frames", "clock"])
 @pytest.mark.parametrize(("fixation", "fixation_ms"), [(None, 50.0), ("fixation", 4.0), ("fixation", 0.0)])
-def test_without_a_fixation_the_stimulus_comes_at_once(presented, pacing, fixation, fixation_ms):
+def test_without_a_fixation_the_stimulus_is_shown_at_once(presented, pacing, fixation, fixation_ms):
     window = FakeWindow(pacing)
     onset = presented(window, fixation, fixation_ms)
     assert window.shown == ["stimulus"]
@@ -96,7 +96,7 @@ def test_without_a_fixation_the_stimulus_comes_at_once(presented, pacing, fixati
     assert (onset.frames_dropped, onset.frame_intervals_ms) == (0, ())
 
 
-def test_by_the_clock_the_stimulus_comes_when_the_fixations_time_is_over(presented):
+def test_with_clock_pacing_the_stimulus_follows_when_the_fixation_time_is_over(presented):
     window = FakeWindow("clock")
     onset = presented(window)
     assert window.shown == ["fixation", "stimulus"]
@@ -104,14 +104,14 @@ def test_by_the_clock_the_stimulus_comes_when_the_fixations_time_is_over(present
     assert (onset.fixation_frames, onset.fixation_frames_intended, onset.frames_dropped) == (5, 5, 0)
 
 
-def test_by_the_clock_it_is_recorded_by_how_many_frames_the_stimulus_came_late(presented):
+def test_with_clock_pacing_late_frames_of_the_stimulus_are_recorded(presented):
     onset = presented(FakeWindow("clock", late_ms=21.0))
     assert onset.fixation_ms == pytest.approx(71)
     assert (onset.fixation_frames, onset.frames_dropped) == (7, 2)
 
 
 @pytest.mark.parametrize("pacing", ["frames", "clock"])
-def test_triggers_leave_in_the_flip_that_shows_what_they_mark(presented, pacing):
+def test_triggers_are_sent_at_the_flip_of_their_event(presented, pacing):
     window, sent = FakeWindow(pacing), []
 
     def note(name):
@@ -123,6 +123,6 @@ def test_triggers_leave_in_the_flip_that_shows_what_they_mark(presented, pacing)
     assert onset.onset_ns - sent[0][2] == onset.fixation_ms * 1e6
 
 
-def test_garbage_is_collected_again_afterwards(presented):
+def test_garbage_collection_is_enabled_again_after_a_presentation(presented):
     presented(FakeWindow())
     assert presentation.gc.isenabled()

@@ -1,10 +1,9 @@
-"""Whole sessions of the command line in a real window, with real key presses, also killed again and again."""
+"""Complete sessions of the command line in a real window, with real key presses; one is killed ten times."""
 
 import csv
 import json
 import os
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,49 +16,57 @@ import pytest
 from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.plan import plan_session
-from tests.experiment.lab.xvfb import ROOT
+from tests.experiment.lab.window_processes import equipoise_command
+from tests.paths import ROOT
 
 KEYS = ("1", "Right", "a", "Return")
-"""Whatever is on the screen, one of them goes on: agrees, turns the page, chooses, or hands the answer in."""
-PAUSE_S = 0.09
+"""On every screen one of these keys leads to the next screen: it agrees, turns the page, chooses, or submits."""
+HELD_S = 0.02
+PAUSE_S = 0.04
 PATIENCE_S = 240
 
 
 @pytest.fixture
 def laboratory(screen, fingers, tmp_path):
-    """Return a function that begins a participant's session in a window, and the fingers that take it."""
+    """Return a laboratory: a study folder, the command that runs a participant's session, and a participant."""
 
     class Laboratory:
         folder = tmp_path / "study"
+        arguments = ("lab", str(folder), "--participant", "P01")
+        output = tmp_path / "output"
 
         def begin(self):
-            with (tmp_path / "told").open("a") as told:
+            """Start the command, in a fork of a process that has imported PsychoPy already."""
+            return equipoise_command(screen.display, screen.group, list(self.arguments), self.output)
+
+        def begin_from_a_shell(self):
+            """Start the command as an experimenter does, in a new Python."""
+            surroundings = {"DISPLAY": screen.display, "HOME": str(screen.home), "PYTHONPATH": str(ROOT)}
+            with self.output.open("a") as output:
                 return subprocess.Popen(
-                    [sys.executable, "-m", "equipoise", "lab", str(self.folder), "--participant", "P01"],
-                    env=os.environ
-                    | {"DISPLAY": screen.display, "HOME": str(screen.home), "PYTHONPATH": str(ROOT)}
-                    | {"LIBGL_ALWAYS_SOFTWARE": "1"},
-                    stdout=told,
+                    [sys.executable, "-m", "equipoise", *self.arguments],
+                    env=os.environ | surroundings | {"LIBGL_ALWAYS_SOFTWARE": "1"},
+                    stdout=output,
                     stderr=subprocess.STDOUT,
                     process_group=screen.group,
                 )
 
         @property
-        def told(self):
-            return (tmp_path / "told").read_text()
+        def printed(self):
+            return self.output.read_text()
 
-        def press_while(self, process, until=lambda: False):
-            """Press all keys in turn until the program has ended, or something else has come about."""
+        def press_until(self, is_over):
+            """Press all keys in turn until a condition holds."""
             begun = time.monotonic()
             for key in cycle(KEYS):
-                if process.poll() is not None or until():
+                if is_over():
                     return
                 assert time.monotonic() - begun < PATIENCE_S, "the session does not come to its end"
-                fingers.press(key)
+                fingers.press(key, HELD_S)
                 time.sleep(PAUSE_S)
 
         def rows(self):
-            """Return trial index, attempt and response of what is in the store."""
+            """Return trial index, attempt and response of every stored response."""
             path = self.folder / "data" / "equipoise.db"
             if not path.exists():
                 return []
@@ -69,7 +76,7 @@ def laboratory(screen, fingers, tmp_path):
                 return store.execute("SELECT trial_index, attempt, response FROM responses ORDER BY 1, 2").fetchall()
 
         def last_begun(self):
-            """Return the index of the trial that was begun last, or -1."""
+            """Return the index of the last trial that began, or -1."""
             files = list((self.folder / "data" / "lab").glob("*_begun.jsonl"))
             lines = files[0].read_text().splitlines() if files else []
             return json.loads(lines[-1])["trial_index"] if lines else -1
@@ -78,12 +85,12 @@ def laboratory(screen, fingers, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["blackbox-predict", "intuition-single"])
-def test_a_whole_session_of_each_task(laboratory, name):
+def test_a_complete_session_of_each_task(laboratory, name):
     copy_sample_study(name, laboratory.folder)
-    process = laboratory.begin()
-    laboratory.press_while(process)
-    assert process.returncode == 0, laboratory.told
-    assert "P01 completed the session." in laboratory.told
+    process = laboratory.begin_from_a_shell()
+    laboratory.press_until(lambda: process.poll() is not None)
+    assert process.returncode == 0, laboratory.printed
+    assert "P01 completed the session." in laboratory.printed
     study = load_study(laboratory.folder)
     with closing(sqlite3.connect(study.store_path)) as store:
         group, seed, status = store.execute('SELECT "group", seed, status FROM sessions').fetchone()
@@ -95,36 +102,30 @@ def test_a_whole_session_of_each_task(laboratory, name):
         assert 0 < rt_ms < 60_000 and (onset_source, input_) == ("flip", "key")
         assert abs(fixation_ms - 200) < 10 * frame_ms
     (table,) = (laboratory.folder / "data" / "lab").glob("*.csv")
-    assert table.read_bytes().startswith(b"\xef\xbb\xbf"), "Excel wants a byte-order mark"
+    assert table.read_bytes().startswith(b"\xef\xbb\xbf"), "Excel needs a byte-order mark"
     with table.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["item_id"] for row in rows] == [trial.item_id for trial in plan.trials]
     assert all(row["participant"] == "P01" and 0 < float(row["key_resp.rt"]) < 60 for row in rows)
 
 
-def test_killed_at_ten_moments_it_loses_at_most_the_trial_on_the_screen(laboratory):
+def test_a_session_killed_at_ten_moments_loses_at_most_the_trial_on_the_screen(laboratory):
     copy_sample_study("blackbox-predict", laboratory.folder)
     rng = random.Random(7)
     for _ in range(10):
         process = laboratory.begin()
         n_before = len(laboratory.rows())
-        due = [None]
-
-        def is_time(due=due, n_before=n_before):
-            # Somewhere within the trial that follows the first answer or two of this visit.
-            if due[0] is None and len(laboratory.rows()) > n_before:
-                due[0] = time.monotonic() + rng.uniform(0, 1.2)
-            return due[0] is not None and time.monotonic() > due[0]
-
-        laboratory.press_while(process, is_time)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        laboratory.press_until(lambda process=process, n=n_before: not process.is_alive() or len(laboratory.rows()) > n)
+        kill_s = time.monotonic() + rng.uniform(0, 0.8)  # Within one of the next trials.
+        laboratory.press_until(lambda process=process, s=kill_s: not process.is_alive() or time.monotonic() > s)
+        process.kill()
+        process.join()
         rows = laboratory.rows()
-        assert [row[0] for row in rows] == list(range(len(rows))), "every answer once, and none left out"
+        assert [row[0] for row in rows] == list(range(len(rows))), "every response once, and none missing"
         assert len(rows) >= laboratory.last_begun(), "at most the trial on the screen is missing"
     process = laboratory.begin()
-    laboratory.press_while(process)
-    assert process.returncode == 0, laboratory.told
+    laboratory.press_until(lambda: not process.is_alive())
+    assert process.exitcode == 0, laboratory.printed
     study = load_study(laboratory.folder)
     with closing(sqlite3.connect(study.store_path)) as store:
         ((group, seed, status, n_sessions),) = store.execute(

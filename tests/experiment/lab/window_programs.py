@@ -1,12 +1,9 @@
-"""Programs with a window, which tests and benchmarks start in processes of their own; they tell in JSON what they find.
-
-python tests/experiment/lab/window_programs.py trials ptb 20
-"""
+"""Programs with a window; tests and benchmarks start them with `VirtualScreen.start`, and receive messages in JSON."""
 
 import hashlib
 import json
+import os
 import statistics
-import sys
 import time
 from dataclasses import asdict
 
@@ -15,49 +12,76 @@ from PIL import Image
 from psychopy.visual.backends.pygletbackend import PygletBackend
 
 from batteries.errors import InputError
+from experiment.lab.hardware import window as window_module
 from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices
 from experiment.lab.hardware.machine_check import check_machine
 from experiment.lab.hardware.window import LabWindow
 from experiment.lab.presentation import present
 from experiment.lab.screens.layout.screen_image import Region
+from tests.experiment.lab.window_processes import prefer
 
 FIXATION_MS = 200.0
 KEY = "2"
 
 
-def tell(what):
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
+_connection = None
+
+
+def run(connection, name, *arguments):
+    """Run the program of a name; its messages go to a connection, and commands come from it."""
+    global _connection  # noqa: PLW0603 - one program runs in a process
+    _connection = connection
+    globals()[name](*arguments)
+
+
+def send(what):
+    """Send the test a message."""
+    _connection.send(json.dumps(what))
+
+
+def commands():
+    """Yield the commands of the test, until the test ends the program."""
+    while True:
+        try:
+            yield json.loads(_connection.recv())
+        except EOFError:
+            return
+
+
+def measure_once():
+    """Measure the refresh of the next window only once, to save time."""
+    window_module.MOST_MEASUREMENTS = 1
 
 
 def noise(size_px, seed=1):
-    """A picture of which every pixel differs from its neighbours."""
+    """Make an image in which every pixel differs from its neighbours."""
     width_px, height_px = size_px
     return Image.fromarray(np.random.default_rng(seed).integers(0, 256, (height_px, width_px, 3), dtype=np.uint8))
 
 
 def trials(backend, n_trials):
-    """Show trials and tell of each onset and each press."""
+    """Show trials, and send each onset and each press."""
     with LabWindow() as window:
         inputs = InputDevices(window, backend)
         fixation = window.prepare(Image.new("RGB", window.size_px, "white"))
-        tell({"backend": inputs.backend, "pacing": window.pacing, "frame_ms": window.frame_ms})
+        send({"backend": inputs.backend, "pacing": window.pacing, "frame_ms": window.frame_ms})
         for n in range(int(n_trials)):
             stimulus = window.prepare(Image.new("RGB", window.size_px, ("teal", "olive")[n % 2]))
             inputs.clear()
             onset = present(window, fixation, stimulus, FIXATION_MS, on_onset=[inputs.reset])
-            tell({"onset_ns": onset.onset_ns, "fixation_ms": onset.fixation_ms})
+            send({"onset_ns": onset.onset_ns, "fixation_ms": onset.fixation_ms})
             press = inputs.wait([KEY], until_ms=10_000)
-            tell({"name": press and press.name, "rt_ms": press and press.rt_ms})
-            time.sleep(0.1)  # until the key is up
+            send({"name": press and press.name, "rt_ms": press and press.rt_ms})
+            time.sleep(0.1)  # Until the key is released.
 
 
-def cost(n_pictures=15):
-    """Make pictures ready and show them, and tell what it cost."""
+def cost(n_images=15):
+    """Prepare and show images, and send the costs in ms."""
+    measure_once()
     with LabWindow() as window:
         costs_ms = []
-        for n in range(n_pictures):
+        for n in range(n_images):
             image = noise(window.size_px, n)
             began = time.perf_counter()
             prepared = window.prepare(image)
@@ -67,11 +91,12 @@ def cost(n_pictures=15):
             window.flip()
             costs_ms.append([1000 * each for each in (ready - began, drawn - ready, time.perf_counter() - drawn)])
         prepare_ms, draw_ms, flip_ms = (statistics.median(each) for each in zip(*costs_ms, strict=True))
-        tell({"size_px": window.size_px, "prepare_ms": prepare_ms, "draw_ms": draw_ms, "flip_ms": flip_ms})
+        send({"size_px": window.size_px, "prepare_ms": prepare_ms, "draw_ms": draw_ms, "flip_ms": flip_ms})
 
 
 def pixels():
-    """Show pictures, one in the other's texture, and tell whether what was drawn is what was given."""
+    """Show images, some in the texture of an earlier image, and send whether each was drawn pixel for pixel."""
+    measure_once()
     with LabWindow() as window:
         same = []
         for seed in (1, 2, 3):
@@ -81,12 +106,12 @@ def pixels():
             same.append(window.drawn().tobytes() == image.tobytes())
             window.flip()
             if seed != 2:
-                prepared = None  # its texture is free for the next
+                prepared = None  # Its texture is then free for the next image.
         first, second = (window.prepare(noise(window.size_px, seed)) for seed in (4, 5))
         for prepared, seed in ((first, 4), (second, 5), (first, 4)):
             window.draw(prepared)
             same.append(digest(window.drawn()) == digest(noise(window.size_px, seed)))
-        tell({"size_px": window.size_px, "same": same, "n_textures": len({first.texture, second.texture})})
+        send({"size_px": window.size_px, "same": same, "n_textures": len({first.texture, second.texture})})
 
 
 def digest(image):
@@ -94,16 +119,16 @@ def digest(image):
 
 
 def opening(options):
-    """Open a window with options, and tell how it is or why it cannot be."""
+    """Open a window with options, and send its properties, or the reason why it cannot be opened."""
     try:
         with LabWindow(**json.loads(options)) as window:
-            tell({"size_px": window.size_px, "full_screen": window.full_screen, "refresh": asdict(window.refresh)})
+            send({"size_px": window.size_px, "full_screen": window.full_screen, "refresh": asdict(window.refresh)})
     except InputError as error:
-        tell({"error": str(error)})
+        send({"error": str(error)})
 
 
 def presentation():
-    """Present with and without fixation, and tell of it."""
+    """Present a stimulus with and without fixation, and send the onsets."""
     with LabWindow() as window:
         fixation, stimulus = (window.prepare(noise(window.size_px, seed)) for seed in (1, 2))
         called = []
@@ -114,11 +139,11 @@ def presentation():
         )  # fmt: skip
         without = present(window, None, stimulus, 50.0)
         outcome = [asdict(onset) | {"shown_at": onset.shown_at.timestamp()} for onset in (with_one, without)]
-        tell({"onsets": outcome, "called": called, "now": time.time()})
+        send({"onsets": outcome, "called": called, "now": time.time()})
 
 
 def waiting(hz, n_trials, n_queued=0):
-    """Present in a window whose flips wait for a screen that is made up, behind a queue of so many pictures."""
+    """Present in a window whose flips wait for an imitated screen, which queues `n_queued` images."""
     frame_ns = round(1e9 / float(hz))
     swap = PygletBackend.swapBuffers
     shown_ns = [0]
@@ -129,10 +154,13 @@ def waiting(hz, n_trials, n_queued=0):
         wait_until(shown_ns[0] - int(n_queued) * frame_ns)
 
     PygletBackend.swapBuffers = swap_and_wait
+    prefer(os.getpid())
+    if int(n_queued) > 0:
+        measure_once()  # A repetition is for windows whose flips wait.
     with LabWindow() as window:
         fixation, stimulus = (window.prepare(Image.new("RGB", window.size_px, name)) for name in ("white", "teal"))
         onsets = [present(window, fixation, stimulus, FIXATION_MS) for _ in range(int(n_trials))]
-        tell(
+        send(
             {
                 "refresh": asdict(window.refresh),
                 "pacing": window.pacing,
@@ -142,13 +170,13 @@ def waiting(hz, n_trials, n_queued=0):
 
 
 def check():
-    """Check the machine, and tell the findings."""
+    """Check the machine, and send the findings."""
     with LabWindow() as window:
-        tell([asdict(finding) for finding in check_machine(window, InputDevices(window), "ش")])
+        send([asdict(finding) for finding in check_machine(window, InputDevices(window), "ش")])
 
 
 def unopened():
-    """Tell how keys are read where psychtoolbox may list the keyboard, but not open it."""
+    """Send how keys are read if psychtoolbox lists the keyboard but cannot open it."""
     from psychtoolbox import hid
 
     def refuse(*_args, **_kwargs):
@@ -157,38 +185,34 @@ def unopened():
     hid.Keyboard._create_queue = refuse
     with LabWindow() as window:
         heard = InputDevices(window)
-        tell({"backend": heard.backend, "obstacle": heard.obstacle})
+        send({"backend": heard.backend, "obstacle": heard.obstacle})
 
 
 def inputs(backend):
-    """Do as the lines on standard input say, and tell what was pressed."""
+    """Follow the commands of the test, and send what was pressed."""
+    measure_once()
     with LabWindow() as window:
         window.show(window.prepare(Image.new("RGB", window.size_px, "white")))
         heard = InputDevices(window, backend)
-        tell({"backend": heard.backend})
-        for line in sys.stdin:
-            command = json.loads(line)
+        send({"backend": heard.backend})
+        for command in commands():
             regions = [Region(name, tuple(box_px)) for name, box_px in command.get("regions", ())]
             match command["do"]:
                 case "clear":
                     heard.clear()
-                    tell({})
+                    send({})
                 case "begin":
                     heard.reset_on_flip(window)
-                    tell({"at_ns": window.flip()})
+                    send({"at_ns": window.flip()})
                 case "wait":
                     press = heard.wait(command.get("keys"), command.get("until_ms"), regions)
-                    tell(press and asdict(press))
+                    send(press and asdict(press))
                 case "early":
-                    tell({"n": heard.discard_early_presses(command["keys"], regions)})
+                    send({"n": heard.discard_early_presses(command["keys"], regions)})
                 case "focus":
                     window.dispatch_events()
-                    tell({"n": heard.n_focus_lost})
+                    send({"n": heard.n_focus_lost})
                 case "close":
                     window._handle.dispatch_event("on_close")
                 case "type":
-                    tell(asdict(heard.wait_for_typing(regions)))
-
-
-if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+                    send(asdict(heard.wait_for_typing(regions)))

@@ -1,4 +1,4 @@
-"""Buttons: the actions on a screen, by a click or by the key that the button names."""
+"""Buttons: the actions on a screen, triggered by a click or by the key on the button."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ class Action:
     """An action on a screen."""
 
     name: str
-    """Name of its region, such as `next`."""
+    """Name of the action's region, such as `next`."""
     label: str
     key: str = ""
-    """The key of the same action, as participants know it, such as `Enter`; drawn as a key beside the label."""
+    """Key of the action as participants know it, such as `Enter`; drawn beside the label."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,20 @@ class _Button:
 
 
 class ButtonRows:
-    """Buttons beside one another, in further rows if one is too short.
+    """Buttons beside each other, in several rows if one row is too short.
 
     Parameters
     ----------
     sheet
-        The canvas.
+        The sheet.
     actions
-        The actions, the main one first.
+        The actions; the main action is the first.
     size_px
-        Size of their labels.
+        Font size of the labels.
     width_px
         Largest width of a row.
     has_main
-        True if the first button is the main one.
+        True if the first button is for the main action.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class ButtonRows:
 
     @property
     def last_row_width_px(self) -> int:
-        """Width of the last row; there may be room beside it."""
+        """Width of the last row, which may be shorter than the other rows."""
         return self._row_width(self._rows[-1]) if self._rows else 0
 
     def draw(self, canvas: Canvas, x: int, y: int) -> None:
-        """Draw them, from the side where reading starts."""
+        """Draw the buttons, from the side where reading starts."""
         for row in self._rows:
             at = 0
             for button in row:
@@ -117,7 +117,7 @@ class ButtonRows:
 def add_buttons(
     column: ScreenColumn, actions: Sequence[Action], size_px: int, gap_px: int, has_main: bool = True
 ) -> None:
-    """Add buttons to a column, if there are any."""
+    """Add buttons to a column, if there are actions."""
     if actions:
         rows = ButtonRows(column.sheet, actions, size_px, column.width_px, has_main)
         column.add(rows.height_px, rows.draw, gap_px)

@@ -1,4 +1,4 @@
-"""Drawing on a sheet: text, boxes and marks with smooth edges; texts and clickable regions are recorded."""
+"""Drawing on a sheet: text, boxes and marks with smooth edges, and a record of texts and clickable regions."""
 
 from functools import lru_cache
 from typing import Literal
@@ -14,7 +14,7 @@ Point = tuple[float, float]
 Align = Literal["start", "centre"]
 
 _FINER = 4
-"""Marks are drawn larger by this factor, then reduced."""
+"""Marks are drawn larger by this factor, and then reduced."""
 
 
 class Canvas:
@@ -38,7 +38,7 @@ class Canvas:
     def write(
         self, text: Paragraph, x: int, y: int, width_px: int, colour: Colour = INK, align: Align = "start"
     ) -> None:
-        """Write lines into a column that begins at (x, y); they start at the side where reading starts."""
+        """Write lines into a column with its top left at (x, y); lines start at the side where reading starts."""
         typeface = self.sheet.typeface
         ascent, descent = typeface.font("regular", text.size_px).getmetrics()
         for number, line in enumerate(text.lines):
@@ -85,11 +85,11 @@ class Canvas:
         self._marks([points], colour, width_px)
 
     def tick(self, box_px: Box, colour: Colour) -> None:
-        """Draw a tick, for right."""
+        """Draw a tick, for a right response."""
         self._mark(box_px, [(0.12, 0.55), (0.4, 0.82), (0.9, 0.2)], colour)
 
     def cross(self, box_px: Box, colour: Colour) -> None:
-        """Draw a diagonal cross, for wrong."""
+        """Draw a diagonal cross, for a wrong response."""
         self._mark(box_px, [(0.17, 0.2), (0.83, 0.86)], colour)
         self._mark(box_px, [(0.17, 0.86), (0.83, 0.2)], colour)
 
@@ -141,13 +141,13 @@ def _blank(width_px: int, height_px: int) -> tuple[Image.Image, ImageDraw.ImageD
     return mask, ImageDraw.Draw(mask)
 
 
-def draw_way_out(canvas: Canvas) -> None:
-    """Draw a mark at the end of a line of reading, if the sheet has one."""
+def draw_escape_hint(canvas: Canvas) -> None:
+    """Draw the hint at the key that leaves the study at the bottom of the screen, if the sheet has this hint."""
     sheet = canvas.sheet
-    if not sheet.way_out:
+    if not sheet.escape_hint:
         return
     (width_px, height_px), (side_px, above_px) = sheet.size_px, sheet.margins_px
-    words = paragraph(sheet, f"{sheet.way_out}  [Esc]", round(0.7 * sheet.body_px), sheet.inside_px[0])
+    words = paragraph(sheet, f"{sheet.escape_hint}  [Esc]", round(0.7 * sheet.body_px), sheet.inside_px[0])
     left = width_px - side_px - words.width_px if sheet.direction == "ltr" else side_px
     canvas.write(words, left, height_px - above_px + (above_px - words.height_px) // 2, words.width_px, INK_SOFT)
     canvas.region(ESCAPE, (left, height_px - above_px, left + words.width_px, height_px))

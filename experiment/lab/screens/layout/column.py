@@ -1,4 +1,4 @@
-"""A column: parts one below the other, measured before drawing, so that an overflow is known first."""
+"""A column of parts below each other, measured before drawing, so that an overflow is known in advance."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ class Part:
 
     height_px: int
     draw: Callable[[Canvas, int, int], None]
-    """Function that draws it, given its left and its top."""
+    """Function that draws the part, from its left and its top."""
     gap_px: int
-    """Space below it, unless it is the last."""
+    """Space below the part; not used for the last part of a column."""
 
 
 @dataclass
 class ScreenColumn:
-    """Parts one below the other.
+    """Parts below each other.
 
     Parameters
     ----------
     sheet, width_px
-        Its canvas, and its width.
+        The sheet, and the width of the column.
     """
 
     sheet: Sheet
@@ -36,13 +36,13 @@ class ScreenColumn:
 
     @property
     def height_px(self) -> int:
-        """Height from the first part's top to the last one's bottom."""
+        """Height from the top of the first part to the bottom of the last part."""
         if not self.parts:
             return 0
         return sum(part.height_px + part.gap_px for part in self.parts) - self.parts[-1].gap_px
 
     def add(self, height_px: int, draw: Callable[[Canvas, int, int], None], gap_px: int) -> None:
-        """Add a part below the others."""
+        """Add a part at the bottom."""
         self.parts.append(Part(height_px, draw, gap_px))
 
     def text(
@@ -59,7 +59,7 @@ class ScreenColumn:
             self.paragraph(paragraph(self.sheet, text, size_px, self.width_px, style), gap_px, colour, align)
 
     def paragraph(self, lines: Paragraph, gap_px: int, colour: Colour = INK, align: Align = "start") -> None:
-        """Add a paragraph that is broken into lines already."""
+        """Add a paragraph that is already broken into lines."""
 
         def draw(canvas: Canvas, x: int, y: int) -> None:
             canvas.write(lines, x, y, self.width_px, colour, align)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from PIL import Image
 
 ESCAPE = "escape"
-"""The key that asks to leave, and the region of every screen with the same meaning."""
+"""Name of the key with which a participant asks to leave, and of the region with the same effect."""
 Box = tuple[int, int, int, int]
-"""Left, top, right, bottom in px from the image's top left; right and bottom are the first px outside."""
+"""Left, top, right and bottom in px from the top left of the image; right and bottom are outside the box."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Region:
     """A clickable region."""
 
     name: str
-    """Meaning of a click, such as `2` for the second option, `west-5`, `next`."""
+    """Effect of a click, such as `2` for the second option, `west-5` or `next`."""
     box_px: Box
 
 
@@ -32,13 +32,13 @@ class ScreenImage:
     """One screen."""
 
     image: Image.Image
-    """RGB, exactly as large as the window."""
+    """RGB image of the exact size of the window."""
     regions: tuple[Region, ...]
     written: tuple[Written, ...]
     """All text of the image, in reading order."""
 
     def region_at(self, x_px: float, y_px: float) -> str | None:
-        """Return the name of the region at a point, from the top left; None if nothing there is clickable."""
+        """Return the name of the region at a point, counted from the top left; None outside all regions."""
         for region in self.regions:
             left, top, right, bottom = region.box_px
             if left <= x_px < right and top <= y_px < bottom:

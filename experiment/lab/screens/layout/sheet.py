@@ -1,7 +1,7 @@
-"""The sheet for drawing screens: its size, fonts and texts, and the sizes that follow from them.
+"""The sheet for drawing screens: the window's size, the fonts and texts, and all sizes that follow.
 
-All sizes are in proportion to the window's height (or width, if it is narrow), so that a screen looks the same at 1024
-x 768 and at 3840 x 2160.
+All sizes are in proportion to the window's height, or in a narrow window to its width. A screen therefore looks the
+same at 1024 x 768 and at 3840 x 2160.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from experiment.study.definition import Study
 from experiment.texts import Texts
 
 LETTERS_PER_LINE = 75
-"""Longest line in characters: at the end of a longer one the eye loses the start of the next."""
+"""Longest line in characters; after a longer line, readers lose the start of the next line."""
 
 _SAMPLE = (
     "Many stories speak of you: imagine that you were there, and think of things as they usually are in everyday life."
@@ -29,11 +29,11 @@ class Sheet:
     """Width and height of the window."""
     typeface: Typeface
     words: Texts
-    """The texts that do not come from the study itself, and the direction of the study's script."""
-    way_out: str = ""
-    """Hint at the foot of a screen beside the key that leaves the study; none if it is empty."""
+    """Equipoise's texts in the study's language, and the direction of the study's script."""
+    escape_hint: str = ""
+    """Hint at the bottom of a screen, beside the key that leaves the study; empty for no hint."""
     item_px: int | None = None
-    """Font size in which all items fit, if it was computed; see `trial.with_even_letters`."""
+    """Font size in which all items fit; None before it is computed by `trial.with_even_letters`."""
 
     @classmethod
     def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
@@ -42,10 +42,10 @@ class Sheet:
         Raises
         ------
         InputError
-            If no installed font has them all.
+            If no installed font has all characters.
         """
-        ways_out = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
-        words = " · ".join(map(study.words.say, ways_out))
+        labels = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
+        words = " · ".join(map(study.words.say, labels))
         return cls(size_px, font_for(texts_of(study)), study.words, words)
 
     @property
@@ -64,22 +64,22 @@ class Sheet:
 
     @property
     def body_px(self) -> int:
-        """Size of running text: a fortieth of the height."""
+        """Size of running text: 1/40 of the height."""
         return self.px(768 / 40)
 
     @property
     def body_sizes_px(self) -> Iterator[int]:
-        """Font sizes to try for running text that must fit one screen; the last is a forty-eighth of the height."""
+        """Font sizes for running text that must fit one screen, from large to small; the last is 1/48 of the height."""
         return iter(range(self.body_px, ceil(16 * self._unit_px) - 1, -1))
 
     def item_sizes_px(self, has_feedback: bool) -> Iterator[int]:
-        """Font sizes to try for an item; with feedback smaller ones too, because the item has been read."""
+        """Font sizes for an item, from large to small; with feedback also smaller sizes, because the item was read."""
         smallest_px = ceil((12 if has_feedback else 16) * self._unit_px)
         return iter(range(self.item_px or self.body_px, smallest_px - 1, -1))
 
     @property
     def target_px(self) -> int:
-        """Least width and height of a clickable region."""
+        """Smallest width and height of a clickable region."""
         return ceil(32 * self._unit_px)
 
     @property

@@ -1,4 +1,4 @@
-"""Fonts: DejaVu Sans, which comes with matplotlib, or an installed one if a study has letters that DejaVu lacks."""
+"""Fonts: DejaVu Sans, which comes with matplotlib, or an installed font for letters that DejaVu lacks."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -22,21 +22,21 @@ from experiment.study.definition import Study
 Style = Literal["regular", "bold", "italic", "mono"]
 
 _NOT_FOR_READING = ("lastresort", "last resort", "adobeblank", "notdef", "emoji", "unifont")
-"""Fonts that have a placeholder for every letter, and fonts of pictures."""
+"""Parts of names of fonts that have placeholders for all letters, and of fonts of pictures."""
 
 
 @dataclass(frozen=True)
 class Typeface:
-    """The font files of a study's screens; one file may serve several styles."""
+    """The font files of a study's screens; several styles may use one file."""
 
     regular: Path
-    """Has all characters of the study."""
+    """Font with all characters of the study."""
     bold: Path
     italic: Path
     mono: Path
 
     def font(self, style: Style, size_px: int, shapes: bool = False) -> ImageFont.FreeTypeFont:
-        """Return a font; with `shapes`, one whose layout joins and orders letters."""
+        """Return a font; with `shapes`, its layout joins and orders letters."""
         return _font(self._path(style), size_px, shapes)
 
     def has(self, style: Style, text: str) -> bool:
@@ -69,27 +69,27 @@ DEJAVU = Typeface(
 def missing_glyphs(texts: Iterable[str], typeface: Typeface = DEJAVU) -> tuple[str, ...]:
     """Return the characters, in order of their code points, for which a typeface has no glyph.
 
-    Only the regular style counts: words that the bold or the italic one lacks are written in the regular one.
+    Only the regular style counts: a word that another style cannot write is written in the regular style.
 
     Parameters
     ----------
     texts
-        The text.
+        The texts.
     typeface
-        Its fonts.
+        The fonts.
     """
     return tuple(sorted(_to_draw(texts) - _glyphs(typeface.regular)))
 
 
 def font_for(texts: Iterable[str]) -> Typeface:
-    """Return fonts that have every character of the texts: DejaVu Sans if possible, otherwise an installed one.
+    """Return fonts that have every character of the texts: DejaVu Sans if possible, otherwise an installed font.
 
-    One family is used for a whole study, so that no line mixes letters of two designs.
+    A study uses one font family, so that no line mixes letters of two designs.
 
     Raises
     ------
     InputError
-        If no font of this machine has all of them. The message names the characters and the font to install.
+        If no font of this machine has all characters. The message names the characters and a font to install.
     """
     wanted = _to_draw(texts)
     missing = sorted(wanted - _glyphs(DEJAVU.regular))
@@ -104,7 +104,7 @@ def font_for(texts: Iterable[str]) -> Typeface:
     more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
     raise InputError(
         f"no font of this machine has all the characters of the study's texts; DejaVu Sans lacks {named}{more}. "
-        "Fix: install one font that has them and the study's other letters (Debian and Ubuntu: fonts-noto-cjk for "
+        "Fix: install one font that has these and the study's other characters (Debian and Ubuntu: fonts-noto-cjk for "
         "Chinese, Japanese and Korean, fonts-freefont-ttf for many others), or replace these characters; emoji are "
         "in no text font."
     )
@@ -157,7 +157,7 @@ def _glyphs(path: Path) -> frozenset[str]:
 
 def _installed() -> list[font_manager.FontEntry]:
     """Return the upright fonts of ordinary weight for running text, sans serif first, always in the same order."""
-    # matplotlib's cache, without fonts installed later.
+    # matplotlib's cache lacks fonts that were installed later.
     known = {entry.fname for entry in font_manager.fontManager.ttflist}
     for path in set(font_manager.findSystemFonts()) - known:
         with suppress(RuntimeError, OSError, ValueError):  # A file that is not a font, or a broken one.

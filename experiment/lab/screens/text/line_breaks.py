@@ -7,7 +7,7 @@ Measure = Callable[[int, int], float]
 """Function that returns the width in px of the text from one index to another."""
 
 _SPACES = frozenset(" \t\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u200b\u205f\u3000")
-"""Without the no-break spaces."""
+"""Spaces at which a line may end; no-break spaces are not among them."""
 _HYPHENS = frozenset("-\u2010\u2013\u2014")
 _NEVER_FIRST = frozenset(
     "、。，．：；！？）］｝」』】〕〉》ー々ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ…‥·・%％)]},.:;!?\"'”’"
@@ -18,8 +18,7 @@ _NEVER_LAST = frozenset("（［｛「『【〔〈《([{\"'“‘")
 def wrapped(text: str, width_px: float, measure: Measure) -> list[tuple[int, int]]:
     """Return start and end of each line.
 
-    Spaces at a line's end belong to no line, all others do; a line feed ends a line. A word that is wider than a line
-    is split.
+    Spaces at the end of a line belong to no line. A line feed ends a line. A word that is wider than a line is split.
 
     Parameters
     ----------
@@ -73,27 +72,27 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _may_break(text: str, piece_start: int, index: int) -> bool:
-    before, state_after = text[index - 1], text[index]
-    if state_after in _NEVER_FIRST or before in _NEVER_LAST or _continues(text, index):
+    before, after = text[index - 1], text[index]
+    if after in _NEVER_FIRST or before in _NEVER_LAST or _continues(text, index):
         return False
     if before in _HYPHENS:
-        return index - 1 > piece_start and state_after.isalnum()
-    return _stands_alone(before) or _stands_alone(state_after)
+        return index - 1 > piece_start and after.isalnum()
+    return _allows_breaks(before) or _allows_breaks(after)
 
 
-def _stands_alone(character: str) -> bool:
+def _allows_breaks(character: str) -> bool:
     """Return True if lines may end on both sides of a character; Korean is written in words."""
     is_hangul = "\uac00" <= character <= "\ud7a3"
     return unicodedata.east_asian_width(character) in {"W", "F"} and not is_hangul
 
 
 def _continues(text: str, index: int) -> bool:
-    """Return True if the character at `index` is combined with the one before it."""
+    """Return True if the character at `index` is combined with the previous character."""
     return unicodedata.category(text[index]).startswith("M") or "\u200d" in text[index - 1 : index + 1]
 
 
 def _longest_that_fits(text: str, start: int, end: int, width_px: float, measure: Measure) -> int:
-    """Return where to split a word that is too wide; at least one character stays on the line."""
+    """Return the index at which a word that is too wide is split; at least one character stays on the line."""
     fitting = None
     for cut in range(start + 1, end):
         if _continues(text, cut):

@@ -1,4 +1,4 @@
-"""Markdown as blocks of text: everything in CommonMark except pictures and HTML."""
+"""Markdown as blocks of text: CommonMark without images and HTML."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ class Block:
     """A paragraph, a heading, a piece of code, or a horizontal rule."""
 
     spans: tuple[Span, ...] = ()
-    """Its text; empty for a horizontal rule."""
+    """Text of the block; empty for a horizontal rule."""
     heading: int = 0
-    """Level of a heading, from 1; 0 for anything else."""
+    """Level of a heading, from 1; 0 for other blocks."""
     indent: int = 0
-    """Number of lists that contain it."""
+    """Number of lists that contain the block."""
     marker: str = ""
     """Mark before the first block of a list item: a bullet or a number."""
     quotes: int = 0
-    """Number of quotations that contain it."""
+    """Number of quotations that contain the block."""
 
 
 def blocks_of(name: str, markdown: str) -> list[Block]:
@@ -44,7 +44,7 @@ def blocks_of(name: str, markdown: str) -> list[Block]:
     Raises
     ------
     InputError
-        If it contains a picture.
+        If the text contains an image.
     """
     blocks: list[Block] = []
     counters: list[int | None] = []  # For each open list: the next number, or None for bullets.
@@ -108,6 +108,6 @@ def _spans(name: str, tokens: list[Token], bold: bool) -> Iterator[Span]:
                     yield Span(f" ({address.removeprefix('mailto:')})", style)
             case "image":
                 raise InputError(
-                    f"{name}: it contains the picture `{token.attrGet('src')}`, and the laboratory shows text only. "
-                    "Fix: take the picture out, or describe it in words."
+                    f"{name}: this text contains the image `{token.attrGet('src')}`; the laboratory shows text only. "
+                    "Fix: replace the image with a description in words."
                 )

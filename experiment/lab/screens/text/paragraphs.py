@@ -1,4 +1,4 @@
-"""Paragraphs: words of several styles, broken into lines that are measured before drawing."""
+"""Paragraphs of words in several styles, broken into lines that are measured before drawing."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from experiment.lab.screens.text.shaping import (
 )
 
 LINE_SPACING = 1.4
-"""Distance of lines, in sizes of the font."""
+"""Distance between lines, as a multiple of the font size."""
 
 _WORDS = re.compile(r"\s+|\S+")
 
@@ -39,7 +39,7 @@ class TextLine:
     """A line as it is drawn."""
 
     spans: tuple[Span, ...]
-    """In reading order."""
+    """Spans in reading order."""
     width_px: int
 
     @property
@@ -83,9 +83,9 @@ def paragraph(
     sheet
         The sheet.
     text
-        A text, or parts of it in several styles.
+        A text, or a sequence of parts in several styles.
     size_px
-        Size of its font.
+        Font size.
     width_px
         Largest width of a line.
     style
@@ -98,7 +98,7 @@ def paragraph(
     direction = base_direction(letters, sheet.direction)
 
     def line_of(start: int, end: int) -> list[Span]:
-        # Lines end where words end, whatever the style, so a line is cut out of the spans afterwards.
+        # Line breaks do not depend on styles, so the spans are split after the lines are known.
         cuts = [
             Span(letters[max(start, last - len(span.text)) : min(end, last)], span.style)
             for span, last in zip(spans, ends, strict=True)
@@ -121,7 +121,7 @@ def span_width(sheet: Sheet, span: Span, size_px: int, direction: Direction) -> 
     """Return the width of a span as drawn, in px."""
     shapes = needs_shaping(span.text, direction) and raqm_is_usable()
     font = sheet.typeface.font(span.style, size_px, shapes)
-    # Word for word: the same words are measured again with every word that is tried on a line.
+    # Each word is measured once, because the same words are tried on several lines.
     return sum(_word_width(font, word, direction) for word in _WORDS.findall(span.text))
 
 
@@ -131,16 +131,16 @@ def _word_width(font: FreeTypeFont, word: str, direction: Direction) -> float:
 
 
 def _style_for(sheet: Sheet, span: Span) -> Style:
-    """Return a style that has all letters; our own signs, such as arrows on keys, may be in the last one only."""
+    """Return a style that has all letters; signs on keys, such as arrows, may exist in the last style only."""
     styles: tuple[Style, ...] = (span.style, "regular", "mono")
     return next((style for style in styles if sheet.typeface.has(style, span.text)), "regular")
 
 
 def _orderly(spans: list[Span], direction: Direction) -> tuple[Span, ...]:
-    """Return spans that can be drawn one after the other, each ordered on its own.
+    """Return spans that can be drawn after each other.
 
-    The order of scripts crosses styles. If two spans hold words against the line's direction, the line is drawn in one
-    style, because words in their right order matter more than emphasis.
+    Letters are ordered within each span. If two spans have words against the direction of the line, the line is drawn
+    in one style, because the right order of words matters more than emphasis.
     """
     if sum(goes_against(span.text, direction) for span in spans) > 1:
         return (Span("".join(span.text for span in spans)),)

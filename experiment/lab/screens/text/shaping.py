@@ -1,8 +1,8 @@
-"""Shaping of a line: joined letters, and the order of scripts read from right to left.
+"""Shaping of a line: joined letters, and the order of scripts that are read from right to left.
 
-Text that needs no shaping is drawn as it is, the same on every machine. Other text uses Pillow's RAQM layout (HarfBuzz
-and FriBiDi) if the machine has it, otherwise `arabic_reshaper` and `python-bidi`, which come with the `lab` extra.
-Order: Unicode Standard Annex 9.
+Text that needs no shaping is drawn unchanged, and looks the same on every machine. Other text uses Pillow's RAQM layout
+(HarfBuzz and FriBiDi) if the machine has RAQM. Otherwise it uses `arabic_reshaper` and `python-bidi`, which come with
+the `lab` extra. The order of letters follows Unicode Standard Annex 9.
 """
 
 import unicodedata
@@ -24,21 +24,21 @@ _ALWAYS_SHAPED = ((0x0600, 0x08FF), (0x0900, 0x0DFF), (0x0E00, 0x0EFF), (0x0F00,
 
 @dataclass(frozen=True)
 class Shaped:
-    """A piece of a line, drawn from its left end."""
+    """A piece of a line that is drawn from its left end."""
 
     text: str
     direction: Direction | None
-    """For the RAQM layout, which orders the letters itself; None for text that is already in order."""
+    """Direction for the RAQM layout, which orders the letters; None for text in its final order."""
 
 
 @lru_cache(maxsize=1)
 def raqm_is_usable() -> bool:
-    """Return True if Pillow can shape text here; FriBiDi is a library of the machine, and may be missing."""
+    """Return True if Pillow can shape text; this needs FriBiDi, a system library that may be missing."""
     return bool(features.check("raqm") and features.check("fribidi"))
 
 
 def base_direction(text: str, usual: Direction) -> Direction:
-    """Return the direction of a text: the study's, unless it has only letters of the other direction."""
+    """Return the direction of a text: `usual`, unless all its letters have the other direction."""
     kinds = {unicodedata.bidirectional(character) for character in text}
     has_rtl, has_ltr = bool(kinds & _RIGHT_TO_LEFT), "L" in kinds
     if has_rtl == has_ltr:
@@ -47,7 +47,7 @@ def base_direction(text: str, usual: Direction) -> Direction:
 
 
 def goes_against(text: str, direction: Direction) -> bool:
-    """Return True if a text holds letters or digits that are ordered against a direction."""
+    """Return True if a text has letters or digits that are ordered against a direction."""
     against = _ORDERED_LIKE_LATIN if direction == "rtl" else _RIGHT_TO_LEFT
     if direction == "ltr" and text.isascii():
         return False
@@ -74,7 +74,7 @@ def shaped(text: str, direction: Direction) -> Shaped:
 def needs_shaping(text: str, direction: Direction) -> bool:
     """Return True if letters are joined, or reordered for display."""
     if direction == "rtl" and not text.isalnum():
-        return True  # Even `1.` has its full stop at the left.
+        return True  # In such a text, the full stop of `1.` is at the left.
     return not text.isascii() and any(
         unicodedata.bidirectional(character) in _RIGHT_TO_LEFT
         or unicodedata.category(character) in {"Mn", "Mc"}
@@ -84,7 +84,7 @@ def needs_shaping(text: str, direction: Direction) -> bool:
 
 
 def _without_invisible(text: str) -> str:
-    """Remove characters that only control other programs, such as a soft hyphen; drawn, they would be empty boxes."""
+    """Remove control characters, such as a soft hyphen, which would be drawn as empty boxes."""
     return "".join(character for character in text if unicodedata.category(character) not in {"Cf", "Cc"})
 
 
@@ -93,15 +93,15 @@ def _with_reshaper(text: str, direction: Direction) -> str:
     if strange:
         raise InputError(
             f"this machine cannot draw {strange[0]!r} with its neighbours, in {text[:40]!r}. Fix: install FriBiDi "
-            "(Debian and Ubuntu: libfribidi0; macOS: brew install fribidi; Windows: put fribidi.dll on the PATH), "
-            "which Pillow then finds by itself."
+            "(Debian and Ubuntu: libfribidi0; macOS: brew install fribidi; Windows: put fribidi.dll on the PATH); "
+            "Pillow finds FriBiDi automatically."
         )
     try:
         from arabic_reshaper import ArabicReshaper  # noqa: PLC0415 - an extra's, and needed for few scripts
         from bidi.algorithm import get_display  # noqa: PLC0415
     except ImportError:
         raise InputError(
-            f"the text {text[:40]!r} is read from right to left and needs the `lab` extra. Fix: install it: pip "
+            f"the text {text[:40]!r} is read from right to left and needs the `lab` extra. Fix: install the extra: pip "
             "install 'equipoise[lab]'."
         ) from None
     return str(get_display(ArabicReshaper({"delete_harakat": False}).reshape(text), base_dir=direction[0].upper()))

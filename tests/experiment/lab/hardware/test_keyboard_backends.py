@@ -1,4 +1,4 @@
-"""Which backend reads the keyboard, and what a click means."""
+"""Choice of the keyboard backend."""
 
 import sys
 from types import SimpleNamespace
@@ -29,20 +29,20 @@ def test_real_time_privileges_are_roots_or_given_by_a_limit(linux_user, user, pr
     assert keyboard_backends.has_real_time_privileges() is allowed
 
 
-def test_without_them_psychtoolbox_is_not_even_loaded_as_it_may_crash(linux_user, monkeypatch):
+def test_without_real_time_privileges_psychtoolbox_is_not_loaded(linux_user, monkeypatch):
     linux_user(1000, 0)
     monkeypatch.setitem(sys.modules, "psychtoolbox", None)
     assert "privileges" in keyboard_backends.ptb_obstacle()
 
 
-def test_where_psychtoolbox_is_missing_the_windows_events_are_read(linux_user, monkeypatch):
+def test_without_psychtoolbox_keys_are_read_from_window_events(linux_user, monkeypatch):
     linux_user(0, 0)
     monkeypatch.setitem(sys.modules, "psychtoolbox", None)
     assert "psychtoolbox cannot be used" in keyboard_backends.ptb_obstacle()
 
 
 @pytest.mark.parametrize(("access", "may_read"), [(0, True), (1, False), (2, False)])
-def test_where_macos_does_not_let_it_psychtoolbox_is_not_asked_as_it_may_hear_nothing(monkeypatch, access, may_read):
+def test_without_permission_on_macos_psychtoolbox_is_not_used(monkeypatch, access, may_read):
     iokit = SimpleNamespace(IOHIDCheckAccess=lambda what: access if what == 1 else 0)
     keyboards = SimpleNamespace(get_keyboard_indices=lambda: [[0]])
     monkeypatch.setattr(sys, "platform", "darwin")
@@ -52,7 +52,7 @@ def test_where_macos_does_not_let_it_psychtoolbox_is_not_asked_as_it_may_hear_no
     assert obstacle is None if may_read else "does not let this program read the keyboard" in obstacle
 
 
-def test_without_a_display_psychtoolbox_is_not_asked_as_it_crashes(linux_user, monkeypatch):
+def test_without_a_display_psychtoolbox_is_not_used(linux_user, monkeypatch):
     linux_user(0, 0)
     monkeypatch.delenv("DISPLAY")
     assert "display" in keyboard_backends.ptb_obstacle()

@@ -1,4 +1,4 @@
-"""Real key presses and clicks, made by a second process, as a real window hears them."""
+"""Real key presses and clicks from another process, as a real window receives them."""
 
 import time
 from contextlib import closing
@@ -8,7 +8,7 @@ import pytest
 from tests.experiment.lab.xvfb import HELD_S, Fingers
 
 SAME_CLOCK_MS = 250
-"""Clocks of different zeros are seconds apart; how exact times are is measured in test_presentation_real.py."""
+"""Clocks with different zeros differ by seconds; `test_presentation.py` measures the accuracy of times."""
 
 
 @pytest.fixture(scope="module", params=["ptb", "event"])
@@ -16,38 +16,38 @@ def heard(request, screen):
     if request.param == "ptb":
         request.getfixturevalue("psychtoolbox")
     with screen.start("inputs", request.param) as program:
-        assert program.told() == {"backend": request.param}
+        assert program.reply() == {"backend": request.param}
         yield Heard(program)
 
 
 class Heard:
-    """A window that says what it hears."""
+    """A window that reports the presses that it receives."""
 
     def __init__(self, program):
         self._program = program
 
     def begin(self):
-        """Forget what was, count from a flip, and return when that was."""
+        """Discard earlier presses, set time zero at a flip, and return the time of the flip."""
         self.clear()
         return self.zero()
 
     def clear(self):
         self._program.ask(do="clear")
-        self._program.told()
+        self._program.reply()
 
     def zero(self):
         self._program.ask(do="begin")
-        return self._program.told()["at_ns"]
+        return self._program.reply()["at_ns"]
 
     def ask(self, **command):
         self._program.ask(**({"do": "wait", "until_ms": 5000} | command))
 
     def press(self):
-        return self._program.told()
+        return self._program.reply()
 
 
 def between(heard, fingers, key, held_s=HELD_S):
-    """Press a key while the window waits for any, and return what it heard and the error of its time, in ms."""
+    """Press a key while the window waits; return the received press, and the error of its time in ms."""
     zero_ns = heard.begin()
     heard.ask()
     pressed_ns = fingers.press(key, held_s)
@@ -74,10 +74,10 @@ def between(heard, fingers, key, held_s=HELD_S):
 def test_keys_have_the_names_that_psychopy_gives_them(heard, fingers, key, name):
     press, error_ms = between(heard, fingers, key)
     assert (press["name"], press["input"]) == (name, "key")
-    assert abs(error_ms) < SAME_CLOCK_MS, "the zero or the clock is another than that of the flip"
+    assert abs(error_ms) < SAME_CLOCK_MS, "the press and the flip have different zeros or clocks"
 
 
-def test_a_press_that_is_over_before_anybody_asks_is_not_lost(heard, fingers):
+def test_a_press_before_the_program_reads_keys_is_not_lost(heard, fingers):
     heard.begin()
     fingers.press("3", held_s=0.002)
     time.sleep(0.1)
@@ -95,10 +95,10 @@ def test_a_key_that_is_held_down_is_pressed_once(heard, fingers):
     assert heard.press() is None
     fingers.press("2")
     heard.ask()
-    assert heard.press()["name"] == "2", "let go and pressed again, it counts"
+    assert heard.press()["name"] == "2", "the key was released and pressed again, so it counts"
 
 
-def test_what_is_typed_in_another_window_is_no_answer(heard, fingers):
+def test_keys_typed_in_another_window_are_no_response(heard, fingers):
     heard.begin()
     heard.ask()
     with fingers.elsewhere():
@@ -111,7 +111,7 @@ def test_what_is_typed_in_another_window_is_no_answer(heard, fingers):
     assert heard.press() is None
 
 
-def test_two_presses_in_a_row_are_two_answers_in_their_order(heard, fingers):
+def test_two_presses_are_two_responses_in_order(heard, fingers):
     heard.begin()
     for key in ("2", "1", "1"):
         fingers.press(key, held_s=0.01)
@@ -124,7 +124,7 @@ def test_two_presses_in_a_row_are_two_answers_in_their_order(heard, fingers):
     assert names == ["2", "1", "1"]
 
 
-def test_what_was_pressed_before_the_onset_is_never_an_answer(heard, fingers):
+def test_presses_before_the_onset_are_never_responses(heard, fingers):
     heard.clear()
     fingers.press("1")
     heard.zero()
@@ -132,7 +132,7 @@ def test_what_was_pressed_before_the_onset_is_never_an_answer(heard, fingers):
     assert heard.press() is None
 
 
-def test_what_would_have_been_an_answer_before_the_onset_is_counted_and_forgotten(heard, fingers):
+def test_response_keys_pressed_before_the_onset_are_counted_and_discarded(heard, fingers):
     heard.clear()
     for key in ("1", "2", "5", "Escape"):
         fingers.press(key)
@@ -161,10 +161,10 @@ def test_a_loss_of_the_focus_is_counted_until_the_next_trial(heard, fingers):
     assert heard.press() == {"n": 0}
     fingers.press("1")
     heard.ask()
-    assert heard.press()["name"] == "1", "the keyboard is back"
+    assert heard.press()["name"] == "1", "the window has the keyboard again"
 
 
-def test_an_escape_before_the_onset_comes_through(heard, fingers):
+def test_escape_before_the_onset_is_received(heard, fingers):
     heard.clear()
     fingers.press("Escape")
     heard.zero()
@@ -174,7 +174,7 @@ def test_an_escape_before_the_onset_comes_through(heard, fingers):
     assert press["rt_ms"] < 0
 
 
-def test_an_escape_outlives_the_clearing_before_a_trial(heard, fingers):
+def test_clearing_presses_before_a_trial_keeps_escape(heard, fingers):
     heard.begin()
     fingers.press("1")
     fingers.press("Escape")
@@ -183,7 +183,7 @@ def test_an_escape_outlives_the_clearing_before_a_trial(heard, fingers):
     assert heard.press()["name"] == "escape"
 
 
-def test_only_the_keys_asked_for_count_and_escape(heard, fingers):
+def test_only_the_requested_keys_and_escape_count(heard, fingers):
     heard.begin()
     heard.ask(keys=["2", "num_2"])
     fingers.press("1")
@@ -195,7 +195,7 @@ def test_only_the_keys_asked_for_count_and_escape(heard, fingers):
     assert heard.press()["name"] == "escape"
 
 
-def test_waiting_ends_at_its_time(heard):
+def test_waiting_ends_at_the_time_limit(heard):
     heard.begin()
     heard.ask(until_ms=150)
     began = time.monotonic()
@@ -203,7 +203,7 @@ def test_waiting_ends_at_its_time(heard):
     assert time.monotonic() - began < 15
 
 
-def test_a_click_gives_the_name_of_the_region_and_counts_nowhere_else(heard, fingers):
+def test_a_click_returns_the_name_of_its_region_and_counts_in_regions_only(heard, fingers):
     regions = [["1", [100, 100, 200, 150]], ["next", [800, 700, 1024, 768]]]
     zero_ns = heard.begin()
     heard.ask(keys=[], regions=regions)
@@ -219,7 +219,7 @@ def test_a_click_gives_the_name_of_the_region_and_counts_nowhere_else(heard, fin
     assert heard.press()["name"] == "next"
 
 
-def test_what_is_typed_comes_as_text_and_what_edits_it_as_keys(heard, fingers):
+def test_typing_returns_characters_and_editing_returns_keys(heard, fingers):
     heard.begin()
     typed = []
     for key in ("a", "4", "space", "BackSpace", "F5", "Left", "Return"):
@@ -231,7 +231,7 @@ def test_what_is_typed_comes_as_text_and_what_edits_it_as_keys(heard, fingers):
     assert [each["text"] for each in typed] == ["a", "4", " ", "", "", ""]
 
 
-def test_a_window_that_somebody_closes_asks_as_escape_does_and_stays_open(heard, fingers):
+def test_closing_the_window_acts_as_escape_and_the_window_stays_open(heard, fingers):
     heard.begin()
     heard.ask(do="close")
     heard.ask(keys=["1"])
@@ -241,17 +241,17 @@ def test_a_window_that_somebody_closes_asks_as_escape_does_and_stays_open(heard,
 
 
 @pytest.mark.parametrize("backend", ["ptb", "event"])
-def test_letters_are_those_of_the_keyboards_own_layout(make_screen, psychtoolbox, backend):
+def test_letters_follow_the_keyboard_layout(make_screen, psychtoolbox, backend):
     with make_screen() as screen, closing(Fingers(screen.display)) as fingers:
-        fingers.swap("a", "q")  # as on a French keyboard
+        fingers.swap("a", "q")  # As on a French keyboard.
         with screen.start("inputs", backend) as program:
-            program.told()
+            program.reply()
             heard = Heard(program)
             assert [between(heard, fingers, key)[0]["name"] for key in ("a", "q", "1")] == ["a", "q", "1"]
 
 
 def test_a_keyboard_that_psychtoolbox_cannot_open_is_read_by_the_window(screen):
     with screen.start("unopened") as program:
-        found = program.told()
+        found = program.reply()
     assert found["backend"] == "event"
     assert found["obstacle"].startswith("psychtoolbox cannot open the keyboard (")

@@ -1,4 +1,4 @@
-"""What the machine check says of what it finds."""
+"""Verdicts and advice of the machine check."""
 
 import pytest
 
@@ -58,7 +58,7 @@ def test_each_finding_has_a_verdict_and_what_is_not_good_has_advice(finding, ver
         assert finding.advice.endswith(".")
 
 
-def test_characters_that_cannot_be_written_are_named():
+def test_characters_without_a_font_are_named():
     assert "α ش" in glyphs_finding(["شα", "α"]).found
 
 
@@ -66,21 +66,21 @@ def test_characters_that_cannot_be_written_are_named():
     ("platform", "backend_advice"),
     [("linux", "limits.d"), ("darwin", "Input Monitoring"), ("win32", "pip install psychtoolbox")],
 )
-def test_the_keyboards_advice_is_for_the_system_at_hand(monkeypatch, platform, backend_advice):
+def test_advice_about_the_keyboard_is_for_the_current_system(monkeypatch, platform, backend_advice):
     monkeypatch.setattr(machine_check.sys, "platform", platform)
     assert backend_advice in keyboard_finding("event", "no", 0.05, "a").advice
 
 
-def test_a_key_that_was_heard_is_named_and_one_that_was_not_is_asked_for_again(monkeypatch):
+def test_a_received_key_is_named_and_a_missing_key_press_is_requested_again(monkeypatch):
     assert "received the key `num_3`" in keyboard_finding("ptb", None, 0.7, "num_3").found
     unheard = keyboard_finding("ptb", None, 0.7, None)
-    assert "no key was received" in unheard.found and "press a key when it asks for one" in unheard.advice
+    assert "no key was received" in unheard.found and "press a key when it asks for a press" in unheard.advice
     monkeypatch.setattr(machine_check.sys, "platform", "darwin")
     assert "Input Monitoring" in keyboard_finding("ptb", None, 0.7, None).advice
 
 
 @pytest.mark.parametrize("step_ns", [100, 15_600_000])
-def test_a_clock_of_any_fineness_can_be_looked_at(monkeypatch, step_ns):
+def test_a_clock_of_any_resolution_can_be_checked(monkeypatch, step_ns):
     looks = iter(range(0, 10**12, max(1, step_ns // 10)))
     monkeypatch.setattr(machine_check.time, "perf_counter_ns", lambda: next(looks) // step_ns * step_ns)
     finding = clock_finding(machine_check._clock_steps_us())
@@ -109,12 +109,12 @@ BAD = MachineFinding("Refresh", "bad", "not at all", "do that.")
         ([GOOD, WARNING, BAD, BAD], "bad", "This machine is not ready for measuring: 2 problems must be corrected."),
     ],
 )
-def test_the_worst_finding_is_the_verdict_and_stands_on_top(findings, verdict, first_line):
+def test_the_worst_finding_is_the_verdict_and_the_first_line(findings, verdict, first_line):
     assert verdict_of(findings) == verdict
     assert report(findings).splitlines()[0] == first_line
 
 
-def test_what_must_be_mended_comes_first_each_with_what_to_do():
+def test_problems_come_first_and_each_has_advice():
     lines = report([GOOD, WARNING, BAD]).splitlines()
     assert lines[2:] == [
         "bad      Refresh: not at all.",

@@ -1,4 +1,4 @@
-"""Whether flips wait for the screen, judged from intervals between them."""
+"""Verdict on flips that wait for the screen, from intervals between flips."""
 
 import random
 
@@ -24,7 +24,7 @@ def not_waiting(flip_ms, busy):
     return [flip_ms * (1 + (BUSY_SHARES[k % len(BUSY_SHARES)] if busy else 0)) for k in range(60)]
 
 
-def test_flips_that_come_at_the_screens_rate_however_long_the_program_works_wait_for_it():
+def test_flips_at_the_screens_rate_during_any_work_wait_for_the_screen():
     refresh = judge_refresh(waiting(), waiting(), waiting(20), nominal_hz=60)
     assert refresh.is_synchronised
     assert refresh.frame_ms == pytest.approx(FRAME_MS, abs=0.1)
@@ -32,12 +32,12 @@ def test_flips_that_come_at_the_screens_rate_however_long_the_program_works_wait
     assert 0 < refresh.jitter_ms < 0.2
 
 
-def test_a_screen_that_does_not_tell_its_rate_can_be_waited_for_all_the_same():
+def test_flips_can_wait_for_a_screen_of_unknown_nominal_rate():
     intervals_ms = waiting(frame_ms=1000 / 144)
     assert judge_refresh(intervals_ms, intervals_ms, intervals_ms, nominal_hz=None).is_synchronised
 
 
-def test_a_frame_dropped_now_and_then_does_not_change_the_verdict():
+def test_a_few_dropped_frames_do_not_change_the_verdict():
     assert judge_refresh(
         waiting(dropped={7, 30}), waiting(dropped={12}), waiting(20, dropped={3, 4}), nominal_hz=60
     ).is_synchronised
@@ -46,8 +46,8 @@ def test_a_frame_dropped_now_and_then_does_not_change_the_verdict():
 @pytest.mark.parametrize(
     ("plain_ms", "busy_ms", "nominal_hz", "reason"),
     [
-        (not_waiting(0.6, busy=False), not_waiting(0.6, busy=True), None, "as no screen does"),
-        (waiting(frame_ms=60), waiting(frame_ms=60), None, "as no screen does"),
+        (not_waiting(0.6, busy=False), not_waiting(0.6, busy=True), None, "which is impossible for a screen"),
+        (waiting(frame_ms=60), waiting(frame_ms=60), None, "which is impossible for a screen"),
         (not_waiting(5.0, busy=False), not_waiting(5.0, busy=True), None, "do not wait for the screen"),
         (not_waiting(FRAME_MS, busy=False), not_waiting(FRAME_MS, busy=True), 60, "do not wait for the screen"),
         (waiting(jitter_ms=5), waiting(jitter_ms=5), 60, "of the intervals between flips are one frame"),
@@ -56,26 +56,26 @@ def test_a_frame_dropped_now_and_then_does_not_change_the_verdict():
     ],
     ids=["at once", "too slow", "regular by chance", "regular at 60 Hz by chance", "jitter", "drops", "other rate"],
 )
-def test_other_flips_do_not_wait_for_it_and_it_is_said_why(plain_ms, busy_ms, nominal_hz, reason):
+def test_other_flips_do_not_wait_and_the_reason_is_given(plain_ms, busy_ms, nominal_hz, reason):
     refresh = judge_refresh(plain_ms, busy_ms, plain_ms, nominal_hz)
     assert not refresh.is_synchronised
     assert reason in refresh.reason
 
 
 @pytest.mark.parametrize("n_queued", [1, 2])
-def test_flips_that_a_driver_takes_into_a_queue_do_not_wait_though_they_are_regular_in_a_row(n_queued):
+def test_flips_that_a_driver_queues_do_not_wait_although_they_are_regular(n_queued):
     refresh = judge_refresh(waiting(), waiting(), queued(n_queued), nominal_hz=60)
     assert not refresh.is_synchronised
     assert "queue" in refresh.reason
 
 
-def test_where_flips_do_not_wait_a_frame_is_what_it_should_be_and_not_what_was_measured():
+def test_if_flips_do_not_wait_a_frame_has_its_nominal_duration():
     at_once = not_waiting(0.6, busy=False)
     assert judge_refresh(at_once, at_once, at_once, nominal_hz=144).frame_ms == pytest.approx(1000 / 144)
     assert judge_refresh(at_once, at_once, at_once, nominal_hz=None).frame_ms == pytest.approx(FRAME_MS)
 
 
-def test_dropped_frames_are_those_beyond_the_first_of_an_interval():
+def test_the_frames_of_an_interval_after_its_first_are_dropped_frames():
     assert n_dropped([FRAME_MS, 1.4 * FRAME_MS, FRAME_MS], FRAME_MS) == 0
     assert n_dropped([2 * FRAME_MS, FRAME_MS, 3.1 * FRAME_MS], FRAME_MS) == 3
     assert n_dropped([1.6 * FRAME_MS], FRAME_MS) == 1

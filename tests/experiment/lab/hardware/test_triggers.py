@@ -1,4 +1,4 @@
-"""Event codes: their numbers, the texts that say where they go, and the way through a port that sends to itself."""
+"""Event codes: their numbers, the names of destinations, and a serial port in loopback."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ from experiment.plan import Phase
 from tests.paths import ROOT
 
 
-def test_each_event_of_each_phase_has_a_code_of_its_own_in_one_byte():
+def test_each_event_of_each_phase_has_a_different_code_of_one_byte():
     codes = {(phase, event): code_of(phase, event) for phase in Phase for event in TriggerEvent}
     assert len(set(codes.values())) == len(codes) == 9
     assert all(1 <= code <= 255 for code in codes.values())
@@ -39,7 +39,7 @@ def test_each_event_of_each_phase_has_a_code_of_its_own_in_one_byte():
         ("lsl:Equipoise", TriggerText("lsl", "Equipoise")),
     ],
 )
-def test_a_text_says_where_codes_go(text, read):
+def test_a_trigger_text_names_the_destination_of_codes(text, read):
     assert read_trigger(text) == read
 
 
@@ -61,13 +61,13 @@ def test_a_text_says_where_codes_go(text, read):
         "lsl:Equipoise,pulse_ms=1",
     ],
 )
-def test_a_text_that_says_nothing_of_the_kind_is_refused_with_a_sentence(text):
+def test_an_invalid_trigger_text_is_refused_with_a_sentence(text):
     with pytest.raises(InputError, match=r"\.$"):
         read_trigger(text)
 
 
 class Port:
-    """Holds a level, and remembers all."""
+    """A port that keeps a level, and records all levels."""
 
     def __init__(self):
         self.levels = []
@@ -95,7 +95,7 @@ def test_a_code_is_followed_by_0_after_the_pulse():
     assert port.wait_for(2) == [21, 0]
 
 
-def test_a_code_within_the_pulse_of_another_is_not_cut_short_by_its_end():
+def test_the_end_of_a_pulse_does_not_shorten_a_later_code():
     port = Port()
     trigger = LevelTrigger("port", port.set_level, lambda: None, pulse_ms=60)
     trigger.send(21)
@@ -106,7 +106,7 @@ def test_a_code_within_the_pulse_of_another_is_not_cut_short_by_its_end():
     assert port.levels == [21, 22, 0]
 
 
-def test_closing_ends_the_pulse_and_nothing_comes_after_it():
+def test_closing_ends_the_pulse_and_nothing_is_sent_afterwards():
     port, closed = Port(), []
     trigger = LevelTrigger("port", port.set_level, lambda: closed.append(len(port.levels)), pulse_ms=30)
     trigger.send(23)
@@ -125,7 +125,7 @@ def test_without_a_pulse_there_is_no_0():
     assert port.levels == [21]
 
 
-def test_a_device_that_is_gone_is_told_of_at_the_next_code():
+def test_an_unplugged_device_is_reported_at_the_next_code():
     port = Port()
     trigger = LevelTrigger("serial:COM3", port.set_level, lambda: None, pulse_ms=1)
     trigger.send(21)
@@ -136,12 +136,12 @@ def test_a_device_that_is_gone_is_told_of_at_the_next_code():
 
 
 @pytest.mark.parametrize("code", [0, -1, 256])
-def test_only_one_byte_and_not_0_is_a_code(code):
-    with pytest.raises(ValueError, match="is not an event code"):
+def test_a_code_is_a_number_from_1_to_255(code):
+    with pytest.raises(ValueError, match=r"is not an event code\. Fix: use a code from 1 to 255"):
         LevelTrigger("port", Port().set_level, lambda: None, pulse_ms=0).send(code)
 
 
-def test_codes_come_back_from_a_serial_port_that_sends_to_itself(lab_extra, monkeypatch):
+def test_a_serial_port_in_loopback_returns_the_codes(lab_extra, monkeypatch):
     import serial
 
     ports = []
@@ -174,7 +174,7 @@ trigger.close()
 """
 
 
-def test_codes_come_out_of_a_lab_streaming_layer_as_markers(tmp_path):
+def test_the_lab_streaming_layer_receives_codes_as_markers(tmp_path):
     pytest.importorskip("pylsl", reason="pylsl is not installed; it is for those who need it")
     settings = tmp_path / "lsl.cfg"
     settings.write_text("[multicast]\nResolveScope = machine\n[ports]\nIPv6 = disable\n[log]\nlevel = -2\n")
@@ -193,7 +193,7 @@ def test_codes_come_out_of_a_lab_streaming_layer_as_markers(tmp_path):
         ("parallel:/dev/no-such-port", "The parallel port /dev/no-such-port cannot be used"),
     ],
 )
-def test_a_device_that_is_not_there_is_told_of_with_the_mend(lab_extra, text, sentence):
+def test_a_missing_device_is_reported_with_a_fix(lab_extra, text, sentence):
     with pytest.raises(InputError) as refusal:
         open_trigger(text)
     assert str(refusal.value).startswith(sentence)
@@ -202,7 +202,7 @@ def test_a_device_that_is_not_there_is_told_of_with_the_mend(lab_extra, text, se
 @pytest.mark.parametrize(
     ("text", "library", "package"), [("serial:x", "serial", "pyserial"), ("lsl:x", "pylsl", "pylsl")]
 )
-def test_a_library_that_is_not_there_is_told_of_with_the_mend(monkeypatch, text, library, package):
+def test_a_missing_library_is_reported_with_a_fix(monkeypatch, text, library, package):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(InputError, match=f"pip install {package}"):
         open_trigger(text)

@@ -1,4 +1,4 @@
-"""A real window on a virtual screen."""
+"""A real window on a virtual display."""
 
 import json
 import threading
@@ -13,17 +13,17 @@ from tests.experiment.lab.xvfb import Fingers
 
 
 @pytest.mark.parametrize("size_px", [(1024, 768), (1920, 1080), (3840, 2160)])
-def test_a_picture_is_on_the_screen_pixel_for_pixel(make_screen, size_px):
+def test_an_image_is_shown_pixel_for_pixel(make_screen, size_px):
     with make_screen(size_px) as screen, screen.start("pixels") as program:
-        assert program.told() == {"size_px": list(size_px), "same": [True] * 6, "n_textures": 2}
+        assert program.reply() == {"size_px": list(size_px), "same": [True] * 6, "n_textures": 2}
 
 
 def opened(screen, /, **options):
     with screen.start("opening", json.dumps(options)) as program:
-        return program.told()
+        return program.reply()
 
 
-def test_a_virtual_screen_is_not_taken_for_one_that_can_be_waited_for(screen):
+def test_flips_do_not_wait_on_a_virtual_display(screen):
     outcome = opened(screen)
     assert outcome["full_screen"]
     assert not outcome["refresh"]["is_synchronised"]
@@ -39,15 +39,18 @@ def test_a_window_can_be_smaller_than_the_screen(screen):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"monitor": "lab1"}, "PsychoPy knows no monitor 'lab1', only testMonitor. Fix: name one of these, or add"),
+        (
+            {"monitor": "lab1"},
+            "PsychoPy knows no monitor 'lab1', only testMonitor. Fix: choose one of these",
+        ),
         (
             {"size_px": [1024, 769]},
-            "A window of 1024 x 769 px does not fit on screen 0, which has 1024 x 768. Fix: ask",
+            "A window of 1024 x 769 px does not fit on screen 0, which has 1024 x 768. Fix: choose",
         ),
-        ({"screen": 1}, "Screen 1 does not exist: this machine has 1, counted from 0. Fix: name another"),
+        ({"screen": 1}, "Screen 1 does not exist: this machine has 1, counted from 0. Fix: choose another"),
     ],
 )
-def test_what_is_not_there_is_refused_with_a_sentence(screen, options, sentence):
+def test_a_missing_screen_monitor_or_size_is_refused_with_a_sentence(screen, options, sentence):
     assert opened(screen, **options)["error"].startswith(sentence)
 
 
@@ -57,11 +60,11 @@ def test_a_monitor_that_psychopy_knows_is_used(screen):
 
 @pytest.mark.parametrize("display", [None, ":987"])
 @pytest.mark.usefixtures("_virtual_screens_work")
-def test_without_a_display_there_is_a_sentence(monkeypatch, display):
+def test_a_missing_display_is_refused_with_a_sentence(monkeypatch, display):
     monkeypatch.delenv("DISPLAY", raising=False)
     if display:
         monkeypatch.setenv("DISPLAY", display)
-    with pytest.raises(InputError, match=r"There is no display here. Fix: log in at the machine itself"):
+    with pytest.raises(InputError, match=r"There is no display. Fix: log in at the machine itself"):
         require_psychopy()
 
 
@@ -71,10 +74,10 @@ def test_without_a_display_there_is_a_sentence(monkeypatch, display):
         ("linux", (3, 12), r"install it with: pip install 'equipoise\[lab\]'"),
         ("win32", (3, 11), r"install it with: pip install 'equipoise\[lab\]'"),
         ("win32", (3, 12), r"under Python 3\.11\.$"),
-        ("darwin", (3, 13), r"under one of these\.$"),
+        ("darwin", (3, 13), r"under one of these versions\.$"),
     ],
 )
-def test_without_psychopy_there_is_a_sentence(monkeypatch, system, python, advice):
+def test_missing_psychopy_is_refused_with_a_sentence(monkeypatch, system, python, advice):
     monkeypatch.setattr(psychopy_import, "find_spec", lambda name: None)
     monkeypatch.setattr(psychopy_import.sys, "platform", system)
     monkeypatch.setattr(psychopy_import.sys, "version_info", python)
@@ -82,7 +85,7 @@ def test_without_psychopy_there_is_a_sentence(monkeypatch, system, python, advic
         require_psychopy()
 
 
-def test_an_old_macos_is_refused_where_the_window_would_stand_still(monkeypatch):
+def test_an_old_macos_is_refused_because_its_window_would_freeze(monkeypatch):
     monkeypatch.setattr(psychopy_import.sys, "platform", "darwin")
     monkeypatch.setattr(psychopy_import.platform, "mac_ver", lambda: ("13.6.1", ("", "", ""), "arm64"))
     monkeypatch.setattr(psychopy_import, "find_spec", lambda name: name)
@@ -90,9 +93,9 @@ def test_an_old_macos_is_refused_where_the_window_would_stand_still(monkeypatch)
         require_psychopy()
 
 
-def test_a_presentation_tells_what_was_achieved(screen):
+def test_a_presentation_returns_the_achieved_timing(screen):
     with screen.start("presentation") as program:
-        outcome = program.told()
+        outcome = program.reply()
     with_fixation, without = outcome["onsets"]
     names, stamps_ns = zip(*outcome["called"], strict=True)
     assert names == ("fixation", "onset", "trigger")
@@ -121,9 +124,9 @@ def pressing_again_and_again(screen, key):
         hand.join()
 
 
-def test_the_machine_check_looks_at_everything(screen):
+def test_the_machine_check_has_every_finding(screen):
     with screen.start("check") as program, pressing_again_and_again(screen, "5"):
-        findings = {finding["what"]: finding for finding in program.told()}
+        findings = {finding["what"]: finding for finding in program.reply()}
     assert set(findings) == {"Screen", "Refresh", "Frames", "Keyboard", "Clock", "Precedence", "Fonts", "Sound"}
     assert findings["Screen"]["verdict"] == "good"
     assert "received the key `5`" in findings["Keyboard"]["found"]

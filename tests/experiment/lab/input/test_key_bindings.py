@@ -1,4 +1,4 @@
-"""What a press does to an answer: every response can be given by keys alone and by clicks alone."""
+"""Effects of presses on a response: every response can be given with keys only, and with clicks only."""
 
 import pytest
 from hypothesis import given
@@ -31,7 +31,7 @@ def keys_for(prediction):
 
 @pytest.mark.parametrize("block", ["", "num_"])
 @pytest.mark.parametrize("n_options", range(2, 10))
-def test_every_option_has_its_key_and_answers_at_once(n_options, block):
+def test_the_key_of_an_option_gives_the_final_response(n_options, block):
     content = {**CHOICE, "options": [f"option {n}" for n in range(n_options)]}
     task = task_named("multiple_choice")
     for response in task.responses(content):
@@ -43,7 +43,7 @@ def test_every_option_has_its_key_and_answers_at_once(n_options, block):
 
 
 @pytest.mark.parametrize("press", ["5", "num_9", "0", "a", "return", "space", "12", "escape", ""])
-def test_other_keys_are_no_answer_to_a_choice(press):
+def test_other_keys_give_no_response_to_a_choice(press):
     assert pressed("multiple_choice", CHOICE, press) == ResponseState()
     assert press not in keys_of("multiple_choice", CHOICE)
 
@@ -83,7 +83,7 @@ def test_every_port_can_be_reached_with_the_arrow_keys():
 
 @pytest.mark.parametrize(
     ("port", "arrow", "leads_to"),
-    [  # as in the web client
+    [  # As in the web client.
         ("north-5", "right", "north-6"),
         ("north-5", "left", "north-4"),
         ("north-8", "right", "east-1"),
@@ -116,11 +116,11 @@ def test_arrow_keys_start_at_the_entry_where_no_port_is_chosen():
 
 
 @pytest.mark.parametrize("presses", [[], ["w"], ["a", "w"], ["5"], ["w", "9"], ["x"], ["space"]])
-def test_nothing_is_submitted_while_nothing_is_chosen(presses):
+def test_without_a_choice_nothing_is_submitted(presses):
     assert pressed(PREDICT, BOARD, *presses, "return").response is None
 
 
-def test_a_typed_side_waits_for_its_number_and_takes_the_choice_away():
+def test_a_typed_side_clears_the_choice_until_its_number_is_typed():
     state = pressed(PREDICT, BOARD, "a", "w")
     assert (state.chosen, state.typed_side) == (None, "west")
     assert pressed(PREDICT, BOARD, "w", "s", "3").chosen == "south-3"
@@ -138,7 +138,7 @@ def test_an_enter_that_submits_nothing_leaves_a_typed_side_waiting():
 
 
 @given(st.lists(st.sampled_from([*"arnesw123456789", "return", "left", "right", "up", "down", "north-2", "submit"])))
-def test_whatever_is_pressed_a_final_answer_is_one_of_the_task_and_stays(presses):
+def test_a_final_response_is_valid_for_the_task_and_never_changes(presses):
     state = pressed(PREDICT, BOARD, *presses)
     if state.response is not None:
         task_named(PREDICT).check_response(BOARD, state.response)
@@ -146,7 +146,7 @@ def test_whatever_is_pressed_a_final_answer_is_one_of_the_task_and_stays(presses
 
 
 @pytest.mark.parametrize("task", ["multiple_choice", PREDICT])
-def test_no_key_is_listened_to_in_vain(task):
+def test_every_accepted_key_has_an_effect(task):
     content = CHOICE if task == "multiple_choice" else BOARD
     states = [ResponseState(), pressed(task, content, "a"), pressed(task, content, "w")]
     for key in keys_of(task, content):
@@ -154,7 +154,7 @@ def test_no_key_is_listened_to_in_vain(task):
     assert "escape" not in keys_of(task, content)
 
 
-def test_jspsych_items_are_left_to_browsers():
+def test_jspsych_items_are_refused():
     with pytest.raises(InputError, match="the item `slider-1` has the task jspsych, which only a browser can show"):
         check_task("slider-1", "jspsych")
     with pytest.raises(InputError):

@@ -1,4 +1,4 @@
-"""Letters: fonts that have them, and scripts that are joined or read from right to left."""
+"""Fonts for all letters of a study, and scripts that are joined or read from right to left."""
 
 import sys
 
@@ -13,34 +13,34 @@ from experiment.lab.screens.text.shaping import base_direction, shaped
 from experiment.texts import ENGLISH, catalogue, languages
 from tests.missing import skip_but_never_in_ci
 
-NOBODY_HAS = "\U0003fffd"  # in a plane that is not assigned
+IN_NO_FONT = "\U0003fffd"  # In an unassigned plane of Unicode.
 
 
 @pytest.mark.parametrize("language", languages())
-def test_our_own_words_need_no_other_font_than_the_one_that_comes_with_us(language):
+def test_the_bundled_font_has_all_characters_of_equipoises_texts(language):
     assert missing_glyphs(catalogue(language).values()) == ()
     assert font_for(catalogue(language).values()) == DEJAVU
 
 
-def test_the_usual_scripts_and_signs_of_psychology_are_there():
+def test_the_bundled_font_has_the_usual_scripts_and_signs_of_psychology():
     assert missing_glyphs(["Ελληνικά", "русский", "עברית", "العربية", "→ ← ≤ ≥ ≠ × ÷ ± … – “”„‚ ½ ² √ ∞ ✓ ♀ ♂"]) == ()
 
 
 def test_missing_characters_are_named_once_and_in_order():
-    assert missing_glyphs(["b" + NOBODY_HAS, NOBODY_HAS]) == (NOBODY_HAS,)
+    assert missing_glyphs(["b" + IN_NO_FONT, IN_NO_FONT]) == (IN_NO_FONT,)
 
 
-def test_invisible_characters_are_not_missed():
+def test_invisible_characters_are_not_reported_as_missing():
     assert missing_glyphs(["soft\u00adhyphen\u200b \u200e\u2066a\u2069\ttab\nline\ufeff"]) == ()
 
 
 def test_a_character_that_no_font_has_is_refused_by_name():
     with pytest.raises(InputError, match=r"no font of this machine has .* \(U\+3FFFD\).* Fix: install one font"):
-        font_for(["a", NOBODY_HAS])
+        font_for(["a", IN_NO_FONT])
 
 
-def test_a_font_that_is_installed_is_taken_where_ours_lacks_a_character(monkeypatch):
-    letters = fonts._glyphs(DEJAVU.mono)  # stands for a font with other letters than ours has
+def test_an_installed_font_is_used_for_characters_that_the_bundled_font_lacks(monkeypatch):
+    letters = fonts._glyphs(DEJAVU.mono)  # Used as a font with other letters than DejaVu Sans.
     missing = min(set(letters))
     monkeypatch.setattr(fonts, "_glyphs", lambda path: letters if path != DEJAVU.regular else letters - {missing})
     found = font_for([missing, "a"])
@@ -48,7 +48,7 @@ def test_a_font_that_is_installed_is_taken_where_ours_lacks_a_character(monkeypa
     assert "mono" not in found.regular.stem.lower()
 
 
-def test_every_text_of_a_study_is_looked_through(sample_study):
+def test_every_text_of_a_study_is_checked_for_missing_characters(sample_study):
     texts = "\n".join(texts_of(sample_study))
     definition = sample_study.definition
     assert all(text in texts for text in sample_study.texts.values())
@@ -56,7 +56,7 @@ def test_every_text_of_a_study_is_looked_through(sample_study):
     assert sample_study.battery.by_id["attention-1"].content["text"] in texts
 
 
-def test_a_style_that_lacks_a_letter_gives_way_to_the_regular_one():
+def test_a_letter_missing_in_a_style_is_drawn_in_the_regular_style():
     assert DEJAVU.has("italic", "abc")
     assert not DEJAVU.has("italic", "مرحبا")
 
@@ -102,7 +102,7 @@ def ink(piece, size_px=40):
 
 def test_without_raqm_text_from_right_to_left_needs_the_lab_extra(without_raqm, monkeypatch):
     monkeypatch.setitem(sys.modules, "arabic_reshaper", None)
-    with pytest.raises(InputError, match=r"install it: pip install 'equipoise\[lab\]'"):
+    with pytest.raises(InputError, match=r"install the extra: pip install 'equipoise\[lab\]'"):
         shaped("مرحبا بكم", "rtl")
 
 
@@ -115,7 +115,7 @@ def test_without_raqm_the_extra_draws_the_same_letters_in_the_same_order(without
     assert shaped("שלום abc 12", "rtl").text == "12 abc םולש" or shaped("שלום abc 12", "rtl").text == "abc 12 םולש"
 
 
-def test_arabic_letters_are_joined_and_begin_at_the_right():
+def test_arabic_letters_are_joined_and_start_at_the_right():
     if not shaping.raqm_is_usable():
         skip_but_never_in_ci("this machine has no FriBiDi; tests/prerequisites.sh installs it")
     joined, apart = ink(shaped("ببب", "rtl")), [ink(shaped(letter, "rtl")).getbbox() for letter in "ببب"]
@@ -129,7 +129,7 @@ def test_arabic_letters_are_joined_and_begin_at_the_right():
     assert shaped("אב", "rtl").direction == "rtl"
 
 
-def test_a_sign_on_a_key_is_found_in_another_font_where_the_study_s_own_lacks_it(monkeypatch):
+def test_a_key_sign_missing_in_the_studys_font_is_drawn_in_another_font(monkeypatch):
     own = fonts.Typeface(DEJAVU.italic, DEJAVU.italic, DEJAVU.italic, DEJAVU.mono)
     glyphs = fonts._glyphs
     monkeypatch.setattr(fonts, "_glyphs", lambda path: glyphs(path) - ({"→"} if path == DEJAVU.italic else set()))

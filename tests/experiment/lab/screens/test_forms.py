@@ -1,4 +1,4 @@
-"""Questions about the person: what is typed or chosen, and how it looks."""
+"""Questions about the participant: typed and chosen answers, and their screens."""
 
 from itertools import combinations
 
@@ -87,25 +87,25 @@ def test_every_option_can_be_reached():
             assert form_state.is_done and answer_of(LAND, form_state) == option
 
 
-def test_pages_of_options_end_where_they_end():
+def test_turning_pages_of_options_stops_at_the_first_and_the_last_page():
     assert pressed(LAND, "left").page == 0
     assert pressed(LAND, *["right"] * 9).page == 2
-    assert answer_of(LAND, pressed(LAND, "right", "right", "9")) is None  # the last page has five options
+    assert answer_of(LAND, pressed(LAND, "right", "right", "9")) is None  # The last page has five options.
 
 
-def test_a_choice_can_be_taken_back():
+def test_a_choice_can_be_cleared():
     form_state = pressed(HAND, "2", "0", "return")
     assert form_state.is_done and answer_of(HAND, form_state) is None
 
 
 @pytest.mark.parametrize("question", [AGE, NOTE, HAND, LAND])
 @pytest.mark.parametrize("press", ["return", "num_enter", "next"])
-def test_every_question_can_be_left_out(question, press):
+def test_every_question_can_be_skipped(question, press):
     form_state = pressed(question, press)
     assert form_state.is_done and answer_of(question, form_state) is None
 
 
-def test_a_number_is_typed_with_either_block_and_in_any_digits():
+def test_a_number_can_be_typed_with_both_number_blocks_and_in_other_digits():
     assert answer_of(AGE, pressed(AGE, "2", "num_4", "return")) == 24
     assert answer_of(AGE, pressed(AGE, "٢", "٤", "return")) == 24
     assert answer_of(AGE, pressed(AGE, "2", "5", "backspace", "4", "return")) == 24
@@ -114,7 +114,7 @@ def test_a_number_is_typed_with_either_block_and_in_any_digits():
 
 
 @pytest.mark.parametrize("typed", ["17", "100", "abc", "2.5", "-20"])
-def test_what_is_no_answer_is_refused_and_can_be_mended(typed):
+def test_an_invalid_answer_is_refused_and_can_be_corrected(typed):
     form_state = pressed(AGE, *typed, "return")
     assert form_state.is_refused and not form_state.is_done
     texts = " ".join(written.text for written in form(sheet_of(), AGE, form_state, "", GO_ON).written)
@@ -129,19 +129,19 @@ def test_text_is_typed_letter_by_letter():
     assert answer_of(NOTE, form_state) == "Ünlü o."
 
 
-def test_a_text_is_no_longer_than_can_be_stored():
+def test_a_text_has_at_most_the_length_that_can_be_stored():
     form_state = pressed(NOTE, *["a"] * (LONGEST_TEXT + 5), "return")
     assert len(answer_of(NOTE, form_state)) == LONGEST_TEXT
     NOTE.check(answer_of(NOTE, form_state))
 
 
-def test_of_a_long_text_the_end_is_in_sight():
+def test_the_end_of_a_long_text_is_visible():
     form_state = FormState(typed="begin " + "words " * 75 + "end")
     texts = " ".join(written.text for written in form(sheet_of(), NOTE, form_state, "", GO_ON).written)
     assert "end" in texts and "begin" not in texts
 
 
-def test_letters_that_this_machine_cannot_draw_stop_nobody(monkeypatch):
+def test_letters_that_this_machine_cannot_draw_raise_no_error(monkeypatch):
     for module in (shaping, paragraphs):
         monkeypatch.setattr(module, "raqm_is_usable", lambda: False)
     shaping.shaped.cache_clear()
@@ -152,7 +152,7 @@ def test_letters_that_this_machine_cannot_draw_stop_nobody(monkeypatch):
     assert answer_of(NOTE, after_press(NOTE, form_state, "return")) == "हिन्दी"
 
 
-def test_nothing_changes_an_answer_that_is_final():
+def test_a_final_answer_never_changes():
     done = pressed(HAND, "2", "return")
     assert after_press(HAND, done, "3") == done
 
@@ -161,7 +161,7 @@ PRESSES = st.lists(st.sampled_from([*"0123456789a", "space", "minus", "backspace
 
 
 @given(st.sampled_from([AGE, NOTE, HAND, LAND]), PRESSES)
-def test_whatever_is_pressed_a_final_answer_can_be_stored(question, presses):
+def test_every_final_answer_can_be_stored(question, presses):
     form_state = pressed(question, *presses)
     if form_state.is_done:
         question.check(answer_of(question, form_state))

@@ -1,4 +1,4 @@
-"""Lines end where they may, and no letter is lost."""
+"""Line breaks: their positions, and no lost letter."""
 
 from itertools import pairwise
 
@@ -21,7 +21,7 @@ def by_letters(text, width):
 
 
 @given(LETTERS, st.integers(1, 60))
-def test_no_letter_is_lost_and_their_order_is_kept(text, width):
+def test_line_breaks_keep_all_letters_in_order(text, width):
     assert "".join("".join(by_letters(text, width)).split()) == "".join(text.split())
 
 
@@ -31,7 +31,7 @@ def test_no_line_is_wider_than_the_column(text, width):
 
 
 @given(st.text(st.sampled_from("abc  "), max_size=300), st.integers(1, 60))
-def test_no_line_could_have_taken_the_word_that_follows_it(text, width):
+def test_each_line_has_as_many_words_as_fit(text, width):
     text = text.strip()
     for (start, _), (following, _) in pairwise(wrapped(text, width, lambda start, end: end - start)):
         word = text[following:].split(" ")[0]
@@ -43,7 +43,7 @@ def test_measured_lines_are_drawn_no_wider_than_the_column(text, width_px, style
     lines = paragraph(SHEET, text, size_px, width_px, style)
     assert all(line.width_px <= width_px + 1 for line in lines.lines)
     assert "".join("".join(line.text for line in lines.lines).split()) == "".join(text.split())
-    for line in lines.lines:  # what is drawn at once is as wide as the sum of its words
+    for line in lines.lines:  # A line drawn at once is as wide as the sum of its words.
         if line.text.isascii():
             drawn_px = DEJAVU.font(line.spans[0].style, size_px).getlength(line.text)
             assert abs(drawn_px - line.width_px) <= 2
@@ -83,7 +83,7 @@ def test_a_word_in_two_styles_stays_in_one_line():
         ("", 5, [""]),
     ],
 )
-def test_lines_end_where_readers_expect_it(text, width, lines):
+def test_lines_end_where_readers_expect_a_line_break(text, width, lines):
     assert by_letters(text, width) == lines
 
 
@@ -95,7 +95,7 @@ def styles_of(sheet, *spans):
     return [span.style for span in line.spans]
 
 
-def test_emphasis_gives_way_where_it_would_tear_words_of_the_other_direction_apart():
+def test_emphasis_that_would_separate_words_of_the_other_direction_is_dropped():
     assert styles_of(ARABIC, ("نص ",), ("مهم", "bold")) == ["regular", "bold"]
     assert styles_of(ARABIC, ("نص ",), ("Enter", "bold"), (" هنا",)) == ["regular", "bold", "regular"]
     assert styles_of(ARABIC, ("نص Version ",), ("two", "bold"), (" هنا",)) == ["regular"]

@@ -1,4 +1,4 @@
-"""Pages to read and messages: all of the text is there, in order, and nothing is cut off."""
+"""Pages and messages: they show the complete text in order, and nothing is cut off."""
 
 from itertools import combinations, pairwise
 
@@ -35,7 +35,7 @@ def assert_is_in_order(picture, sheet):
     assert picture.image.size == sheet.size_px
     parts = (*picture.written, *picture.regions)
     in_margin = [part for part in parts if part.box_px[1] >= height - above_px]
-    assert len(in_margin) == (2 if sheet.way_out else 0), "the way out, and its region"
+    assert len(in_margin) == (2 if sheet.escape_hint else 0), "the hint at the escape key, and its region"
     for part in parts:
         (left, top, right, bottom), foot = part.box_px, height if part in in_margin else height - above_px
         assert side_px <= left < right <= width - side_px and above_px <= top < bottom <= foot
@@ -66,13 +66,13 @@ def test_all_pages_of_the_shipped_studies_can_be_read(study, size_px):
         plain = text.replace("*", "").replace("#", "").replace("- ", "").replace("_", "")
         shown, position = said(*drawn), 0
         for word in plain.split():
-            position = shown.index(word, position)  # all of them, in order
+            position = shown.index(word, position)  # All words, in order.
 
 
 LONG = "\n\n".join(f"## Part {part}\n\n" + f"words of part {part} to read " * 30 for part in range(12))
 
 
-def test_a_long_text_becomes_several_pages_between_which_one_can_go():
+def test_a_long_text_becomes_several_pages_that_can_be_turned():
     sheet = sheet_of()
     drawn = pages(sheet, {"consent.md": LONG}, CONSENT, BACK, NEXT)
     assert len(drawn) > 3
@@ -97,7 +97,7 @@ def test_no_heading_is_alone_at_the_bottom_of_a_page():
             assert not lines[last].startswith("Part")
 
 
-def test_no_single_line_of_a_paragraph_is_left_behind_or_goes_ahead():
+def test_no_single_line_of_a_paragraph_is_alone_on_a_page():
     paragraph = "word " * 150
     for extra in range(0, 8, 2):
         text = "begin\n\n" * extra + "\n\n".join(paragraph for _ in range(8))
@@ -113,18 +113,18 @@ def test_no_single_line_of_a_paragraph_is_left_behind_or_goes_ahead():
             assert 1 not in runs
 
 
-def test_each_text_begins_on_a_page_of_its_own():
+def test_each_text_begins_on_a_new_page():
     drawn = pages(sheet_of(), {"one.md": "# One", "two.md": "# Two"}, [NEXT], BACK, NEXT)
     assert [picture.written[0].text for picture in drawn] == ["One", "Two"]
 
 
-def test_a_text_of_one_page_has_no_number_and_no_way_back():
+def test_a_text_of_one_page_has_no_page_number_and_no_back_action():
     (picture,) = pages(sheet_of(), {"one.md": "# One"}, CONSENT, BACK, NEXT)
     assert names(picture) == ["agree", "decline"]
     assert said(picture) == "One I agree, start 1 I do not agree 2"
 
 
-def test_a_text_that_just_does_not_fit_is_set_in_smaller_letters_instead_of_two_pages():
+def test_a_text_slightly_too_long_for_a_page_gets_smaller_letters():
     heights = set()
     for n_lines in range(14, 26):
         text = "\n\n".join(f"line {line}" for line in range(n_lines))
@@ -184,13 +184,13 @@ Some *fine* **bold** `code` and a [link](https://example.org).
     ]
 
 
-def test_an_address_that_is_its_own_text_is_said_once():
+def test_a_link_whose_text_is_its_address_is_written_once():
     (block,) = blocks_of("a.md", "Write to <a@example.org> or <https://example.org>.")
     assert "".join(span.text for span in block.spans) == "Write to a@example.org or https://example.org."
 
 
 def test_a_picture_in_a_page_is_refused_with_the_name_of_the_file():
-    with pytest.raises(InputError, match=r"consent\.md: it contains the picture `brain\.png`, .* text only"):
+    with pytest.raises(InputError, match=r"consent\.md: this text contains the image `brain\.png`; .* text only"):
         pages(sheet_of(), {"consent.md": "See ![brain](brain.png)"}, CONSENT, BACK, NEXT)
 
 
@@ -214,7 +214,7 @@ ESCAPE = (
 
 @pytest.mark.parametrize("size_px", SIZES)
 @pytest.mark.parametrize("language", ["en", "de", "es", "ar"])
-def test_a_message_says_what_can_be_done(size_px, language):
+def test_a_message_shows_its_actions(size_px, language):
     sheet = sheet_of(size_px, language)
     say = sheet.words.say
     labels = (say("leave_stay"), say("continue"), say("leave_confirm"))
@@ -232,7 +232,7 @@ def test_whether_a_consent_is_one_page_does_not_depend_on_the_screen(study, size
     assert len(pages(Sheet.of(loaded, size_px), {"consent.md": loaded.texts["consent.md"]}, CONSENT, BACK, NEXT)) == 1
 
 
-def test_several_things_to_choose_from_stand_below_one_another_on_every_screen():
+def test_more_than_two_actions_are_a_list_on_every_screen():
     for size_px in SIZES:
         boxes = [region.box_px for region in message(sheet_of(size_px), "Leave?", [], ESCAPE).regions]
         assert len({left for left, *_ in boxes}) == 1

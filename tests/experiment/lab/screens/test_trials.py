@@ -1,4 +1,4 @@
-"""Every screen of every item that we ship, as a participant would see it, checked without a window."""
+"""Every screen of every item of the sample studies, checked without a window."""
 
 from dataclasses import replace
 from itertools import combinations, pairwise
@@ -8,12 +8,11 @@ import pytest
 from batteries.errors import InputError
 from batteries.tasks import task_named
 from experiment.lab.input.key_bindings import ResponseState, state_after
-from experiment.lab.screens.fixation import fixation
 from experiment.lab.screens.layout import sheet as sheet_module
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.text.fonts import DEJAVU, font_for
-from experiment.lab.screens.trial import trial, with_even_letters
+from experiment.lab.screens.trial import fixation, trial, with_even_letters
 from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment
 from experiment.load_study import load_study
 from experiment.texts import ENGLISH, texts_in
@@ -34,19 +33,19 @@ def overlap(one, other):
 
 
 def assert_is_in_order(picture, sheet):
-    """Nothing overlaps, nothing is cut off, and everything can be clicked; below it all is the way out."""
+    """Check that nothing overlaps or is cut off, that regions are large, and that the escape hint is at the bottom."""
     assert picture.image.size == sheet.size_px
     assert picture.image.mode == "RGB"
     side_px, above_px = sheet.margins_px
     foot = sheet.size_px[1] - above_px
     others, targets = picture.written, picture.regions
-    if sheet.way_out:
-        *others, way_out = picture.written
+    if sheet.escape_hint:
+        *others, escape_hint = picture.written
         *targets, leaving = picture.regions
-        assert (way_out.text, leaving.name) == (f"{sheet.way_out}  [Esc]", "escape")
-        assert foot <= way_out.box_px[1] < way_out.box_px[3] <= sheet.size_px[1]
-        assert side_px <= way_out.box_px[0] < way_out.box_px[2] <= sheet.size_px[0] - side_px
-        assert overlap(leaving.box_px, way_out.box_px)
+        assert (escape_hint.text, leaving.name) == (f"{sheet.escape_hint}  [Esc]", "escape")
+        assert foot <= escape_hint.box_px[1] < escape_hint.box_px[3] <= sheet.size_px[1]
+        assert side_px <= escape_hint.box_px[0] < escape_hint.box_px[2] <= sheet.size_px[0] - side_px
+        assert overlap(leaving.box_px, escape_hint.box_px)
     for written in others:
         left, top, right, bottom = written.box_px
         assert side_px <= left < right <= sheet.size_px[0] - side_px, written
@@ -92,12 +91,12 @@ def test_every_item_fits_the_smallest_screen_in_letters_of_one_size(study):
             content = item.content
             options = [f"{number} {option}" for number, option in enumerate(content["options"], start=1)]
             shown = "".join([content["text"], content["prompt"], *options])
-            assert "".join(shown.split()) in "".join(words(picture))  # lines end at hyphens, too
+            assert "".join(shown.split()) in "".join(words(picture))  # Lines can also end at hyphens.
             assert [region.name for region in picture.regions] == [*(str(n + 1) for n in range(len(options))), "escape"]
 
 
 @pytest.mark.parametrize("size_px", [USUAL, LARGE, (800, 600), (1280, 1024), (1366, 768), (3440, 1440), (1080, 1920)])
-def test_items_fit_other_screens_as_they_fit_the_smallest(study, size_px):
+def test_items_fit_larger_and_other_screens(study, size_px):
     sheet = Sheet.of(study, size_px)
     longest = max(study.battery.items, key=lambda item: len(str(item.content)))
     for item in (longest, study.battery.items[0]):
@@ -117,7 +116,7 @@ def test_feedback_fits_in_every_language_whether_right_or_wrong(study, size_px, 
         assert set(texts.say("last_practice").split()) <= set(words(picture))
 
 
-def test_right_and_wrong_are_said_in_words():
+def test_feedback_names_the_right_and_the_wrong_answer_in_words():
     content = {"text": "", "prompt": "Which?", "options": ["this", "that", "neither"]}
     feedback = ShownFeedback(False, "The right answer is “that”.", 2)
     moment = TrialMoment(response_state=ResponseState(3, 3), feedback=feedback)
@@ -163,13 +162,13 @@ def test_letters_get_smaller_for_a_longer_text_but_not_too_small():
     assert heights[0] > heights[-1]
 
 
-def test_what_does_not_fit_is_refused_by_name():
+def test_an_item_that_does_not_fit_is_refused_by_name():
     content = {"text": "words " * 2000, "prompt": "Which?", "options": ["this", "that"]}
     with pytest.raises(InputError, match=r"item `long-one`: .* 1024 x 768 .*. Fix: shorten `text`"):
         trial(sheet_of(SMALL), "long-one", "multiple_choice", content, ASKING)
 
 
-def test_what_does_not_fit_is_known_before_a_session(sample_study):
+def test_an_item_that_does_not_fit_is_refused_before_a_session(sample_study):
     long = sample_study.battery.by_id["attention-1"]
     long = long.model_copy(update={"content": {**long.content, "text": "words " * 2000}})
     with pytest.raises(InputError, match="item `attention-1`"):
@@ -190,7 +189,7 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("language", SAMPLES)
-def test_other_scripts_are_drawn_and_begin_on_their_own_side(language):
+def test_other_scripts_are_drawn_from_the_side_where_they_start(language):
     text, prompt, options = SAMPLES[language]
     sheet = sheet_of(SMALL, language, [text, prompt, *options])
     picture = trial(sheet, "i", "multiple_choice", {"text": text, "prompt": prompt, "options": options}, ASKING)
@@ -221,7 +220,7 @@ def colour_of(picture, region):
     return picture.image.getpixel((left + 6, top + 14))
 
 
-def test_every_answer_to_a_board_can_be_clicked(board):
+def test_every_response_to_a_board_can_be_clicked(board):
     picture = draw(sheet_of(SMALL), board)
     names = {region.name for region in picture.regions}
     assert names == {*task_named(board.task).responses(board.content), board.content["entry"], "submit"}
@@ -231,7 +230,7 @@ def test_every_answer_to_a_board_can_be_clicked(board):
         assert picture.region_at(left, top) == region.name and picture.region_at(right, bottom) != region.name
 
 
-def test_a_click_chooses_what_the_picture_then_shows_in_place_and_in_words(board):
+def test_a_clicked_choice_is_shown_on_the_board_and_in_words(board):
     sheet, state = sheet_of(SMALL), ResponseState()
     before = draw(sheet, board, replace(ASKING, response_state=state))
     assert "Choose a place on the edge" in " ".join(words(before))
@@ -247,7 +246,7 @@ def test_a_click_chooses_what_the_picture_then_shows_in_place_and_in_words(board
 
 @pytest.mark.parametrize("language", ["en", "de", "es", "ar"])
 @pytest.mark.parametrize("size_px", [SMALL, USUAL])
-def test_nothing_moves_on_the_board_whatever_is_chosen(board, language, size_px):
+def test_no_choice_moves_anything_on_the_board(board, language, size_px):
     sheet = sheet_of(size_px, language)
     states = ["absorbed", "reflected", board.content["entry"], "south-8"]
     typed = state_after(board.task, board.content, ResponseState(), "s")
@@ -271,7 +270,7 @@ def test_feedback_on_a_board_marks_where_the_ray_leaves(sample_study):
     assert sheet_module.RIGHT in {colour for _, colour in right.image.getcolors(1 << 20)}
 
 
-def test_the_fixation_is_a_sharp_cross_in_the_very_middle():
+def test_the_fixation_is_a_sharp_cross_in_the_exact_middle():
     for size_px in (SMALL, USUAL, LARGE, (1366, 768), (1365, 767)):
         image = fixation(sheet_of(size_px)).image
         assert image.size == size_px
@@ -309,7 +308,7 @@ def luminance(colour):
         ("WRONG", "PAPER"),
     ],
 )
-def test_every_text_stands_out_from_what_lies_behind_it(ink, behind):
+def test_every_text_contrasts_with_its_background(ink, behind):
     luminances = (luminance(getattr(sheet_module, colour)) for colour in (ink, behind))
     light, dark = sorted(luminances, reverse=True)
     assert (light + 0.05) / (dark + 0.05) >= 4.5

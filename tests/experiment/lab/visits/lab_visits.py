@@ -1,4 +1,4 @@
-"""Visits to a laboratory over the server's own application and a real store; only the window is not there."""
+"""Visits with the server's application and a real store, but without a window."""
 
 import json
 import uuid
@@ -13,8 +13,9 @@ import httpx
 
 from batteries.blackbox import all_ports
 from batteries.tasks.multiple_choice import MultipleChoice
-from equipoise.commands.lab import lab_upload, local_client
-from equipoise.commands.lab_sync import SyncingClient
+from equipoise.commands.lab.clients import local_client
+from equipoise.commands.lab.syncing_client import SyncingClient
+from equipoise.commands.lab.upload import lab_upload
 from experiment.lab.presentation import Onset
 from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.records import LabDevice
@@ -35,17 +36,17 @@ def press(name):
 
 
 def names_on(display):
-    """Return what can be clicked on the screen."""
+    """Return the names of the regions that can be clicked."""
     return {region.name for region in display.picture.regions}
 
 
 def is_asked(display):
-    """Return whether there is a trial's question on the screen."""
+    """Return True if the screen shows a trial's question."""
     return bool({"absorbed", "1"} & names_on(display))
 
 
 def careful(display):
-    """Press whatever goes on: agree, go on, leave a question about the person out, and answer a trial at once."""
+    """Press a key that leads to the next screen: agree, turn the page, skip a demographic question, or respond."""
     names = names_on(display)
     if "continue" in names:
         return press("return")
@@ -58,7 +59,7 @@ def careful(display):
 
 
 def words_of(item):
-    """Return the words that a screen must have for an item, and for it alone."""
+    """Return the words by which an item is recognised on a screen; no other item has all of them."""
     content = item.content
     if item.task == MultipleChoice.name:
         return [content["text"], content["prompt"], *content["options"]]
@@ -68,7 +69,7 @@ def words_of(item):
 
 
 def demanded(item):
-    """Return the answer that an item demands of somebody who answers by its words: each item another one."""
+    """Return the response of a participant who computes it from an item's words; it differs between items."""
     number = crc32("".join(words_of(item)).encode())
     if item.task == MultipleChoice.name:
         return number % len(item.content["options"]) + 1
@@ -77,7 +78,7 @@ def demanded(item):
 
 
 def reader_of(study):
-    """Return a person who answers each question by the words that are on the screen, and is careful elsewhere."""
+    """Return a person who responds to each question by the words on the screen, and is `careful` on other screens."""
     waiting = []
 
     def person(display):
@@ -91,7 +92,7 @@ def reader_of(study):
 
 
 def _item_on(screen, study):
-    """Return the item whose words are on a screen, wherever its lines are broken."""
+    """Return the item whose words are on a screen, for any line breaks."""
     read = "".join(screen.split())
     (item,) = [
         item for item in study.battery.items if all("".join(part.split()) in read for part in words_of(item))
@@ -108,9 +109,9 @@ def _keys_for(answer):
 
 @dataclass
 class FakeDisplay:
-    """A stage without a window: `person` says what is pressed on each screen; None lets the time pass.
+    """A display without a window: `person` returns the press on each screen; None lets the time pass.
 
-    No two of its trials have the same times and frames.
+    All trials have different times and frames.
     """
 
     person: Callable = careful
@@ -137,14 +138,14 @@ class FakeDisplay:
     redraw = show
 
     def press(self, picture, keys, until_ms=None):
-        assert picture is self.picture, "presses are waited for on what is on the screen"
+        assert picture is self.picture, "the program waits for presses on another screen than the shown screen"
         self.keys, self.until_ms = tuple(keys), until_ms
         made = self.person(self)
         if made is not None:
             n = len(self.pressed)
             made.rt_ms, made.input = 1000 + 7.25 * n, ("key", "mouse")[n % 2]
             self.pressed.append(made)
-        assert len(self.pressed) < MOST_PRESSES, f"nothing comes after: {self.seen[-1]}"
+        assert len(self.pressed) < MOST_PRESSES, f"no screen follows: {self.seen[-1]}"
         return made
 
     def typing(self, picture):
@@ -179,18 +180,18 @@ def rows(study, session):
 
 
 def devices_of(study, session):
-    """Return what is stored of the device of each visit."""
+    """Return the stored device of each visit."""
     with local_client(study, None) as (_, store), store.snapshot() as db:
         stored = db.execute("SELECT device FROM visits WHERE session = ? ORDER BY visit", (session.session,))
         return [device and LabDevice.model_validate(json.loads(device)) for (device,) in stored.fetchall()]
 
 
 class Killed(BaseException):
-    """The power is cut."""
+    """A power cut."""
 
 
 def killed_where(is_there):
-    """Be careful until the power is cut."""
+    """Return a person who is `careful` until a power cut."""
 
     def person(display):
         if is_there(display):
@@ -201,9 +202,9 @@ def killed_where(is_there):
 
 
 class FullDisk(httpx.BaseTransport):
-    """A server that cannot store some requests to an address: after those that pass, so many fail.
+    """A server that cannot store some requests to an address: `n_passing` requests pass, then `n_failing` fail.
 
-    To be given as `wrap` to a visit.
+    Use it as the `wrap` of a visit.
     """
 
     def __init__(self, address, n_failing, n_passing=0):
@@ -223,7 +224,7 @@ class FullDisk(httpx.BaseTransport):
 
 
 def leaving_at(n_trials, menu):
-    """Be careful, but press escape on a trial, and then what the menus get."""
+    """Return a person who is `careful`, but presses escape on a trial, and then the keys of `menu`."""
     menu = list(menu)
 
     def person(display):
@@ -234,8 +235,8 @@ def leaving_at(n_trials, menu):
     return person
 
 
-def sent(study, into):
-    """Hand everything on that is in the study's store; return how many sessions and new answers there are."""
+def upload_all_to(study, into):
+    """Upload everything in the study's store; return the numbers of sessions and of new responses."""
     uploaded = lab_upload(study, into=into)
     assert uploaded.refused == ()
     return uploaded.n_sessions, uploaded.n_new
@@ -246,7 +247,7 @@ def other_store(tmp_path):
 
 
 class Broken(httpx.BaseTransport):
-    """A network that is cut after so many requests."""
+    """A network that is cut after `n_requests` requests."""
 
     def __init__(self, transport, n_requests):
         self.transport, self.n_left = transport, n_requests
@@ -260,25 +261,25 @@ class Broken(httpx.BaseTransport):
 
 @contextmanager
 def server_elsewhere(study, location, n_requests=10**9):
-    """Lend a desk of another server, whose network is cut after so many requests."""
+    """Yield the client and the store of another server; the network is cut after `n_requests` requests."""
     with local_client(study, location) as (lab_client, store):
         lab_client._client._transport = Broken(lab_client._client._transport, n_requests)
         yield lab_client, store
 
 
-def relaying(study, there):
-    """Return what makes a visit's desk hand on to another, and the list of the relays that it makes."""
-    relays = []
+def syncing_with(study, there):
+    """Return a `wrap` that makes visits upload to a server, and the list of the syncing clients that it makes."""
+    clients = []
 
     def wrap(lab_client, store):
-        relays.append(SyncingClient(study, store, lab_client, there))
-        return relays[-1]
+        clients.append(SyncingClient(study, store, lab_client, there))
+        return clients[-1]
 
-    return wrap, relays
+    return wrap, clients
 
 
 def take_on_the_web(client):
-    """Answer a whole session as a browser would."""
+    """Respond to every trial of a session as a browser would."""
     consent_digest = client.get("/api/study").json()["consent_digest"]
     start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": "human"}
     answers = {"blackbox_predict": "absorbed", "multiple_choice": 1}

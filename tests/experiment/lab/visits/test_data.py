@@ -1,4 +1,4 @@
-"""What is left of sessions in the laboratory: files, withdrawals, and the analysis."""
+"""Data of laboratory sessions: files, withdrawals, and the analysis."""
 
 import shutil
 import time
@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from analysis.data.tidy_table import read_trials
 from equipoise.cli.main import main
 from equipoise.commands.analyze import analyze
-from equipoise.commands.lab import local_client
-from equipoise.commands.lab_files import LabFiles, delete_withdrawn
+from equipoise.commands.lab.clients import local_client
+from equipoise.commands.lab.files import LabFiles, delete_withdrawn
 from experiment.lab.session import Visitor, VisitOutcome
 from experiment.load_study import load_study
 from experiment.records import Kind
@@ -20,14 +20,14 @@ from server.store.sql.lab_sessions import trials_of
 from tests.experiment.lab.visits.lab_visits import careful, leaving_at, rows, take_on_the_web
 
 
-def test_a_further_occasion_is_another_session_of_the_same_participant(lab, small):
+def test_session_2_belongs_to_the_same_participant_as_session_1(lab, small):
     study = load_study(small)
     first, second = lab(study, occasion=1), lab(study, occasion=2)
     assert first.session.session != second.session.session
     assert first.session.participant == second.session.participant
 
 
-def test_who_withdraws_later_is_deleted_from_store_and_files_by_the_laboratorys_code(lab, small):
+def test_a_later_withdrawal_by_participant_code_deletes_responses_and_files(lab, small):
     study = load_study(small)
     for occasion in (1, 2):
         lab(study, occasion=occasion)
@@ -41,7 +41,7 @@ def test_who_withdraws_later_is_deleted_from_store_and_files_by_the_laboratorys_
     assert kept == {"P1"}
 
 
-def test_files_of_who_withdrew_elsewhere_go_with_the_next_visit(lab, small):
+def test_the_next_visit_deletes_the_files_of_participants_who_withdrew_elsewhere(lab, small):
     study = load_study(small)
     leaves = lab(study, participant="P01", kind=Kind.SIMULATED)
     stays = lab(study, participant="P02")
@@ -55,7 +55,7 @@ def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
     study = load_study(small)
     first = lab(study, leaving_at(3, ["2"]))
     first.table.unlink()
-    first.table.mkdir()  # stands for a table that is open in Excel
+    first.table.mkdir()  # As if the table were open in Excel.
     second = lab(study)
     assert second.outcome is VisitOutcome.COMPLETED
     assert "cannot be written" in second.problem and "Every response is in the store" in second.problem
@@ -67,7 +67,7 @@ def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
     assert files.problem is None and first.table.is_file()
 
 
-def test_a_file_that_cannot_be_deleted_is_told_of_and_keeps_nobody_in_the_study(lab, small, monkeypatch):
+def test_a_file_that_cannot_be_deleted_is_reported_and_the_withdrawal_is_stored(lab, small, monkeypatch):
     study = load_study(small)
     unlink, is_open = Path.unlink, [True]
 
@@ -81,15 +81,15 @@ def test_a_file_that_cannot_be_deleted_is_told_of_and_keeps_nobody_in_the_study(
     assert leaves.outcome is VisitOutcome.WITHDRAWN
     assert "cannot be deleted (it is open in another program)" in leaves.problem
     with local_client(study, None) as (_, store):
-        assert "close the program that has it open, and delete it" in delete_withdrawn(study, store)
-        told = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
-        assert told.exit_code == 2 and "the responses are deleted, but not all files" in told.stderr
+        assert "close the program that has the file open, and delete the file" in delete_withdrawn(study, store)
+        result = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
+        assert result.exit_code == 2 and "the responses are deleted, but not all files" in result.stderr
         is_open.clear()
         assert delete_withdrawn(study, store) is None
     assert list((small / "data" / "lab").rglob("*_*")) == []
 
 
-def test_who_withdraws_on_a_further_occasion_leaves_no_file_of_an_earlier_one(lab, small):
+def test_a_withdrawal_from_session_2_deletes_the_files_of_session_1(lab, small):
     study = load_study(small)
     first = lab(study)
     assert lab(study, leaving_at(3, ["3", "2"]), occasion=2).outcome is VisitOutcome.WITHDRAWN
@@ -97,8 +97,8 @@ def test_who_withdraws_on_a_further_occasion_leaves_no_file_of_an_earlier_one(la
     assert list((small / "data" / "lab").rglob("*_*")) == []
 
 
-def test_the_files_stand_beside_the_store_from_whatever_folder_the_study_comes(lab, small, tmp_path):
-    """An earlier version's folder goes on with what was begun, on the same store."""
+def test_the_files_are_beside_the_store_for_every_study_folder(lab, small, tmp_path):
+    """The folder of an earlier version resumes its sessions, on the same store."""
     study, store = load_study(small), tmp_path / "shared" / "equipoise.db"
     other = shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("data"))
     first = lab(study, leaving_at(3, ["2"]), store=str(store))
@@ -109,7 +109,7 @@ def test_the_files_stand_beside_the_store_from_whatever_folder_the_study_comes(l
     assert attempts[:4] == [1, 1, 2, 1]
 
 
-def test_tables_of_trials_stand_apart_from_the_frames(lab, small):
+def test_tables_of_trials_and_frames_are_in_separate_folders(lab, small):
     study = load_study(small)
     visit = lab(study)
     assert list(visit.table.parent.glob("*.csv")) == [visit.table]
@@ -125,7 +125,7 @@ def test_the_table_of_a_rehearsal_says_that_it_is_one(lab, small):
     assert kinds == [{"simulated"}, {"human"}]
 
 
-def test_a_session_keeps_its_files_whatever_the_clock_says(lab, small, monkeypatch):
+def test_a_change_of_the_clock_does_not_change_a_sessions_files(lab, small, monkeypatch):
     study = load_study(small)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
@@ -140,7 +140,7 @@ def test_a_session_keeps_its_files_whatever_the_clock_says(lab, small, monkeypat
 
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe\n", b"5\n", b"null\n", b'{"trial_index": "x"}\n', b"{\n"])
-def test_damaged_notes_stop_no_session(lab, small, damage):
+def test_a_damaged_attempt_log_stops_no_session(lab, small, damage):
     study = load_study(small)
     first = lab(study, leaving_at(3, ["2"]))
     (begun,) = first.table.parent.glob("*_begun.jsonl")
@@ -149,7 +149,7 @@ def test_damaged_notes_stop_no_session(lab, small, damage):
     assert [t["attempt"] for t in rows(study, second.session)][:4] == [1, 1, 2, 1]
 
 
-def test_a_laboratorys_code_names_nobody_elsewhere(lab, small):
+def test_a_participant_code_is_unknown_outside_its_laboratory(lab, small):
     lab(load_study(small), leaving_at(3, ["2"]))
     for arguments in (["withdraw"], ["assignment", "release", "--reason", "return"], ["identities", "delete"]):
         refused = CliRunner().invoke(main, [*arguments, str(small), "--panel-id", "P01"])
@@ -161,7 +161,7 @@ def test_a_laboratorys_code_names_nobody_elsewhere(lab, small):
     assert "no participant with this code" in CliRunner().invoke(main, released).stderr
 
 
-def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, small, tmp_path, edit):
+def test_the_analysis_includes_and_reports_all_sessions_of_a_participant(lab, small, tmp_path, edit):
     for rule in ("attention_check, max_failed: 0", "median_rt, min_ms: 2000"):
         edit(small / "study.yaml", f"    - {{rule: {rule}}}\n", "")
     edit(
@@ -182,11 +182,11 @@ def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, 
     assert flow["n_participants"].tolist() == [3]
 
 
-def test_presses_during_the_fixation_and_losses_of_the_focus_are_in_the_data(lab, small):
+def test_early_presses_and_focus_losses_are_in_the_data(lab, small):
     study = load_study(small)
 
     def hasty(display):
-        display.early = 3 if len(display.trials) == 1 else 0  # looked at when the next one begins
+        display.early = 3 if len(display.trials) == 1 else 0  # Read at the start of the next trial.
         display.n_focus_lost = int(len(display.trials) == 2)
         return careful(display)
 
@@ -197,7 +197,7 @@ def test_presses_during_the_fixation_and_losses_of_the_focus_are_in_the_data(lab
     assert trials["signal_pasted"].isna().all()
 
 
-def test_a_rehearsal_is_no_persons_data(lab, small):
+def test_a_rehearsal_is_stored_as_simulated(lab, small):
     study = load_study(small)
     lab(study, kind=Kind.SIMULATED)
     assert set(read_trials(study.store_path)["kind"]) == {"simulated"}
@@ -205,7 +205,7 @@ def test_a_rehearsal_is_no_persons_data(lab, small):
         assert store.identities(study) == []
 
 
-def test_people_in_the_laboratory_and_on_the_web_stand_in_one_analysis(lab, small, tmp_path, edit):
+def test_laboratory_and_web_sessions_are_in_one_analysis(lab, small, tmp_path, edit):
     for rule in ("attention_check, max_failed: 0", "median_rt, min_ms: 2000"):
         edit(small / "study.yaml", f"    - {{rule: {rule}}}\n", "")
     study = load_study(small)
@@ -215,7 +215,9 @@ def test_people_in_the_laboratory_and_on_the_web_stand_in_one_analysis(lab, smal
     trials = read_trials(study.store_path)
     assert set(trials["source"]) == {"lab", "web"}
     in_lab, on_web = (trials[trials["source"] == source].sort_values("trial_index") for source in ("lab", "web"))
-    assert set(in_lab["group"]) == {1} and set(on_web["group"]) == {2}, "they share the places of the groups"
+    assert set(in_lab["group"]) == {1} and set(on_web["group"]) == {2}, (
+        "laboratory and web share the slots of the groups"
+    )
     analyze(study, tmp_path / "results")
     people = pd.read_csv(tmp_path / "results" / "tables" / "participants.csv")
     assert sorted(people["source"]) == ["lab", "web"]

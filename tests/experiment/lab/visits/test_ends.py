@@ -1,4 +1,4 @@
-"""How visits end: by the way out, by the study's rules, at the end, and while nothing can be stored."""
+"""Ends of visits: by escape, by a rule of the study, by completion, and while the store is unavailable."""
 
 import re
 
@@ -7,14 +7,14 @@ from click.testing import CliRunner
 
 from batteries.errors import InputError
 from equipoise.cli.main import main
-from equipoise.commands.lab import local_client
+from equipoise.commands.lab.clients import local_client
 from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import FullDisk, careful, leaving_at, names_on, press, rows
 
 
-def test_who_leaves_and_wants_the_answers_deleted_is_asked_once_more(lab, small):
+def test_a_participant_who_withdraws_is_asked_to_confirm(lab, small):
     study = load_study(small)
     stays = lab(study, leaving_at(3, ["3", "1"]), participant="P01")
     assert stays.outcome is VisitOutcome.COMPLETED
@@ -22,18 +22,18 @@ def test_who_leaves_and_wants_the_answers_deleted_is_asked_once_more(lab, small)
     assert leaves.outcome is VisitOutcome.WITHDRAWN
     assert all(t["received_at"] is None and t["status"] == "withdrawn" for t in rows(study, leaves.session))
     kept = {path.name.partition("_")[0] for path in (study.folder / "data" / "lab").rglob("P0*")}
-    assert kept == {"P01"}, "no file holds what was to be deleted"
+    assert kept == {"P01"}, "no file has deleted data"
     assert leaves.table is None
 
 
-def test_who_asks_for_the_way_out_before_the_consent_has_chosen_nothing_yet(lab, small):
+def test_escape_before_the_consent_stores_no_decision(lab, small):
     pressed = iter([ESCAPE, "2"])
     visit = lab(load_study(small), lambda _: press(next(pressed, "right")))
     assert "Nothing has been stored so far." in visit.display.seen[1]
     assert visit.outcome is VisitOutcome.DECLINED
 
 
-def test_who_to_turn_to_is_there_at_the_end_too(lab, small):
+def test_the_contact_page_can_be_read_at_the_end(lab, small):
     (small / "contact.md").write_text("Write to Ada, ada@example.org.")
     asked = []
 
@@ -50,7 +50,7 @@ def test_who_to_turn_to_is_there_at_the_end_too(lab, small):
     assert visit.display.seen[-1] == asked[0]
 
 
-def test_who_to_turn_to_can_be_read_at_any_moment(lab, small):
+def test_the_contact_page_can_be_read_on_every_screen(lab, small):
     (small / "contact.md").write_text("Write to Ada, ada@example.org.")
     study = load_study(small)
     read = []
@@ -68,16 +68,16 @@ def test_who_to_turn_to_can_be_read_at_any_moment(lab, small):
     assert read == [2]
 
 
-def test_who_is_done_has_nothing_to_leave_any_more(lab, small):
+def test_after_completion_the_participant_cannot_leave(lab, small):
     study = load_study(small)
     visit = lab(study, lambda display: press(ESCAPE) if "You are done" in display.seen[-1] else careful(display))
     assert visit.outcome is VisitOutcome.COMPLETED
-    assert "You are done" in visit.display.seen[-1], "no menu, and no other page"
+    assert "You are done" in visit.display.seen[-1], "no menu, and no further page"
     assert "[Esc]" in visit.display.seen[-2] and "[Esc]" not in visit.display.seen[-1]
     assert all(trial["status"] == "completed" for trial in rows(study, visit.session))
 
 
-def test_an_answer_that_cannot_be_stored_at_the_moment_is_handed_in_again(lab, small):
+def test_a_response_that_cannot_be_stored_is_retried(lab, small):
     study, disk = load_study(small), FullDisk("/api/responses", n_failing=2, n_passing=2)
 
     def person(display):
@@ -85,12 +85,12 @@ def test_an_answer_that_cannot_be_stored_at_the_moment_is_handed_in_again(lab, s
 
     visit = lab(study, person, wrap=disk)
     assert visit.outcome is VisitOutcome.COMPLETED
-    assert disk.asked[2] == disk.asked[3] == disk.asked[4] != disk.asked[5], "the same answer"
+    assert disk.asked[2] == disk.asked[3] == disk.asked[4] != disk.asked[5], "the same response"
     assert [t["attempt"] for t in rows(study, visit.session)][2] == 1
 
 
 @pytest.mark.parametrize("address", ["/api/complete", "/api/demographics"])
-def test_whatever_cannot_be_stored_at_the_moment_is_handed_in_again(lab, asking, address):
+def test_every_request_that_cannot_be_stored_is_retried(lab, asking, address):
     study, disk = load_study(asking), FullDisk(address, n_failing=2)
 
     def person(display):
@@ -110,7 +110,7 @@ def test_whatever_cannot_be_stored_at_the_moment_is_handed_in_again(lab, asking,
         ("/api/demographics", "Your answer could not be saved yet"),
     ],
 )
-def test_who_does_not_want_to_wait_for_that_stops_for_now_and_goes_on_later(lab, asking, address, words):
+def test_a_participant_can_stop_instead_of_retrying_and_resume_later(lab, asking, address, words):
     study, asked = load_study(asking), []
 
     def person(display):
@@ -129,7 +129,7 @@ def test_who_does_not_want_to_wait_for_that_stops_for_now_and_goes_on_later(lab,
 
 @pytest.fixture
 def asking(small, edit):
-    """A study that asks about the person."""
+    """A study with demographic questions."""
     edit(small / "study.yaml", "debrief: debrief.md", "debrief: debrief.md\n  demographics: about.yaml")
     (small / "about.yaml").write_text(
         "questions:\n- {name: hand, ask: Which?, answer: choice, options: [left, right]}\n"
@@ -137,7 +137,7 @@ def asking(small, edit):
     return small
 
 
-def test_answers_that_cannot_be_deleted_at_the_moment_are_when_they_can(lab, small):
+def test_a_failed_deletion_of_responses_is_retried(lab, small):
     study, disk = load_study(small), FullDisk("/api/withdraw", n_failing=2)
     leaves = lab(study, leaving_at(3, ["3", "2", "1", "1"]), wrap=disk)
     assert leaves.outcome is VisitOutcome.WITHDRAWN and len(disk.asked) == 3
@@ -145,8 +145,8 @@ def test_answers_that_cannot_be_deleted_at_the_moment_are_when_they_can(lab, sma
     assert {trial["status"] for trial in rows(study, leaves.session)} == {"withdrawn"}
 
 
-def test_nobody_takes_answers_for_deleted_that_are_not(lab, small):
-    """Neither the participant, who reads it last, nor the experimenter, who is told how to have it done."""
+def test_responses_that_are_not_deleted_are_never_reported_as_deleted(lab, small):
+    """Neither the participant's last page nor the experimenter's message reports a deletion; the message has a fix."""
     study, seen = load_study(small), []
     leave = leaving_at(3, ["3", "2", "2"])
 
@@ -154,20 +154,20 @@ def test_nobody_takes_answers_for_deleted_that_are_not(lab, small):
         seen[:] = display.seen
         return leave(display)
 
-    with pytest.raises(InputError, match=r"P01 .* NOT deleted yet .*`equipoise withdraw .* --session") as told:
+    with pytest.raises(InputError, match=r"P01 .* NOT deleted yet .*`equipoise withdraw .* --session") as error:
         lab(study, person, wrap=FullDisk("/api/withdraw", n_failing=1))
     assert "could not be deleted yet" in seen[-1] and "were deleted" not in seen[-1]
     with local_client(study, None) as (_, store):
         (session,) = store.sessions(study)
     assert session["status"] == "active" and session["n_answered"] == 2
-    command = re.search(r"`equipoise (.*)`", str(told.value))[1]
+    command = re.search(r"`equipoise (.*)`", str(error.value))[1]
     assert CliRunner().invoke(main, command.split()).exit_code == 0
     with local_client(study, None) as (_, store):
         assert store.sessions(study)[0]["status"] == "withdrawn"
 
 
-def test_a_withdrawal_that_is_refused_is_told_as_one(lab, small):
-    """As where another program has opened the session: only there would it be deleted."""
+def test_a_refused_withdrawal_is_reported(lab, small):
+    """Another program has opened the session, so that only that program can delete it."""
     study, seen, lab_clients = load_study(small), [], []
     leave = leaving_at(3, ["3", "2"])
 
@@ -186,7 +186,7 @@ def test_a_withdrawal_that_is_refused_is_told_as_one(lab, small):
     assert "could not be deleted yet" in seen[-1]
 
 
-def test_who_leaves_a_further_session_is_told_that_the_earlier_ones_go_too(lab, small):
+def test_a_withdrawal_from_session_2_says_that_session_1_is_deleted_too(lab, small):
     study, words = load_study(small), "The answers of your earlier sessions in this study are deleted too."
     first = lab(study, leaving_at(3, ["3", "1"]))
     assert not any(words in seen for seen in first.display.seen)
@@ -199,24 +199,26 @@ def test_who_leaves_a_further_session_is_told_that_the_earlier_ones_go_too(lab, 
 
 
 def ending(small, edit):
-    """Return a study that ends where the practice is not passed, and has somebody to turn to."""
+    """Return a study that ends after failed practice, and has a contact page."""
     criterion = "practice_criterion: {correct: 1, rounds: 2, otherwise: end}"
     edit(small / "study.yaml", "practice: [practice-1]", f"practice: [practice-1]\n{criterion}")
     (small / "contact.md").write_text("Write to Ada, ada@example.org.")
     return load_study(small)
 
 
-def test_practice_that_is_not_passed_ends_the_study_where_it_says_so(lab, small, edit):
+def test_failed_practice_ends_the_session_if_the_study_says_so(lab, small, edit):
     visit = lab(ending(small, edit))
     assert visit.outcome is VisitOutcome.ENDED
     assert visit.display.trials == ["practice", "practice"]
     assert any("Practise again" in seen for seen in visit.display.seen)
-    assert not any("The practice ends here" in seen for seen in visit.display.seen), "as if questions came now"
+    assert not any("The practice ends here" in seen for seen in visit.display.seen), (
+        "this text says that questions follow"
+    )
     assert "too few right answers" in visit.display.seen[-1]
 
 
-@pytest.mark.parametrize("comes_again", [False, True])
-def test_whose_session_the_rules_end_gets_a_code_and_somebody_to_turn_to_as_on_the_web(lab, small, edit, comes_again):
+@pytest.mark.parametrize("returns", [False, True])
+def test_a_session_ended_by_a_rule_shows_withdrawal_code_and_contact_as_on_the_web(lab, small, edit, returns):
     study, read = ending(small, edit), []
     first = lab(study)
 
@@ -226,16 +228,16 @@ def test_whose_session_the_rules_end_gets_a_code_and_somebody_to_turn_to_as_on_t
         read.extend([display.seen[-1]] if "Write to Ada" in display.seen[-1] else [])
         return careful(display)
 
-    visit = lab(study, person) if comes_again else lab(study, person, participant="P02")
+    visit = lab(study, person) if returns else lab(study, person, participant="P02")
     assert visit.outcome is VisitOutcome.ENDED and len(read) == 1
     assert "too few right answers" in visit.display.seen[-1]
     code = re.search(r"write down this code: ([0-9A-F]{10})", visit.display.seen[-1])[1]
-    session = first.session.session if comes_again else visit.session.session
+    session = first.session.session if returns else visit.session.session
     with local_client(study, None) as (_, store):
         assert store.sessions_with_code(study, code) == [session]
 
 
-def test_whose_session_the_rules_have_ended_has_nothing_to_leave_any_more(lab, small, edit):
+def test_after_an_end_by_a_rule_the_participant_cannot_leave(lab, small, edit):
     study = ending(small, edit)
     visit = lab(study, lambda display: press(ESCAPE) if "ends here for you" in display.seen[-1] else careful(display))
     assert visit.outcome is VisitOutcome.ENDED and "ends here for you" in visit.display.seen[-1]

@@ -1,4 +1,4 @@
-"""What is stored of a session of the laboratory: the plan's items, each with its own answer and times."""
+"""Stored responses of a laboratory session: every item of the plan with its response and times."""
 
 import json
 from datetime import datetime
@@ -8,7 +8,7 @@ import pytest
 
 from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
-from equipoise.commands.lab import local_client
+from equipoise.commands.lab.clients import local_client
 from equipoise.studies import copy_sample_study
 from experiment.lab import progress
 from experiment.lab.session import VisitOutcome
@@ -67,7 +67,7 @@ def test_the_same_group_and_seed_give_the_same_trials_in_laboratory_and_web(lab,
     assert set(in_lab["seed"]) == {1}
 
 
-def test_answers_within_the_time_for_reading_are_not_taken_and_counted(lab, small, edit):
+def test_responses_within_the_reading_time_are_refused_and_counted(lab, small, edit):
     edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  reading_ms: 3000")
     study = load_study(small)
     early = []
@@ -82,7 +82,7 @@ def test_answers_within_the_time_for_reading_are_not_taken_and_counted(lab, smal
     assert {t["signals"] for t in trials} == {'{"too_early":2}'}
 
 
-def test_the_time_for_a_question_is_said_before_the_first_and_to_who_comes_back(lab, small, edit):
+def test_the_time_limit_is_stated_before_the_first_question_and_after_a_resume(lab, small, edit):
     edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  deadline_ms: 5000")
     study, words = load_study(small), "You have 5 seconds for each question."
     first, second = lab(study, leaving_at(3, ["2"])), lab(study)
@@ -91,7 +91,7 @@ def test_the_time_for_a_question_is_said_before_the_first_and_to_who_comes_back(
     assert "Welcome back" in second.display.seen[0] and words in second.display.seen[0]
 
 
-def test_a_deadline_passes_a_question_unanswered_but_never_practice(lab, small, edit):
+def test_a_deadline_skips_questions_but_never_practice_trials(lab, small, edit):
     edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  deadline_ms: 5000")
     study = load_study(small)
 
@@ -102,14 +102,14 @@ def test_a_deadline_passes_a_question_unanswered_but_never_practice(lab, small, 
         return careful(display)
 
     visit = lab(study, slow)
-    assert visit.display.codes == ["practice"], "no code of a response that nobody gave"
+    assert visit.display.codes == ["practice"], "without a response, no event code of a response is sent"
     trials = rows(study, visit.session)
     assert [t["missing"] for t in trials] == [None if t["phase"] == "practice" else "deadline" for t in trials]
     assert all(t["response"] == "null" and t["rt_ms"] is None for t in trials if t["phase"] != "practice")
 
 
 @pytest.mark.parametrize("name", ["blackbox-predict", "intuition-single", "intuition-double"])
-def test_every_answer_is_stored_with_the_item_that_was_on_the_screen(lab, tmp_path, name):
+def test_every_response_is_stored_with_the_item_on_the_screen(lab, tmp_path, name):
     copy_sample_study(name, tmp_path / "study")
     study = load_study(tmp_path / "study")
     trials = rows(study, lab(study, reader_of(study)).session)
@@ -119,13 +119,13 @@ def test_every_answer_is_stored_with_the_item_that_was_on_the_screen(lab, tmp_pa
     ]
 
 
-def test_what_the_screen_and_the_participant_did_is_stored_trial_by_trial_whatever_the_visit(lab, small):
+def test_timing_and_input_of_each_trial_are_stored_over_several_visits(lab, small):
     study = load_study(small)
     at_work = reader_of(study)
 
     def person(display):
         n = len(display.trials)
-        display.early, display.n_focus_lost = n % 3, n % 2  # of the next trial, of this one
+        display.early, display.n_focus_lost = n % 3, n % 2  # For the next trial, and for this trial.
         return leaving(display) if leaving else at_work(display)
 
     leaving = leaving_at(4, ["2"])
@@ -149,7 +149,7 @@ def test_what_the_screen_and_the_participant_did_is_stored_trial_by_trial_whatev
     assert [device.width_px for device in devices_of(study, second.session)] == [1024, 1025]
 
 
-def test_no_answer_is_taken_to_another_plan_than_the_one_that_is_stored(lab, small, monkeypatch):
+def test_a_session_with_another_plan_than_the_stored_plan_is_refused(lab, small, monkeypatch):
     study = load_study(small)
     first = lab(study, leaving_at(3, ["2"]))
     before = rows(study, first.session)
@@ -162,7 +162,7 @@ def test_no_answer_is_taken_to_another_plan_than_the_one_that_is_stored(lab, sma
     ):
         with monkeypatch.context() as patched:
             patched.setattr(progress, "plan_session", lambda *of, other=other: other(plan_session(*of)))
-            with pytest.raises(InputError, match="another plan for this session than the stored one"):
+            with pytest.raises(InputError, match="the plan of this session differs from the stored plan"):
                 lab(study)
     assert rows(study, first.session) == before
     assert lab(study).outcome is VisitOutcome.COMPLETED

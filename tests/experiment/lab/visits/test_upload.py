@@ -1,4 +1,4 @@
-"""Several laboratories, and a server beside them: sessions are handed on whole, and never twice."""
+"""Upload from several laboratories to a server: sessions arrive complete, and are stored once."""
 
 from pathlib import Path
 
@@ -9,32 +9,40 @@ from click.testing import CliRunner
 from analysis.data.tidy_table import read_trials
 from batteries.errors import InputError
 from equipoise.cli.main import main
-from equipoise.commands.lab import lab_upload, local_client, remote_client
+from equipoise.commands.lab.clients import local_client, remote_client
+from equipoise.commands.lab.upload import lab_upload
 from experiment.lab.server_client import LabClient
 from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study
 from experiment.records import Kind
 from server.store import Release
 from server.store.sql.lab_sessions import trials_of
-from tests.experiment.lab.visits.lab_visits import leaving_at, other_store, relaying, rows, sent, server_elsewhere
+from tests.experiment.lab.visits.lab_visits import (
+    leaving_at,
+    other_store,
+    rows,
+    server_elsewhere,
+    syncing_with,
+    upload_all_to,
+)
 
 
-def test_what_was_withdrawn_where_it_was_handed_on_to_is_deleted_here_too(lab, small, tmp_path):
+def test_a_withdrawal_on_the_target_of_an_upload_is_applied_here_too(lab, small, tmp_path):
     study = load_study(small)
     leaves, stays = lab(study, participant="P01"), lab(study, participant="P02")
     into = other_store(tmp_path)
-    sent(study, into)
+    upload_all_to(study, into)
     with local_client(study, into) as (_, store):
         store.withdraw_session(leaves.session.session)
     result = CliRunner().invoke(main, ["lab", "upload", str(small), "--into", into])
-    assert "Withdrawn there, and deleted here too: 1." in result.stdout
+    assert "Withdrawn on the server, and deleted on this machine too: 1." in result.stdout
     trials = read_trials(study.store_path)
     assert set(trials[trials["response"].notna()]["session"]) == {stays.session.session}
     assert stays.table.exists() and not leaves.table.exists()
     assert "Withdrawn" not in CliRunner().invoke(main, ["lab", "upload", str(small), "--into", into]).stdout
 
 
-def test_sessions_that_begun_with_another_version_are_told_of_and_not_shown_other_items(lab, small, edit, tmp_path):
+def test_sessions_of_another_version_are_reported_and_not_resumed(lab, small, edit, tmp_path):
     lab(load_study(small), leaving_at(3, ["2"]))
     edit(small / "study.yaml", 'version: "1.0"', 'version: "1.1"')
     newer = load_study(small)
@@ -45,114 +53,114 @@ def test_sessions_that_begun_with_another_version_are_told_of_and_not_shown_othe
     assert result.exit_code == 0
     assert "Uploaded laboratory sessions: 1;" in result.stdout
     assert result.stderr.endswith(
-        "Sessions of version 1.0, not uploaded: 1. Fix: upload them from the folder of that version.\n"
+        "Sessions of version 1.0, not uploaded: 1. Fix: upload these sessions from the folder of that version.\n"
     )
 
 
-def test_two_laboratories_with_the_same_codes_are_told_and_can_be_told_apart(lab, small, tmp_path):
+def test_duplicate_codes_of_two_laboratories_are_refused_unless_prefixed(lab, small, tmp_path):
     study, into = load_study(small), other_store(tmp_path)
     lab(study, store=into)
     lab(study)
-    send = ["lab", "upload", str(small), "--into", into]
-    refused = CliRunner().invoke(main, send)
+    upload = ["lab", "upload", str(small), "--into", into]
+    refused = CliRunner().invoke(main, upload)
     assert refused.exit_code == 1 and "another session 1 of a participant P01" in refused.stderr
     for _ in range(2):
-        assert CliRunner().invoke(main, [*send, "--prefix", "B-"]).exit_code == 0
+        assert CliRunner().invoke(main, [*upload, "--prefix", "B-"]).exit_code == 0
     with local_client(study, into) as (_, store):
         assert sorted(one["external_id"] for one in store.identities(study)) == ["B-P01", "P01"]
 
 
-def test_a_store_is_not_handed_on_to_itself(lab, small):
+def test_a_store_is_not_uploaded_to_itself(lab, small):
     study = load_study(small)
     lab(study)
-    with pytest.raises(InputError, match="this is the store where the sessions are"):
+    with pytest.raises(InputError, match="this is the store with the sessions"):
         lab_upload(study, into=str(study.store_path))
 
 
-def test_answers_that_were_given_elsewhere_in_place_of_ours_are_told_of(lab, small, tmp_path):
-    """Two machines that went on with one session while the network was cut."""
+def test_other_responses_to_the_same_trials_are_refused(lab, small, tmp_path):
+    """Two machines that continued one session while the network was cut."""
     study, into = load_study(small), other_store(tmp_path)
     lab(study, leaving_at(3, ["2"]))
-    assert sent(study, into) == (1, 2)
+    assert upload_all_to(study, into) == (1, 2)
     lab(study, store=into)
     lab(study)
-    told = lab_upload(study, into=into)
-    assert told.n_new == 0 and len(told.refused) == 1
+    result = lab_upload(study, into=into)
+    assert result.n_new == 0 and len(result.refused) == 1
 
 
-def test_a_session_that_went_on_at_another_machine_is_not_gone_on_with_here(lab, small, tmp_path):
+def test_a_session_that_continued_on_another_machine_is_not_resumed(lab, small, tmp_path):
     study, into = load_study(small), other_store(tmp_path)
     lab(study, leaving_at(3, ["2"]))
-    sent(study, into)
+    upload_all_to(study, into)
     lab(study, leaving_at(3, ["2"]), store=into)
     with (
         server_elsewhere(study, into) as (there, _),
         pytest.raises(InputError, match="another machine has this session"),
     ):
-        lab(study, wrap=relaying(study, there)[0])
+        lab(study, wrap=syncing_with(study, there)[0])
 
 
-def test_a_session_that_was_begun_goes_on_whatever_the_server_says(lab, small, edit, tmp_path):
+def test_a_session_that_has_begun_resumes_without_a_slot_on_the_server(lab, small, edit, tmp_path):
     edit(small / "study.yaml", "\ntimeline:", "\nrecruitment:\n  quota: 1\ntimeline:")
     study, into = load_study(small), other_store(tmp_path)
     lab(study, leaving_at(3, ["2"]), participant="P01")
-    lab(study, leaving_at(3, ["2"]), participant="P02", store=into)  # takes the server's only place
+    lab(study, leaving_at(3, ["2"]), participant="P02", store=into)  # Reserves the server's only slot.
     with server_elsewhere(study, into) as (there, elsewhere):
-        wrap, relays = relaying(study, there)
+        wrap, clients = syncing_with(study, there)
         assert lab(study, wrap=wrap).outcome is VisitOutcome.COMPLETED
-        assert relays[-1].finish()
+        assert clients[-1].finish()
         assert sorted(row["status"] for row in elsewhere.sessions(study)) == ["active", "completed"]
 
 
-def test_a_place_that_the_server_has_is_there_though_none_is_left_here(lab, small, edit, tmp_path):
+def test_only_the_servers_slots_count(lab, small, edit, tmp_path):
     edit(small / "study.yaml", "\ntimeline:", "\nrecruitment:\n  quota: 1\ntimeline:")
     study, into = load_study(small), other_store(tmp_path)
     with server_elsewhere(study, into) as (there, elsewhere):
-        wrap, relays = relaying(study, there)
+        wrap, clients = syncing_with(study, there)
         left = lab(study, leaving_at(3, ["2"]), participant="P01", wrap=wrap)
         with pytest.raises(InputError, match="no free slot for participant P02"):
             lab(study, participant="P02", wrap=wrap)
         elsewhere.release_slot(left.session.session, Release.RETURN)
         assert lab(study, participant="P02", wrap=wrap).outcome is VisitOutcome.COMPLETED
-        assert all(relay.finish() for relay in relays)
+        assert all(client.finish() for client in clients)
 
 
-def test_who_began_again_without_the_server_goes_on_with_it_and_both_sessions_are_handed_on(lab, small, edit, tmp_path):
+def test_a_restart_without_the_server_is_uploaded_with_the_first_session(lab, small, edit, tmp_path):
     edit(small / "study.yaml", "\ntimeline:", "\nresume: {max_reloads: 0, otherwise: restart}\ntimeline:")
     study, into = load_study(small), other_store(tmp_path)
     with server_elsewhere(study, into) as (there, elsewhere):
-        wrap, relays = relaying(study, there)
+        wrap, clients = syncing_with(study, there)
         first = lab(study, leaving_at(3, ["2"]), wrap=wrap)
-        assert relays[-1].finish()
+        assert clients[-1].finish()
         second = lab(study, leaving_at(2, ["2"]))
         assert first.session.session != second.session.session
         lab(study, wrap=wrap)
-        assert relays[-1].finish(), relays[-1].problem
-    told = lab_upload(study, into=into)
-    assert told.refused == ()
+        assert clients[-1].finish(), clients[-1].problem
+    result = lab_upload(study, into=into)
+    assert result.refused == ()
     with local_client(study, None) as (_, here), local_client(study, into) as (_, elsewhere):
         for store in (here, elsewhere):
             assert len(store.sessions(study)) == 3
         assert {row["session"] for row in here.sessions(study)} == {row["session"] for row in elsewhere.sessions(study)}
 
 
-def test_what_was_not_handed_on_at_the_end_is_by_the_same_command(lab, small, tmp_path):
+def test_running_the_command_again_completes_an_interrupted_upload(lab, small, tmp_path):
     study, into = load_study(small), other_store(tmp_path)
     lab(study)
     with server_elsewhere(study, into) as (there, elsewhere):
         with pytest.raises(InputError, match="has completed session 1"):
-            lab(study, wrap=relaying(study, there)[0])
+            lab(study, wrap=syncing_with(study, there)[0])
         assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
 
 
-def test_a_login_page_in_place_of_the_server_is_told_of(small):
+def test_a_login_page_instead_of_the_server_is_reported(small):
     page = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>Please log in</html>"))
     lab_client = LabClient(httpx.Client(transport=page, base_url="https://study.example.org"), "token")
     with pytest.raises(InputError, match=r"study\.example\.org is not an Equipoise server"):
         lab_client.find("P01", 1)
 
 
-def test_sessions_are_handed_on_to_another_store_whole_and_never_twice(lab, small, tmp_path):
+def test_sessions_are_uploaded_completely_and_stored_once(lab, small, tmp_path):
     study = load_study(small)
     done = lab(study, participant="P01", group=5)
     lab(study, leaving_at(4, ["2"]), participant="P02")
@@ -160,8 +168,8 @@ def test_sessions_are_handed_on_to_another_store_whole_and_never_twice(lab, smal
     lab(study, kind=Kind.SIMULATED)
     into = other_store(tmp_path)
     n_trials = len(rows(study, done.session))
-    assert sent(study, into) == (3, n_trials + 3)
-    assert sent(study, into) == (3, 0)
+    assert upload_all_to(study, into) == (3, n_trials + 3)
+    assert upload_all_to(study, into) == (3, 0)
     with local_client(study, into) as (_, store):
         there = trials_of(store, done.session.session)
         sessions = {row["session"]: row["status"] for row in store.sessions(study)}
@@ -170,12 +178,12 @@ def test_sessions_are_handed_on_to_another_store_whole_and_never_twice(lab, smal
     assert [{name: row[name] for name in same} for row in there] == [{name: row[name] for name in same} for row in here]
     assert sorted(sessions.values()) == ["active", "completed", "withdrawn"]
     gone_on = lab(study, participant="P02")
-    assert sent(study, into) == (3, len(rows(study, gone_on.session)) - 3)
+    assert upload_all_to(study, into) == (3, len(rows(study, gone_on.session)) - 3)
     with local_client(study, into) as (_, store):
         assert {row["status"] for row in store.sessions(study)} == {"completed", "withdrawn"}
 
 
-def test_two_laboratories_without_a_connection_come_together_in_one_store(lab, small, tmp_path):
+def test_sessions_of_two_laboratories_can_be_uploaded_to_one_store(lab, small, tmp_path):
     study = load_study(small)
     stores = [str(tmp_path / f"lab-{name}.db") for name in "ab"]
     for store, participant in zip(stores, ("A01", "B01"), strict=True):
@@ -187,49 +195,49 @@ def test_two_laboratories_without_a_connection_come_together_in_one_store(lab, s
     assert (trials["status"] == "completed").all()
 
 
-def test_with_a_server_the_place_is_the_servers_and_all_is_there_at_the_end(lab, small, tmp_path):
+def test_with_a_server_the_slot_is_the_servers_and_every_response_is_uploaded(lab, small, tmp_path):
     study = load_study(small)
     into = other_store(tmp_path)
     for participant in ("W01", "W02"):
         lab(study, participant=participant, store=into)
     with server_elsewhere(study, into) as (there, elsewhere):
-        wrap, relays = relaying(study, there)
+        wrap, clients = syncing_with(study, there)
         visit = lab(study, wrap=wrap)
-        assert relays[-1].finish()
-        assert (visit.session.group, visit.session.seed) == (1, 3), "two were begun at the server, and failed the check"
+        assert clients[-1].finish()
+        assert (visit.session.group, visit.session.seed) == (1, 3), "two earlier sessions failed the check"
         assert [t["response"] for t in trials_of(elsewhere, visit.session.session)] == [
             t["response"] for t in rows(study, visit.session)
         ]
         assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
 
 
-def test_when_the_network_is_cut_the_session_goes_on_and_is_handed_on_later(lab, small, tmp_path, monkeypatch):
+def test_without_network_a_session_continues_and_is_uploaded_later(lab, small, tmp_path, monkeypatch):
     study = load_study(small)
     into = other_store(tmp_path)
     with server_elsewhere(study, into, n_requests=6) as (there, elsewhere):
-        wrap, relays = relaying(study, there)
+        wrap, clients = syncing_with(study, there)
         visit = lab(study, wrap=wrap)
         assert visit.outcome is VisitOutcome.COMPLETED
-        assert not relays[-1].finish()
-        assert relays[-1].problem == "the cable is out"
+        assert not clients[-1].finish()
+        assert clients[-1].problem == "the cable is out"
         n_waiting = sum(t["received_at"] is None for t in trials_of(elsewhere, visit.session.session))
-    assert n_waiting > 0 and sent(study, into)[1] == n_waiting
+    assert n_waiting > 0 and upload_all_to(study, into)[1] == n_waiting
     with local_client(study, into) as (_, elsewhere):
         assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
 
 
-def test_a_server_that_cannot_be_reached_begins_nothing(lab, small, tmp_path):
+def test_without_the_server_no_session_begins(lab, small, tmp_path):
     study = load_study(small)
     with (
         server_elsewhere(study, other_store(tmp_path), n_requests=0) as (there, _),
-        pytest.raises(InputError, match=r"cannot be reached .* no session was begun"),
+        pytest.raises(InputError, match=r"cannot be reached .* no session has begun"),
     ):
-        lab(study, wrap=relaying(study, there)[0])
+        lab(study, wrap=syncing_with(study, there)[0])
     with local_client(study, None) as (_, store):
         assert store.sessions(study) == []
 
 
-def test_a_session_that_is_refused_does_not_keep_the_others_back(lab, small, tmp_path):
+def test_a_refused_session_does_not_stop_the_upload_of_others(lab, small, tmp_path):
     study = load_study(small)
     into = other_store(tmp_path)
     lab(study, leaving_at(3, ["3", "2"]), participant="P01", store=into)
@@ -241,18 +249,18 @@ def test_a_session_that_is_refused_does_not_keep_the_others_back(lab, small, tmp
     assert lab_upload(study, into=into).n_new == 0
 
 
-def test_sessions_whose_codes_were_deleted_are_told_of_and_not_passed_over_in_silence(lab, small, tmp_path):
+def test_sessions_with_deleted_codes_are_reported_and_not_uploaded(lab, small, tmp_path):
     study = load_study(small)
     lab(study, participant="P01")
     CliRunner().invoke(main, ["identities", "delete", str(small), "--participant", "P01"])
     lab(study, participant="P02")
     lab(study, kind=Kind.SIMULATED)
-    told = CliRunner().invoke(main, ["lab", "upload", str(small), "--into", other_store(tmp_path)])
-    assert told.exit_code == 0 and "Uploaded laboratory sessions: 1;" in told.stdout
-    assert "which was deleted here, not uploaded: 1." in told.stderr
+    result = CliRunner().invoke(main, ["lab", "upload", str(small), "--into", other_store(tmp_path)])
+    assert result.exit_code == 0 and "Uploaded laboratory sessions: 1;" in result.stdout
+    assert "not uploaded: 1." in result.stderr
 
 
-def test_handing_on_needs_one_place_to_go_to(lab, small, tmp_path):
+def test_an_upload_needs_exactly_one_target(lab, small, tmp_path):
     for arguments in ([], ["--server", "http://127.0.0.1:9", "--into", "other.db"]):
         result = CliRunner().invoke(main, ["lab", "upload", str(small), *arguments])
         assert result.exit_code == 2 and "with --server or with --into" in result.stderr
@@ -264,13 +272,13 @@ def test_handing_on_needs_one_place_to_go_to(lab, small, tmp_path):
     assert result.stdout == f"Uploaded laboratory sessions: 1; new responses: {len(read_trials(Path(into)))}.\n"
 
 
-def test_a_server_that_is_not_there_or_whose_token_is_not_known_is_told_of(lab, small, monkeypatch):
+def test_an_unreachable_server_and_a_missing_token_are_reported(lab, small, monkeypatch):
     lab(load_study(small))
-    send = ["lab", "upload", str(small), "--server", "http://127.0.0.1:9"]
+    upload = ["lab", "upload", str(small), "--server", "http://127.0.0.1:9"]
     monkeypatch.delenv("EQUIPOISE_RESEARCHER_TOKEN", raising=False)
-    assert "set the environment variable EQUIPOISE_RESEARCHER_TOKEN" in CliRunner().invoke(main, send).stderr
+    assert "set the environment variable EQUIPOISE_RESEARCHER_TOKEN" in CliRunner().invoke(main, upload).stderr
     monkeypatch.setenv("EQUIPOISE_RESEARCHER_TOKEN", "token")
-    assert "cannot be reached" in CliRunner().invoke(main, send).stderr
+    assert "cannot be reached" in CliRunner().invoke(main, upload).stderr
 
 
 @pytest.mark.parametrize(
@@ -284,20 +292,20 @@ def test_a_server_that_is_not_there_or_whose_token_is_not_known_is_told_of(lab, 
         ("http://localhost:port", "not a server's address. Fix: write https://"),
     ],
 )
-def test_the_researchers_token_goes_nowhere_unencrypted(monkeypatch, server, sentence):
+def test_the_researchers_token_is_never_sent_unencrypted(monkeypatch, server, sentence):
     monkeypatch.setenv("EQUIPOISE_RESEARCHER_TOKEN", "token")
     with pytest.raises(InputError, match=sentence), remote_client(server):
         pass
 
 
-def test_sessions_that_began_before_a_revision_are_handed_on_after_it(lab, small, edit, tmp_path):
+def test_sessions_that_began_before_a_revision_are_uploaded_after_it(lab, small, edit, tmp_path):
     study, into = load_study(small), other_store(tmp_path)
     first = lab(study, participant="P01")
-    sent(study, into)
+    upload_all_to(study, into)
     second = lab(study, participant="P02")
     edit(small / "study.yaml", "title: ", "title: New ")
-    send = ["lab", "upload", str(small), "--into", into]
-    refused = CliRunner().invoke(main, send)
+    upload = ["lab", "upload", str(small), "--into", into]
+    refused = CliRunner().invoke(main, upload)
     assert refused.exit_code == 2 and "only the wording of `title` changed since" in refused.stderr
     for store in ([], ["--store", into]):
         accepted = CliRunner().invoke(main, ["revise", str(small), "--reason", "clearer", *store])
@@ -305,9 +313,9 @@ def test_sessions_that_began_before_a_revision_are_handed_on_after_it(lab, small
     third = lab(load_study(small), participant="P03")
     excluded = CliRunner().invoke(main, ["exclude", str(small), "--participant", "P02", "--reason", "fire alarm"])
     assert excluded.exit_code == 0, excluded.output
-    result = CliRunner().invoke(main, send)
+    result = CliRunner().invoke(main, upload)
     assert result.exit_code == 0, result.output
-    assert f"Excluded here, but not there: {second.session.session}." in result.stderr
+    assert f"Excluded on this machine, but not on the server: {second.session.session}." in result.stderr
     with local_client(load_study(small), into) as (_, store):
         revisions = {row["session"]: row["study_revision"] for row in store.sessions(study)}
     assert [revisions[one.session.session] for one in (first, second, third)] == [1, 1, 2]

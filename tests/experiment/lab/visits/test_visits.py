@@ -1,9 +1,9 @@
-"""Sessions of the laboratory, as a participant and an experimenter live through them."""
+"""Laboratory sessions from the view of a participant and an experimenter."""
 
 import pytest
 
 from batteries.errors import InputError
-from equipoise.commands.lab import local_client
+from equipoise.commands.lab.clients import local_client
 from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
@@ -28,7 +28,7 @@ def test_without_consent_nothing_is_stored(lab, small):
         assert store.trials() == [] and store.identities(study) == []
 
 
-def test_who_stops_for_now_goes_on_with_the_same_trial_and_nothing_comes_twice(lab, small):
+def test_a_participant_who_stops_resumes_at_the_same_trial(lab, small):
     study = load_study(small)
     first = lab(study, leaving_at(3, ["2"]))
     assert first.outcome is VisitOutcome.LEFT
@@ -44,14 +44,14 @@ def test_who_stops_for_now_goes_on_with_the_same_trial_and_nothing_comes_twice(l
         lab(study)
 
 
-def test_who_thinks_of_leaving_and_stays_sees_the_trial_again(lab, small):
+def test_a_participant_who_presses_escape_and_stays_sees_the_trial_again(lab, small):
     study = load_study(small)
     visit = lab(study, leaving_at(2, ["1"]))
     assert visit.outcome is VisitOutcome.COMPLETED
     assert [t["attempt"] for t in rows(study, visit.session)][:3] == [1, 2, 1]
 
 
-def test_a_participant_who_cannot_go_on_is_told_before_the_window_closes(lab, small):
+def test_a_refused_participant_sees_the_reason_before_the_window_closes(lab, small):
     study, seen = load_study(small), []
     lab(study)
 
@@ -64,7 +64,7 @@ def test_a_participant_who_cannot_go_on_is_told_before_the_window_closes(lab, sm
     assert "Please tell the experimenter" in seen[-1]
 
 
-def test_who_stopped_during_practice_reads_the_instructions_again(lab, small, edit):
+def test_a_participant_who_resumes_practice_reads_the_instructions_again(lab, small, edit):
     edit(
         small / "study.yaml",
         "practice: [practice-1]",
@@ -79,7 +79,7 @@ def test_who_stopped_during_practice_reads_the_instructions_again(lab, small, ed
     n_practice = visit.display.trials.count("practice")
     (note,) = [n for n, screen in enumerate(visit.display.seen) if "The practice ends here" in screen]
     n_wrong = sum("Not quite" in screen for screen in visit.display.seen[: note + 1])
-    assert n_wrong == n_practice == 2, "the note is on the feedback of the last one"
+    assert n_wrong == n_practice == 2, "the note is on the feedback of the last practice trial"
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ def test_who_stopped_during_practice_reads_the_instructions_again(lab, small, ed
         ("quota_per_group", {"participant": "P03", "occasion": 2}, "cannot begin this study again"),
     ],
 )
-def test_nobody_is_asked_for_a_consent_that_leads_nowhere(lab, small, edit, quota, who, why):
+def test_a_participant_without_a_slot_is_not_asked_for_consent(lab, small, edit, quota, who, why):
     edit(small / "study.yaml", "\ntimeline:", f"\nrecruitment:\n  {quota}: 1\ntimeline:")
     study = load_study(small)
     if quota == "quota_per_group":
-        lab(study, leaving_at(3, ["3", "2"]), participant="P03")  # has withdrawn
+        lab(study, leaving_at(3, ["3", "2"]), participant="P03")  # This participant withdraws.
     lab(study, leaving_at(3, ["2"]), participant="P01")
     seen = []
 
@@ -107,7 +107,7 @@ def test_nobody_is_asked_for_a_consent_that_leads_nowhere(lab, small, edit, quot
     assert len(seen) == 1 and "Please tell the experimenter" in seen[0]
 
 
-def test_breaks_come_after_so_many_questions(lab, small, edit):
+def test_breaks_come_after_the_planned_number_of_questions(lab, small, edit):
     edit(small / "study.yaml", "debrief: debrief.md", "debrief: debrief.md\n  breaks: {every: 2}")
     study = load_study(small)
     visit = lab(study)
@@ -117,7 +117,7 @@ def test_breaks_come_after_so_many_questions(lab, small, edit):
 
 @pytest.fixture
 def skipping(small, edit):
-    """A study that passes interrupted trials over."""
+    """A study that skips interrupted trials."""
     edit(small / "study.yaml", "timing:", "resume: {interrupted_trial: skip}\n\ntiming:")
     return small
 
@@ -126,7 +126,7 @@ def is_on_trial(number):
     return lambda display: len(display.trials) == number and is_asked(display)
 
 
-def test_an_interrupted_trial_is_passed_over_where_the_study_says_so(lab, skipping):
+def test_an_interrupted_trial_is_skipped_if_the_study_says_so(lab, skipping):
     study = load_study(skipping)
     with pytest.raises(Killed):
         lab(study, killed_where(is_on_trial(3)))
@@ -140,10 +140,10 @@ def test_an_interrupted_trial_is_passed_over_where_the_study_says_so(lab, skippi
         (None, 2, 1),
     ]
     assert "is skipped" in visit.display.seen[0]
-    assert f"3 of {len(trials)}" in visit.display.seen[0], "as on the web, it counts as answered"
+    assert f"3 of {len(trials)}" in visit.display.seen[0], "as on the web, a skipped trial counts as completed"
 
 
-def test_the_first_trial_of_a_study_without_practice_is_passed_over_too(lab, skipping, edit):
+def test_the_first_trial_of_a_study_without_practice_can_be_skipped(lab, skipping, edit):
     edit(skipping / "study.yaml", "practice: [practice-1]\n", "")
     items = [line for line in (skipping / "battery.jsonl").read_text().splitlines() if "practice-1" not in line]
     (skipping / "battery.jsonl").write_text("\n".join(items))
@@ -155,7 +155,7 @@ def test_the_first_trial_of_a_study_without_practice_is_passed_over_too(lab, ski
     assert [t["missing"] for t in rows(study, visit.session)][:2] == ["interrupted", None]
 
 
-def test_the_last_trial_may_be_passed_over_and_then_all_is_done(lab, skipping):
+def test_a_session_whose_last_trial_is_skipped_is_completed(lab, skipping):
     study = load_study(skipping)
     n_trials = len(rows(study, lab(study, participant="P00").session))
     with pytest.raises(Killed):
@@ -165,7 +165,7 @@ def test_the_last_trial_may_be_passed_over_and_then_all_is_done(lab, skipping):
     assert "You are done" in visit.display.seen[0]
 
 
-def test_a_practice_trial_is_never_passed_over(lab, skipping):
+def test_a_practice_trial_is_never_skipped(lab, skipping):
     study = load_study(skipping)
     with pytest.raises(Killed):
         lab(study, killed_where(is_on_trial(1)))
@@ -174,13 +174,13 @@ def test_a_practice_trial_is_never_passed_over(lab, skipping):
     assert [(t["missing"], t["attempt"]) for t in rows(study, visit.session)][:2] == [(None, 2), (None, 1)]
 
 
-def test_a_trial_that_nobody_has_seen_is_not_passed_over_and_not_counted(lab, skipping, monkeypatch):
-    """As on the web: before the stimulus there is nothing to interrupt."""
+def test_an_unseen_trial_is_not_skipped_and_not_counted(lab, skipping, monkeypatch):
+    """As on the web, a trial cannot be interrupted before its stimulus."""
     study = load_study(skipping)
     with pytest.raises(Killed):
         lab(
             study, killed_where(lambda display: len(display.trials) == 1 and "next" in names_on(display))
-        )  # on a feedback
+        )  # While feedback is shown.
 
     def fixate_no_more(display, *_):
         raise Killed
@@ -197,7 +197,7 @@ def test_a_trial_that_nobody_has_seen_is_not_passed_over_and_not_counted(lab, sk
     ]
 
 
-def test_questions_about_the_person_may_be_answered_or_left_out(lab, small, edit):
+def test_demographic_questions_can_be_answered_or_skipped(lab, small, edit):
     edit(small / "study.yaml", "debrief: debrief.md", "debrief: debrief.md\n  demographics: about.yaml")
     (small / "about.yaml").write_text(
         "questions:\n- {name: age, ask: How old are you?, answer: number, low: 18, high: 99}\n"

@@ -1,9 +1,9 @@
-"""The files of the laboratory: for each session PsychoPy's table, the frames, and the attempts at trials.
+"""Files of the laboratory: for each session PsychoPy's table, the frames, and the attempts at trials.
 
-They are in the folder `lab` beside the store, for every folder of the study; by default that is `data/lab` of the
-study. The frames are in a separate folder, so that `lab/*.csv` are only tables of trials. Names begin as in PsychoPy,
-with the code, the session and the time. They end with the session's name in the store, by which the files are found,
-whatever the code, the clock or the time zone were.
+The files are in the folder `lab` beside the store; by default that is `data/lab` of the study. The frames are in a
+separate folder, so that `lab/*.csv` are only tables of trials. File names begin as in PsychoPy, with the participant
+code, the session number and the time. They end with the session's name in the store. The files are found by this name,
+because the code, the clock and the time zone can change.
 """
 
 import re
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from batteries.errors import InputError
 from batteries.files.private_files import private_folder
-from experiment.lab.records.attempt_log import AttemptLog
-from experiment.lab.records.psychopy_csv import Heading, date_of, write_psychopy_csv
 from experiment.lab.session import Visitor
+from experiment.lab.session_files.attempt_log import AttemptLog
+from experiment.lab.session_files.psychopy_csv import Heading, date_of, write_psychopy_csv
 from experiment.lab_api import OpenSession
 from experiment.records import Kind
 from experiment.study.definition import Study
@@ -28,19 +28,19 @@ FRAMES = "_frames.csv"
 class LabFiles:
     """The files of a participant's current session.
 
-    The store has every response: a failed write to these files stops no session.
+    The store has every response, so a failed write to these files does not stop the session.
 
     Raises
     ------
     InputError
-        If the folder cannot be made.
+        If the folder cannot be created.
     """
 
     def __init__(self, study: Study, store: Store, visitor: Visitor) -> None:
         self._study = study
         self._store = store
         self._visitor = visitor
-        self._notes: AttemptLog | None = None
+        self._attempt_log: AttemptLog | None = None
         self._problem: str | None = None
         self.table: Path | None = None
         self._folder = folder = lab_folder(study, store)
@@ -48,19 +48,19 @@ class LabFiles:
             private_folder(folder / "frames")
         except OSError as error:
             raise InputError(
-                f"{folder}: the laboratory's files cannot be written there ({error.strerror}). Fix: make the folder "
-                "writable, and start again."
+                f"{folder}: the laboratory's files cannot be written to this folder ({error.strerror}). Fix: make the "
+                "folder writable, and run the command again."
             ) from None
 
     @property
     def problem(self) -> str | None:
-        """Reason of the last failed write or deletion; None if there was none."""
-        return self._problem or (self._notes.problem if self._notes else None)
+        """Reason of the last failed write or deletion; None if nothing failed."""
+        return self._problem or (self._attempt_log.problem if self._attempt_log else None)
 
     def open_attempt_log(self, session: OpenSession) -> AttemptLog:
-        """Return the log of a session."""
-        self._notes = AttemptLog(self._path(session, BEGUN), self._path(session, FRAMES))
-        return self._notes
+        """Return the attempt log of a session."""
+        self._attempt_log = AttemptLog(self._path(session, BEGUN), self._path(session, FRAMES))
+        return self._attempt_log
 
     def write_table(self, session: OpenSession) -> None:
         """Write PsychoPy's table again, from the store."""
@@ -71,7 +71,7 @@ class LabFiles:
             heading = Heading(who.participant, who.kind, who.occasion, session.group, session.seed, began, devices)
             write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
             self._problem = None
-        except (InputError, StoreUnavailable) as error:  # For instance a table that is open in Excel.
+        except (InputError, StoreUnavailable) as error:  # For instance because the table is open in Excel.
             self._problem = (
                 f"{error} Every response is in the store."
                 if isinstance(error, InputError)
@@ -84,7 +84,7 @@ class LabFiles:
         self._problem = delete_withdrawn(self._study, self._store)
 
     def _path(self, session: OpenSession, ending: str) -> Path:
-        """Return the path of a session's file, or its future path if the session has none yet."""
+        """Return the path of a session's file, which need not exist yet."""
         folder = self._folder / "frames" if ending == FRAMES else self._folder
         begun = next(self._folder.glob(f"*_{session.session}{BEGUN}"), None)
         if begun is not None:
@@ -96,17 +96,17 @@ class LabFiles:
 
 
 def lab_folder(study: Study, store: Store) -> Path:
-    """Return the folder of the laboratory's files: beside the store, or the study's if the store is a database."""
+    """Return the folder of the laboratory's files: beside a store file, or in the study folder for a database."""
     return (store.path.parent if isinstance(store, SqliteStore) else study.folder / "data") / "lab"
 
 
 def delete_withdrawn(study: Study, store: Store) -> str | None:
-    """Delete the files of all withdrawn sessions, wherever and whenever they were withdrawn.
+    """Delete the files of all withdrawn sessions on this machine.
 
     Returns
     -------
     str or None
-        The file that cannot be deleted and the fix, for the experimenter; the other files are deleted.
+        Message for the experimenter about a file that cannot be deleted; None if all files are deleted.
     """
     try:
         with store.snapshot() as db:
@@ -119,7 +119,7 @@ def delete_withdrawn(study: Study, store: Store) -> str | None:
             path.unlink(missing_ok=True)
         except OSError as error:
             problem = (
-                f"{path}: it holds responses of a withdrawn participant, and cannot be deleted ({error.strerror}). "
-                "Fix: close the program that has it open, and delete it."
+                f"{path}: this file of a withdrawn participant cannot be deleted ({error.strerror}). "
+                "Fix: close the program that has the file open, and delete the file."
             )
     return problem

@@ -1,4 +1,4 @@
-"""PsychoPy's table of sessions that were taken in several visits, or begun by another clock."""
+"""PsychoPy's table of sessions with several visits, or with a start by another clock."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pytest
 
-from experiment.lab.records.psychopy_csv import Heading, psychopy_csv
+from experiment.lab.session_files.psychopy_csv import Heading, psychopy_csv
 from experiment.load_study import load_study
 from experiment.records import Kind
 from tests.experiment.lab.visits.lab_visits import DEVICE, leaving_at, rows
@@ -17,7 +17,7 @@ NEWER = DEVICE.model_copy(update={"frame_ms": 6.94, "psychopy_version": "2027.1"
 
 @pytest.fixture
 def visits(lab, small):
-    """A study, and two visits in which a session was taken, the second on a newer machine."""
+    """A study, and the two visits of a session; the second visit is on a newer machine."""
     study = load_study(small)
     return study, lab(study, leaving_at(4, ["2"])), lab(study, device=NEWER)
 
@@ -28,7 +28,7 @@ def table_of(study, session, trials, started_at=None):
     return list(csv.DictReader(io.StringIO(psychopy_csv(study, heading, trials).decode("utf-8-sig"))))
 
 
-def test_every_row_has_the_frame_rate_of_its_own_trial(visits):
+def test_every_row_has_the_frame_rate_of_its_trial(visits):
     _, first, second = visits
     onsets = [*first.display.onsets[:3], *second.display.onsets]
     table = pd.read_csv(second.table)
@@ -36,14 +36,14 @@ def test_every_row_has_the_frame_rate_of_its_own_trial(visits):
     assert table["frameRate"].tolist() == [round(1000 / onset.frame_ms, 3) for onset in onsets]
 
 
-def test_every_row_has_the_version_of_psychopy_of_its_own_visit(visits):
+def test_every_row_has_the_psychopy_version_of_its_visit(visits):
     _, _, second = visits
     table = pd.read_csv(second.table, dtype="str")
     assert set(zip(table["visit"], table["psychopyVersion"], strict=True)) == {("1", "2026.2"), ("2", "2027.1")}
 
 
 @pytest.mark.parametrize("minutes", [-10, 0, 10])
-def test_onsets_count_from_the_first_whatever_the_clock_was_by_which_the_session_began(visits, minutes):
+def test_onsets_count_from_the_first_onset_and_ignore_the_servers_clock(visits, minutes):
     study, _, second = visits
     trials = rows(study, second.session)
     began = second.session.started_at + timedelta(minutes=minutes)
@@ -54,7 +54,7 @@ def test_onsets_count_from_the_first_whatever_the_clock_was_by_which_the_session
     ]
 
 
-def test_a_trial_that_was_passed_over_has_no_onset_and_the_next_is_the_first(visits):
+def test_a_skipped_trial_has_no_onset_and_onsets_count_from_the_next_trial(visits):
     study, _, second = visits
     trials = rows(study, second.session)
     passed_over = {"shown_at": None, "frame_ms": None, "response": "null", "rt_ms": None, "fixation_ms": None}

@@ -1,4 +1,4 @@
-"""A log of a laboratory session beside its responses: the attempts at each trial, and every frame."""
+"""Log of a laboratory session: the attempts at each trial, and every frame interval."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -28,16 +28,16 @@ class AttemptLog:
         self._frames_file = frames
         self._n_begun: dict[int, int] = {}
         self.problem: str | None = None
-        """Reason of the last failed write; a session does not stop for it."""
+        """Reason of the last failed write, which does not stop the session; None if no write failed."""
         if begun.exists():
             for line in begun.read_bytes().splitlines():
-                # An empty line, a line of which a power cut left only the beginning, or foreign content.
+                # Skip empty lines, lines that a power cut has shortened, and foreign content.
                 with suppress(ValueError, TypeError, KeyError):
                     self._count(int(json.loads(line)["trial_index"]))
 
     def begin(self, trial_index: int) -> int:
         """Log that a trial begins; return the number of this attempt."""
-        with self._telling(self._begun_file), _appended(self._begun_file) as file:
+        with self._keeping_problem(self._begun_file), _appended(self._begun_file) as file:
             file.write("\n" + json.dumps({"trial_index": trial_index}))
         return self._count(trial_index)
 
@@ -46,22 +46,22 @@ class AttemptLog:
         return self._n_begun.get(trial_index, 0)
 
     def note_frames(self, visit: int, trial_index: int, attempt: int, intervals_ms: Sequence[float]) -> None:
-        """Log the intervals between the frames of a trial, from the first of the fixation to the onset."""
+        """Log the frame intervals of a trial, from the first frame of the fixation to the onset."""
         is_new = not self._frames_file.exists()
         rows = [
             (visit, trial_index, attempt, frame, f"{interval_ms:.3f}")
             for frame, interval_ms in enumerate(intervals_ms, 1)
         ]
-        with self._telling(self._frames_file), _appended(self._frames_file) as file:
+        with self._keeping_problem(self._frames_file), _appended(self._frames_file) as file:
             write_rows(file, [FRAMES_HEADER, *rows] if is_new else rows)
 
     @contextmanager
-    def _telling(self, path: Path) -> Iterator[None]:
+    def _keeping_problem(self, path: Path) -> Iterator[None]:
         """Keep the reason of a failed write, and continue."""
         try:
             yield
         except OSError as error:
-            self.problem = f"{path}: it could not be written ({error.strerror}); every response is in the store."
+            self.problem = f"{path}: cannot be written ({error.strerror}). Every response is in the store."
 
     def _count(self, trial_index: int) -> int:
         self._n_begun[trial_index] = self.n_begun(trial_index) + 1
@@ -69,5 +69,5 @@ class AttemptLog:
 
 
 def _appended(path: Path) -> TextIO:
-    """Open a file for appending; a new one is readable by its owner only."""
+    """Open a file for appending; a new file is readable by its owner only."""
     return open(path, "a", encoding="utf-8", newline="", opener=open_private)

@@ -25,15 +25,15 @@ class Heading:
     """Values that every row of a session has."""
 
     participant: str
-    """The laboratory's own code."""
+    """The participant code."""
     kind: Kind
-    """human, or simulated for a rehearsal."""
+    """`human`, or `simulated` for a rehearsal."""
     occasion: int
     group: int
     seed: int
     started_at: datetime
     devices: Mapping[int, LabDevice]
-    """The machine of each visit, by its number, if known: of visits elsewhere only the last one is."""
+    """The machine of each visit, by the number of the visit; of visits on other machines, only the last is known."""
 
 
 def date_of(started_at: datetime) -> str:
@@ -42,7 +42,7 @@ def date_of(started_at: datetime) -> str:
 
 
 def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return a session's answered trials as a CSV file, encoded.
+    """Return the completed trials of a session as an encoded CSV file.
 
     Parameters
     ----------
@@ -55,9 +55,10 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
 
     Notes
     -----
-    `key_resp.rt` and `fixation.duration` are in seconds, `key_resp.started` (the onset) in seconds since the first
-    onset of the session. Both use the laboratory's clock; the start of a session may use a server's. `frameRate` is
-    that of each trial. `key_resp.keys` is the response: the number of the option, or the position on the board.
+    `key_resp.rt` and `fixation.duration` are in seconds. `key_resp.started` is the onset, in seconds since the first
+    onset of the session. Onsets use the laboratory's clock, and the start of a session may use a server's clock.
+    `frameRate` is the frame rate of the trial. `key_resp.keys` is the response: the number of the option, or the port
+    of the board.
     """
     factors = sorted({name for item in study.battery.items for name in item.factors})
     columns = [*BEFORE_FACTORS, *factors, *AFTER_FACTORS]
@@ -70,7 +71,7 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
 
 
 def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the file; it is complete or absent, and readable by its owner only."""
+    """Replace the file; the new file is complete or absent, and readable by its owner only."""
     with atomic_write(path, is_private=True) as file:
         file.write(psychopy_csv(study, heading, trials).decode())
 

@@ -1,7 +1,7 @@
-from experiment.lab.records.attempt_log import AttemptLog
+from experiment.lab.session_files.attempt_log import AttemptLog
 
 
-def test_attempts_are_counted_over_visits_and_a_torn_line_stops_nobody(tmp_path):
+def test_attempts_are_counted_over_visits_and_an_incomplete_line_is_skipped(tmp_path):
     begun, frames = tmp_path / "begun.jsonl", tmp_path / "frames.csv"
     first = AttemptLog(begun, frames)
     assert [first.begin(0), first.begin(1), first.begin(1)] == [1, 1, 2]

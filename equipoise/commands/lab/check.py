@@ -1,0 +1,67 @@
+"""Check of the laboratory's machine: screen, timing, keyboard and fonts."""
+
+from dataclasses import dataclass
+
+from batteries.errors import InputError
+from equipoise.commands.store_access import StudyFolder, loaded
+from experiment.lab.hardware.machine_check import LEAST_SIZE_PX, check_machine, report, verdict_of
+from experiment.lab.hardware.psychopy_import import require_psychopy
+from experiment.lab.screens.text.fonts import font_for, missing_glyphs, texts_of
+from experiment.study.definition import Study
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The machine of a session: its display, and the destination of event codes."""
+
+    monitor: str | None = None
+    """A monitor of PsychoPy's Monitor Center."""
+    screen: int = 0
+    """Number of the screen, counted from 0."""
+    size_px: tuple[int, int] | None = None
+    """Size of a window; None for the full screen."""
+    trigger: str | None = None
+    """Destination of event codes, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
+
+
+def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> tuple[str, bool]:
+    """Check this machine for the laboratory.
+
+    Parameters
+    ----------
+    study
+        Study whose characters the fonts must have; None to skip the check of characters.
+    setup
+        The machine.
+
+    Returns
+    -------
+    tuple of str and bool
+        Findings for a technician, and True if the machine can be used.
+    """
+    setup = setup or Setup()
+    study = loaded(study) if study is not None else None
+    require_psychopy()
+    from experiment.lab.hardware.keys_and_clicks import InputDevices  # noqa: PLC0415 - PsychoPy takes seconds to load
+    from experiment.lab.hardware.window import LabWindow  # noqa: PLC0415
+
+    with LabWindow(setup.size_px, screen=setup.screen, monitor=setup.monitor) as window:
+        inputs = InputDevices(window)
+        if study is None:
+            findings = check_machine(window, inputs)
+        else:
+            findings = check_machine(window, inputs, _missing_glyphs(study), _least_size_px(study))
+    return report(findings), verdict_of(findings) != "bad"
+
+
+def _least_size_px(study: Study) -> tuple[int, int]:
+    needs = study.definition.device
+    return max(LEAST_SIZE_PX[0], needs.width_px or 0), max(LEAST_SIZE_PX[1], needs.height_px or 0)
+
+
+def _missing_glyphs(study: Study) -> tuple[str, ...]:
+    try:
+        font_for(texts_of(study))
+    except InputError:
+        return missing_glyphs(texts_of(study))
+    return ()

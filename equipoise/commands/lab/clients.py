@@ -1,0 +1,63 @@
+"""Clients for the store on this machine, and for a server."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from batteries.errors import InputError
+from equipoise.commands.store_access import store_of
+from experiment.lab.server_client import LabClient
+from experiment.study.definition import Study
+from server.app import create_app
+from server.security.secret_files import Secrets
+from server.settings import read_settings
+from server.store import Store
+
+THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
+TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a variable
+
+
+@contextmanager
+def local_client(study: Study, location: str | None) -> Iterator[tuple[LabClient, Store]]:
+    """Yield a client of the server's application in this process, and the application's store."""
+    settings = read_settings(store=location)
+    with store_of(study, location) as store:
+        # The token is for this process only: the researcher could mistake a token file for the server's.
+        own = Secrets(secrets.token_urlsafe(), secrets.token_urlsafe())
+        app = create_app(study, store, own, settings)
+        with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://localhost") as client:
+            yield LabClient(client, own.researcher_token), store
+
+
+@contextmanager
+def remote_client(server: str) -> Iterator[LabClient]:
+    """Yield a client of a server on the network.
+
+    Raises
+    ------
+    InputError
+        If the address is not safe for a token, or the environment variable with the token is not set.
+    """
+    try:
+        address = httpx.URL(server)
+    except httpx.InvalidURL:
+        address = httpx.URL()
+    if not address.host or address.scheme not in {"http", "https"}:
+        raise InputError(f"--server {server}: not a server's address. Fix: write https:// and the server's name.")
+    if address.scheme == "http" and address.host not in THIS_MACHINE:
+        raise InputError(
+            f"--server {server}: without encryption, others on the network could read the researcher's token and "
+            "the responses. Fix: use the https:// address of the server, or a tunnel from this machine with "
+            "http://localhost."
+        )
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if not token:
+        raise InputError(
+            f"--server {server}: the researcher's token of this server is missing. Fix: set the environment variable "
+            f"{TOKEN_VARIABLE} to the content of the file `researcher-token` on the server."
+        )
+    with httpx.Client(base_url=address, timeout=20) as client:
+        yield LabClient(client, token)

@@ -1,0 +1,138 @@
+"""Run of a participant's session in the laboratory: the window, the store on this machine, and its files."""
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from batteries.errors import InputError
+from equipoise.commands.lab.check import Setup
+from equipoise.commands.lab.clients import local_client, remote_client
+from equipoise.commands.lab.files import LabFiles, delete_withdrawn
+from equipoise.commands.lab.syncing_client import SyncingClient
+from equipoise.commands.lab.upload import upload_withdrawals
+from equipoise.commands.store_access import StudyFolder, loaded
+from experiment.lab.hardware.psychopy_import import require_psychopy
+from experiment.lab.requirements import check_device, check_tasks
+from experiment.lab.server_client import LabClient
+from experiment.lab.session import LabSession, Visitor, VisitOutcome
+from experiment.records import Kind
+from experiment.study.definition import Study
+from server.laboratory import SOURCE
+from server.store import Store
+
+
+@dataclass(frozen=True)
+class LabVisit:
+    """Result of a participant's visit."""
+
+    outcome: VisitOutcome
+    table: Path | None
+    """PsychoPy's table, if there is one."""
+    problem: str | None
+    """File that could not be written beside the store, with the reason; None if all files were written."""
+    waiting_for: str | None
+    """Reason why the upload is incomplete; None if the server has everything, or if there is no server."""
+    withdrawals_waiting_for: str | None
+    """Reason why the server has not deleted the responses of participants who withdrew earlier; None if it has."""
+
+
+def lab_run(
+    study: StudyFolder,
+    visitor: Visitor,
+    setup: Setup | None = None,
+    server: str | None = None,
+    store: str | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+) -> LabVisit:
+    """Run one visit of a participant in a PsychoPy window.
+
+    Parameters
+    ----------
+    study
+        The study.
+    visitor
+        The participant and the session number.
+    setup
+        The machine.
+    server
+        Address of a server for uploads during the session; None for no upload.
+    store
+        The store on this machine; by default the store of the study folder.
+    warn
+        Called with each warning for the experimenter before the window opens, such as a code that looks mistyped.
+
+    Raises
+    ------
+    InputError
+        If PsychoPy is not installed, or the session cannot begin.
+    """
+    study, setup = loaded(study), setup or Setup()
+    check_tasks(study)
+    n_groups = study.definition.design.groups
+    if visitor.group is not None and visitor.group > n_groups:
+        raise InputError(
+            f"--group {visitor.group}: this group does not exist. Fix: choose a group from 1 to {n_groups}."
+        )
+    if server is not None and visitor.kind is Kind.SIMULATED:
+        raise InputError("--rehearsal: a rehearsal is not uploaded. Fix: omit --server.")
+    require_psychopy()
+    from experiment.lab.psychopy_display import open_display  # noqa: PLC0415 - PsychoPy takes seconds to load
+
+    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
+    with ExitStack() as stack:
+        there = stack.enter_context(remote_client(server)) if server else None
+        here, opened = stack.enter_context(local_client(study, store))
+        syncing = SyncingClient(study, opened, here, there) if there else None
+        lab_client = syncing or here
+        if syncing is not None:
+            stack.callback(syncing.close)
+        if visitor.kind is Kind.HUMAN:
+            _refuse_early(lab_client, visitor)
+            _warn_of_typing_errors(study, opened, [here, *([there] if there else [])], visitor, warn)
+        withdrawals_waiting_for = upload_withdrawals(study, opened, there) if there else None
+        problem = delete_withdrawn(study, opened)
+        display, sheet = stack.enter_context(opening)
+        check_device(study, display.device)
+        files = LabFiles(study, opened, visitor)
+        session = LabSession(
+            study, lab_client, display, sheet, visitor, files.open_attempt_log, files.write_table, files.delete
+        )
+        outcome = session.run()
+        has_all = syncing is None or syncing.finish()
+    waiting_for = None if syncing is None or has_all else syncing.problem or "it took too long"
+    return LabVisit(outcome, files.table, files.problem or problem, waiting_for, withdrawals_waiting_for)
+
+
+def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
+    """Refuse an ineligible participant before the window opens."""
+    lab_client.find(visitor.participant, visitor.occasion)  # Raises InputError if another machine has run the session.
+    lab_client.require_slot(visitor.participant, visitor.occasion, visitor.group)
+
+
+def _warn_of_typing_errors(
+    study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, warn: Callable[[str], None]
+) -> None:
+    """Warn of a likely typing error in the code or the session number, which would make two participants of one."""
+    code, occasion = visitor.participant, visitor.occasion
+    others = {str(one["external_id"]) for one in store.identities(study) if one["source"] == SOURCE}
+    if occasion > 1 and not any(_has_begun(lab_client, code, occasion - 1) for lab_client in lab_clients):
+        warn(f"Check the code: {code} has no session {occasion - 1}, and this will be session {occasion}.")
+    alike = sorted(other for other in others if _bare(other) == _bare(code))
+    if alike and code not in alike:
+        warn(f"Check the code: {code} is new, but the store has {' and '.join(alike)}.")
+
+
+def _has_begun(lab_client: LabClient, code: str, occasion: int) -> bool:
+    with suppress(httpx.HTTPError, InputError):  # Without the server, the check is skipped.
+        return lab_client.find(code, occasion) is not None
+    return False
+
+
+def _bare(code: str) -> str:
+    """Return a code without capitals, leading zeros and signs, in which typing errors are likely."""
+    return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))

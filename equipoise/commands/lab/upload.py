@@ -1,0 +1,130 @@
+"""Upload of all laboratory sessions of a store to a server or to another store; nothing is stored twice."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import httpx
+
+from batteries.errors import InputError
+from equipoise.commands.lab.clients import local_client, remote_client
+from equipoise.commands.lab.files import delete_withdrawn
+from equipoise.commands.lab.session_upload import WithdrawnOnServerError, upload_session
+from equipoise.commands.store_access import StudyFolder, loaded, store_of
+from equipoise.progress_bar import progress_bar
+from experiment.lab.server_client import LabClient
+from experiment.records import Status
+from experiment.study.definition import Study
+from server.serve import store_location
+from server.settings import read_settings
+from server.store import Store
+from server.store.sql.lab_sessions import lab_session_records, n_without_code, versions_of_others
+
+
+@dataclass(frozen=True)
+class UploadResult:
+    """Result of an upload of all laboratory sessions of a store."""
+
+    n_sessions: int
+    """Number of sessions that the server has now."""
+    n_new: int
+    """Number of responses that were new on the server."""
+    n_withdrawn: int
+    """Number of sessions withdrawn on the server, whose responses are now deleted on this machine too."""
+    n_of_other_versions: dict[str, int]
+    """Number of sessions of each other version of the study; these sessions were not uploaded."""
+    n_without_code: int
+    """Number of sessions whose participant codes were deleted; these sessions were not uploaded."""
+    refused: tuple[str, ...]
+    """Reasons why the server refused sessions, one sentence for each session; they remain on this machine."""
+    excluded: tuple[str, ...] = ()
+    """Uploaded sessions that the researcher has excluded on this machine; an exclusion is not uploaded."""
+    problem: str | None = None
+    """File of a withdrawn session that could not be deleted on this machine; None if all are deleted."""
+
+
+def lab_upload(
+    study: StudyFolder, server: str | None = None, into: str | None = None, prefix: str = "", store: str | None = None
+) -> UploadResult:
+    """Upload the laboratory sessions of a store to a server or to another store.
+
+    Parameters
+    ----------
+    study
+        The study.
+    server, into
+        Target: a server's address, or another store.
+    prefix
+        Prefix of the participant codes in the target.
+    store
+        The store with the sessions; by default the store of the study folder.
+
+    Raises
+    ------
+    InputError
+        If the server or the store cannot be reached, or the target is the store with the sessions.
+    """
+    if (server is None) == (into is None):
+        raise InputError("no target, or two targets. Fix: name one target, with --server or with --into.")
+    study = loaded(study)
+    here = store_location(study, read_settings(store=store))
+    if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):
+        raise InputError(f"--into {into}: this is the store with the sessions. Fix: choose another store.")
+    with store_of(study, store, must_exist=True) as opened, ExitStack() as stack:
+        there = (
+            stack.enter_context(remote_client(server)) if server else stack.enter_context(local_client(study, into))[0]
+        )
+        try:
+            uploaded = upload_all(study, opened, there, prefix)
+            return replace(uploaded, problem=delete_withdrawn(study, opened))
+        except httpx.HTTPError as error:
+            raise InputError(
+                f"--server {server}: the server cannot be reached ({error}). The responses are stored on this machine. "
+                "Fix: repeat the upload later."
+            ) from None
+
+
+def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") -> UploadResult:
+    """Upload all laboratory sessions of a store; a refused session does not stop the others.
+
+    The responses of a participant who has withdrawn on the server are deleted on this machine too.
+    """
+    with store.snapshot() as db:
+        sessions, others = lab_session_records(db, study), versions_of_others(db, study)
+        without_code = n_without_code(db, study)
+    n_new, n_withdrawn, refused = 0, 0, []
+    with progress_bar("Uploading", len(sessions)) as advance:
+        for record in sessions:
+            try:
+                n_new += upload_session(study, record, server, prefix)
+            except WithdrawnOnServerError:
+                store.withdraw_session(record.session)
+                n_withdrawn += 1
+            except InputError as error:
+                refused.append(f"{record.code}, session {record.occasion}: {error}")
+            advance()
+    excluded = tuple(record.session for record in sessions if record.excluded_reason is not None)
+    return UploadResult(
+        len(sessions) - len(refused), n_new, n_withdrawn, others, without_code, tuple(refused), excluded
+    )
+
+
+def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | None:
+    """Delete the responses of all participants who have withdrawn on this machine from the server.
+
+    Returns
+    -------
+    str or None
+        Reason why a deletion failed; None if the server has deleted all these responses.
+    """
+    with store.snapshot() as db:
+        withdrawn = [record for record in lab_session_records(db, study) if record.status is Status.WITHDRAWN]
+    problem = None
+    for record in withdrawn:
+        try:
+            upload_session(study, record, server)
+        except httpx.HTTPError as error:  # The next request would fail too, and a participant is waiting.
+            return str(error)
+        except InputError as error:
+            problem = f"{record.code}, session {record.occasion}: {error}"
+    return problem

@@ -1,1 +1,0 @@
-"""Files of a laboratory session beside the store: frames and attempts, and PsychoPy's table."""
