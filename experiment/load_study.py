@@ -64,7 +64,7 @@ def load_study(folder: Path) -> Study:
     for plugin in definition.plugins.values():
         texts[plugin.file] = read_text(folder / plugin.file)
     try:
-        check_own(definition.texts)
+        check_own(definition.texts, path)
         test_items = _test_items(definition, battery)
         for field, factors in _named_factors(definition).items():
             _check_factors(field, factors, test_items)

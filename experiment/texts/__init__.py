@@ -6,11 +6,13 @@ catalogues, and a study can replace any text by its own (`texts` in `study.yaml`
 
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 from batteries.errors import InputError
@@ -18,6 +20,13 @@ from batteries.errors import InputError
 PLACE = re.compile(r"\{(\w+)\}")
 FROM_RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"})
 """Languages whose usual script is read from right to left."""
+FORMER_NAMES = {
+    "places_taken": "slots_taken",
+    "place_given_away": "slot_given_away",
+    "places_of_address_taken": "slots_of_address_taken",
+    "lab_leave": "lab_stop_for_now",
+}
+"""Former names of texts. A study's own text can still have one; `study.yaml` is not changed, so its digest is not."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,7 @@ def texts_in(language: str, own: Mapping[str, str]) -> Texts:
     own
         The study's own texts, by name; see `check_own`.
     """
+    own = {FORMER_NAMES.get(name, name): text for name, text in own.items()}
     base = language.partition("-")[0]
     found = base if base in languages() else "en"
     is_all_own = own.keys() >= catalogue("en").keys()
@@ -68,24 +78,48 @@ def texts_in(language: str, own: Mapping[str, str]) -> Texts:
     )
 
 
-def check_own(own: Mapping[str, str]) -> None:
-    """Refuse a study's own texts that could not be shown.
+def check_own(own: Mapping[str, str], path: Path) -> None:
+    """Refuse a study's own texts that cannot be shown, and warn of former names.
+
+    Parameters
+    ----------
+    own
+        The study's own texts, by name.
+    path
+        The file with these texts, for the warning.
 
     Raises
     ------
     InputError
-        If a name is unknown, or a text has an unknown placeholder.
+        If a name is unknown, a text has an unknown placeholder, or a text has its former and its present name.
     """
     known = catalogue("en")
-    for name, text in own.items():
+    for written, text in own.items():
+        name = FORMER_NAMES.get(written, written)
         if name not in known:
             like = get_close_matches(name, known, n=1)
             hint = f"write `{like[0]}`." if like else "see docs/reference/texts.md for their names."
             raise InputError(f"`texts` names `{name}`, which is not one of our texts. Fix: {hint}")
+        if name != written:
+            _check_former_name(written, own, path)
         strange = set(PLACE.findall(text)) - set(PLACE.findall(known[name]))
         if strange:
             places = ", ".join(f"{{{place}}}" for place in PLACE.findall(known[name])) or "none"
-            raise InputError(f"`texts.{name}` has an unknown placeholder {{{min(strange)}}}. Fix: use {places}.")
+            raise InputError(f"`texts.{written}` has an unknown placeholder {{{min(strange)}}}. Fix: use {places}.")
+
+
+def _check_former_name(former: str, own: Mapping[str, str], path: Path) -> None:
+    present = FORMER_NAMES[former]
+    if present in own:
+        raise InputError(
+            f"`texts.{former}` is the former name of `texts.{present}`, and both are given. Fix: delete "
+            f"`texts.{former}`."
+        )
+    warnings.warn(
+        f"{path}: `texts.{former}` is now called `texts.{present}`. Fix: rename it in the file.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 ENGLISH = texts_in("en", {})

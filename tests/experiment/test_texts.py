@@ -5,7 +5,7 @@ import pytest
 
 from batteries.errors import InputError
 from experiment.load_study import load_study
-from experiment.texts import PLACE, catalogue, check_own, languages, texts_in
+from experiment.texts import FORMER_NAMES, PLACE, catalogue, check_own, languages, texts_in
 
 
 def with_lines(study_folder: Path, *lines: str) -> Path:
@@ -81,11 +81,11 @@ def test_values_stand_in_their_places_as_they_are() -> None:
 )
 def test_own_words_that_cannot_be_shown_are_refused(own: dict[str, str], sentence: str) -> None:
     with pytest.raises(InputError, match=re.escape(sentence)):
-        check_own(own)
+        check_own(own, Path("study.yaml"))
 
 
 def test_own_words_may_leave_a_value_out() -> None:
-    check_own({"question_of": "Question {number}"})
+    check_own({"question_of": "Question {number}"}, Path("study.yaml"))
 
 
 def test_a_study_says_its_own_words(study_folder: Path) -> None:
@@ -99,6 +99,22 @@ def test_a_study_says_its_own_words(study_folder: Path) -> None:
 def test_a_mistake_in_own_words_names_the_file(study_folder: Path) -> None:
     with pytest.raises(InputError, match=r"study\.yaml: `texts` names `agre`"):
         load_study(with_lines(study_folder, "texts:", "  agre: Yes"))
+
+
+@pytest.mark.parametrize(("former", "present"), FORMER_NAMES.items())
+def test_a_text_with_its_former_name_is_shown_with_a_warning(study_folder: Path, former: str, present: str) -> None:
+    folder = with_lines(study_folder, "texts:", f"  {former}: Wait")
+    sentence = rf"study\.yaml: `texts\.{former}` is now called `texts\.{present}`\. Fix: rename it in the file\."
+    with pytest.warns(FutureWarning, match=sentence):
+        study = load_study(folder)
+    assert study.words.say(present) == "Wait"
+    assert study.definition.texts == {former: "Wait"}, "the digest of the study is as before"
+
+
+def test_a_text_with_its_former_and_its_present_name_is_refused(study_folder: Path) -> None:
+    folder = with_lines(study_folder, "texts:", "  slots_taken: Wait", "  places_taken: Wait")
+    with pytest.raises(InputError, match=r"`texts\.places_taken` is the former name of `texts\.slots_taken`, and both"):
+        load_study(folder)
 
 
 def test_a_study_speaks_its_language(study_folder: Path) -> None:
