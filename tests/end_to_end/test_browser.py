@@ -53,7 +53,7 @@ def take_with_keyboard(visitor: Visitor, answers: list[str]) -> list[Any]:
             given.append(answer := answers[len(given)])
             for key in [answer[0], answer.split("-")[1]] if "-" in answer else [answer[0]]:
                 keys.press(key)
-            expect(visitor.page.locator("#answer-text")).to_contain_text("Your answer")
+            expect(visitor.page.locator("#response-text")).to_contain_text("Your answer")
             visitor.shoot("trial-chosen")
             keys.press("Enter")
         if len(given) == 1:
@@ -107,10 +107,10 @@ def test_the_whole_study_by_mouse_alone(
             page.locator(f"[data-option='{ATTENTION_CHECK_OPTION}']").click()
         else:
             given.append(answer := answers[len(given)])
-            page.locator(f"[data-port='{answer}'], [data-answer='{answer}']").click()
+            page.locator(f"[data-port='{answer}'], [data-response='{answer}']").click()
             if len(given) == 2:
                 visitor.shoot("trial-mouse")
-            page.locator("#submit-answer").click()
+            page.locator("#submit-response").click()
         if len(given) == 1:
             visitor.shoot("practice-feedback-mouse")
             page.locator("#feedback-continue").click()

@@ -85,7 +85,7 @@ class Visitor:
 
     def wait_for_trial(self) -> str:
         """Wait for the next stimulus and return its task."""
-        stimulus = self.page.locator("#stimulus:not(.answered)")
+        stimulus = self.page.locator("#stimulus:not(.closed)")
         stimulus.wait_for()
         self.page.wait_for_timeout(50)  # nobody answers in the frame of the onset, and no such answer is taken
         return "multiple_choice" if "multiple-choice" in (stimulus.get_attribute("class") or "") else "blackbox_predict"

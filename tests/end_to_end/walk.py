@@ -18,7 +18,7 @@ STAGES = {
     "demographics": "#demographics-done",
     "full screen": "#fullscreen-go",
     "page": "#page-next",
-    "trial": "#stimulus:not(.answered)",
+    "trial": "#stimulus:not(.closed)",
     "end": "#completed, #declined, #incompatible, #withdrawn, #ended, #notice",
 }
 """What can be on the screen, by what shows it."""
@@ -117,8 +117,8 @@ class Walker:
             self.page.keyboard.press("r")
             self.page.keyboard.press("Enter")
         else:
-            self._press("[data-answer=reflected]")
-            self._press("#submit-answer")
+            self._press("[data-response=reflected]")
+            self._press("#submit-response")
 
     def _fill_in(self) -> None:
         self.page.locator("#question-age").fill("34")

@@ -7,7 +7,7 @@
  *
  * Ids and attributes that tests may rely on: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
  * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
- * [data-option="2"], [data-port="west-5"], [data-answer="absorbed"], [data-answer="reflected"], #submit-answer, #time-
+ * [data-option="2"], [data-port="west-5"], [data-response="absorbed"], [data-response="reflected"], #submit-response, #time-
  * hints, #feedback-continue, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
  * #notice; the ends #declined, #incompatible, #withdrawn, #ended, #completed, and on them #completion-code, #exit-code,
  * #exit-link, #withdrawal-code, #withdraw-link.

@@ -139,7 +139,7 @@ function ownTrial(trial: OwnTrial, session: Session, { frame_ms }: Surroundings,
     deadline_ms: isPractice(trial) ? null : session.deadline_ms,
     on_load: () => record.begin(),
     on_shown: () => record.remember(),
-    on_response: (data: TrialData) => record.answer(data, plugin.info.name, plugin.info.version),
+    on_response: (data: TrialData) => record.respond(data, plugin.info.name, plugin.info.version),
   };
 }
 
@@ -162,7 +162,7 @@ function foreignTrial(
       record.begin();
     },
     on_finish: async (data: Record<string, unknown>) => {
-      feedback = await record.answer(await foreign.record(data), plugin.info.name, (data["plugin_version"] as string) ?? null);
+      feedback = await record.respond(await foreign.record(data), plugin.info.name, (data["plugin_version"] as string) ?? null);
     },
   };
   if (phase !== "practice") return trial;

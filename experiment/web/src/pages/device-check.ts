@@ -106,13 +106,13 @@ function hasKeyboard(container: HTMLElement): Promise<boolean> {
       if (event.key !== " " || event.repeat) return;
       event.preventDefault(); // would scroll, or press the button
       keyboard = true;
-      answered(true);
+      decide(true);
     };
-    const answered = (there: boolean) => {
+    const decide = (there: boolean) => {
       document.removeEventListener("keydown", onKey);
       resolve(there);
     };
     document.addEventListener("keydown", onKey);
-    none.addEventListener("click", () => answered(false));
+    none.addEventListener("click", () => decide(false));
   });
 }

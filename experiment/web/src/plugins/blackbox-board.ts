@@ -57,7 +57,7 @@ export class Board {
       group.setAttribute("aria-checked", String(name === port));
       group.setAttribute("tabindex", name === reachable ? "0" : "-1");
       group.classList.toggle("chosen", name === port);
-      this.label(name, this.markWhileAnswering(name));
+      this.label(name, this.markBeforeFeedback(name));
     }
   }
 
@@ -99,7 +99,7 @@ export class Board {
     this.onChoose(port as Port, event);
   }
 
-  private markWhileAnswering(port: Port): string {
+  private markBeforeFeedback(port: Port): string {
     const { entry } = this.content;
     if (port === entry) return port === this.chosen ? say("mark_back") : say("mark_in");
     return port === this.chosen ? say("mark_out") : "";

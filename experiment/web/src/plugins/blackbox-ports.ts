@@ -18,8 +18,8 @@ export function parsePort(name: Port): { side: Side; position: number } {
   return { side: side as Side, position: Number(position) };
 }
 
-export function isPort(answer: string): answer is Port {
-  return /^(north|east|south|west)-\d+$/.test(answer);
+export function isPort(response: string): response is Port {
+  return /^(north|east|south|west)-\d+$/.test(response);
 }
 
 /** All ports, clockwise from the top left. */

@@ -51,7 +51,7 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
 
   trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<PageData> {
     const { pages } = trial;
-    const answers = trial.buttons as Button[];
+    const lastButtons = trial.buttons as Button[];
     const keyboard = this.jsPsych.getDisplayContainerElement();
     const start_ms = performance.now();
 
@@ -68,13 +68,13 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
         const onControl = (event.target as Element).closest("button, a, summary");
         if (event.key !== "Enter" || event.repeat || onControl || document.querySelector("dialog[open]")) return;
         if (current < pages.length - 1) press("page-next");
-        else if (answers.length === 1) press(answers[0]!.id);
+        else if (lastButtons.length === 1) press(lastButtons[0]!.id);
       };
 
       const show = (page: number) => {
         current = page;
         const last = page === pages.length - 1;
-        const buttons = last ? [...answers] : [{ id: "page-next", label: say("next") }];
+        const buttons = last ? [...lastButtons] : [{ id: "page-next", label: say("next") }];
         const row = html("div", { class: "buttons", lang: TEXTS_LANGUAGE }, ...buttons.map(({ id, label }, index) => button(id, label, index === 0)));
         if (page > 0) row.prepend(button("page-back", say("back"), false));
         const article = html("article", { class: "page", tabindex: -1 }, serverHtml(pages[page]!), row);
@@ -102,9 +102,9 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
     simulation_options: { data?: Partial<PageData> },
     on_load: () => void = () => {},
   ): Promise<PageData> {
-    const answers = trial.buttons as Button[];
+    const lastButtons = trial.buttons as Button[];
     const data: PageData = this.jsPsych.pluginAPI.mergeSimulationData(
-      { button: answers[0]!.id, duration_ms: this.jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true) },
+      { button: lastButtons[0]!.id, duration_ms: this.jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true) },
       simulation_options,
     );
     if (simulation_mode === "data-only") {

@@ -171,8 +171,8 @@ export interface TrialTiming {
   focus_lost: number;
 }
 
-/** The data of a published plugin's trial. */
-export type Answer = number | string | Record<string, unknown>;
+/** A response: an option's number, a prediction, or the data of a published plugin's trial. */
+export type ResponseValue = number | string | Record<string, unknown>;
 
 /** Input device. */
 export type Input = "key" | "mouse" | "touch" | "pen";
@@ -191,9 +191,9 @@ export type SignalName =
   | "untrusted";
 
 /** Record of a trial of our plugins. */
-export interface TrialData<A extends Answer = Answer> extends TrialTiming {
+export interface TrialData<R extends ResponseValue = ResponseValue> extends TrialTiming {
   /** Null if there is none. */
-  response: A | null;
+  response: R | null;
   /** Why there is no response: the deadline passed. */
   missing: "deadline" | null;
   input: Input | null;
@@ -215,12 +215,12 @@ export interface InterruptedTrial extends TrialResponseHead {
   missing: "interrupted";
 }
 
-export interface AnsweredTrial extends TrialResponseHead, TrialData {
+export interface FinishedTrial extends TrialResponseHead, TrialData {
   /** jsPsych's own data of a trial. */
   jspsych: { trial_type: string; plugin_version: string | null; time_elapsed_ms: number };
 }
 
-export type TrialResponse = AnsweredTrial | InterruptedTrial;
+export type TrialResponse = FinishedTrial | InterruptedTrial;
 
 export interface BlackboxSolution {
   outcome: "absorbed" | "reflected" | Port;

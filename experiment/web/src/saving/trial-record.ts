@@ -39,7 +39,7 @@ export class TrialRecord {
   }
 
   /** Passes the response to the outbox; resolves with the feedback in practice, else at once with null. */
-  async answer(data: TrialData, trial_type: string, plugin_version: string | null): Promise<TrialFeedback | null> {
+  async respond(data: TrialData, trial_type: string, plugin_version: string | null): Promise<TrialFeedback | null> {
     const { jsPsych, bar, outbox, onEnded } = this.surroundings;
     const { trial, progress } = this;
     if (data.missing) bar.announce(say("time_over"));
