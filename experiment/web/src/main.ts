@@ -13,19 +13,17 @@
  * #exit-link, #withdrawal-code, #withdraw-link.
  */
 import { initJsPsych, type JsPsych } from "jspsych";
-import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type SessionKind, type Study } from "./saving/server-api";
+import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type Study } from "./saving/server-api";
+import { entrance } from "./entrance";
 import { forgetBegun } from "./saving/trial-attempts";
 import { deviceFound, frameInterval_ms, isPhone, untilDeviceFits } from "./pages/device-check";
-import { html } from "./pages/dom";
 import { showCompletion, showDeclined, showEnded, showWithdrawn, showWrongDevice } from "./pages/end-pages";
 import { loadPlugins } from "./plugins/published-plugins";
-import { leaveFullscreen } from "./pages/fullscreen";
 import { showElsewhere, showError, showNotice, showNotSaved, showWaiting } from "./pages/notices";
 import { Outbox } from "./saving/outbox";
-import PagePlugin, { type PageData } from "./plugins/page";
 import { retrying } from "./saving/retry";
 import { ignoreHeldKeysOnButtons } from "./timing/input-events";
-import { sessionTimeline, type Timeline } from "./session-timeline";
+import { leaveFullscreen, sessionTimeline, type Timeline } from "./session-timeline";
 import { createLeaveDialog, StudyBar } from "./pages/study-bar";
 import { say } from "./pages/texts";
 import { uuid4 } from "./saving/uuid";
@@ -97,7 +95,15 @@ async function start(): Promise<void> {
   const timeline: Timeline = session ? await timelineOf(study, session) : [];
   if (!session) {
     const kind = simulation ? "simulated" : "human";
-    timeline.push(entrance(study, kind, (begun) => timeline.push(...begun)));
+    const onDeclined = () => {
+      showEarlyEnd = () => showDeclined(main, study.exits.no_consent);
+    };
+    const onStarted = async (started: Session) => {
+      const current = (await sendEarlier(started)) ? await reach(api.session) : started;
+      if (current.status === "active") timeline.push(...(await timelineOf(study, current)));
+      else showEarlyEnd = () => showEndOf(current);
+    };
+    timeline.push(entrance(study, { kind, researcherToken, container, reach, onDeclined, onStarted }));
   }
   timelineRuns = timeline.length > 0;
   if (timelineRuns) await (simulation ? jsPsych.simulate(timeline, simulation) : jsPsych.run(timeline));
@@ -158,38 +164,6 @@ async function comeBack(): Promise<Session> {
   const visit_id = uuid4();
   const device = await deviceFound();
   return reach(() => api.visit(visit_id, device));
-}
-
-/** Asks for consent, after the information. Only then is there a session, whose timeline `onBegun` receives; jsPsych
- * accepts trials added while it runs.
- */
-function entrance(study: Study, kind: SessionKind, onBegun: (timeline: Timeline) => void): Timeline[number] {
-  const { title, information_html, consent_html, consent_digest, exits } = study;
-  const pages = [...information_html, ...(consent_html === null ? [] : [consent_html])];
-  const start_id = uuid4();
-  return {
-    type: PagePlugin,
-    pages: pages.length > 0 ? pages : [html("h1", {}, title).outerHTML],
-    buttons:
-      consent_html === null
-        ? [{ id: "page-next", label: say("begin") }]
-        : [
-            { id: "consent-agree", label: say("agree") },
-            { id: "consent-decline", label: say("decline") },
-          ],
-    on_finish: async ({ button }: PageData) => {
-      if (button === "consent-decline") {
-        showEarlyEnd = () => showDeclined(main, exits.no_consent);
-        return;
-      }
-      showWaiting(container(), say("connecting"));
-      const start = { start_id, consent_digest, kind, device: await deviceFound() };
-      const begun = await reach(() => api.startSession(start, researcherToken));
-      const session = (await sendEarlier(begun)) ? await reach(api.session) : begun;
-      if (session.status === "active") onBegun(await timelineOf(study, session));
-      else showEarlyEnd = () => showEndOf(session);
-    },
-  };
 }
 
 async function timelineOf(study: Study, session: Session): Promise<Timeline> {

@@ -7,7 +7,6 @@ import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
-import { canGoFullscreen, enterFullscreen } from "./pages/fullscreen";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
 import DemographicsPlugin, { type DemographicsData } from "./plugins/demographics";
 import MultipleChoicePlugin from "./plugins/multiple-choice";
@@ -186,4 +185,19 @@ function ourPage(title: TextName, ...paragraphs: string[]): string {
     html("h1", {}, say(title)),
     ...paragraphs.map((words) => html("p", {}, words)),
   ).outerHTML;
+}
+
+/** True if the browser supports the full screen and does not show it already. */
+function canGoFullscreen(): boolean {
+  return document.fullscreenEnabled && document.fullscreenElement === null;
+}
+
+/** Requests the full screen; the browser allows it only right after a click or a key. */
+async function enterFullscreen(): Promise<void> {
+  await document.documentElement.requestFullscreen().catch(() => {});
+}
+
+/** Leaves the full screen, if the page is shown on it. */
+export function leaveFullscreen(): void {
+  if (document.fullscreenElement) void document.exitFullscreen().catch(() => {});
 }

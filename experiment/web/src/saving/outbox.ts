@@ -2,9 +2,16 @@
  * with all other waiting ones, until the server has acknowledged it.
  */
 import { api, ApiError, type Feedback, isElsewhere, type StoredResponse } from "./server-api";
-import { MAX_RESPONSES, nextBatch } from "./batch";
 import { forget, keep, type KeptResponse, keptResponses } from "./kept-responses";
 import { retrying } from "./retry";
+
+/** The server's limit for one request. */
+const MAX_RESPONSES = 100;
+
+/** Browsers send at most 64 KB for a closed page (`keepalive`), all its requests together; a larger one fails at once,
+ * and for ever. A hundred responses of our tasks take about 30 KB.
+ */
+const MAX_BYTES = 48 * 1024;
 
 /** `delayed`: the server replies, but cannot store anything now. `offline`: it cannot be reached. */
 export type SaveStatus = "saved" | "saving" | "delayed" | "offline";
@@ -111,4 +118,16 @@ export class Outbox {
     this.onDrained.splice(0).forEach(({ reject }) => reject(error));
     this.onRejected();
   }
+}
+
+/** All waiting responses, in order, of the first one's session, up to the size of one request; but always the first. */
+function nextBatch(waiting: KeptResponse[], most: number): KeptResponse[] {
+  const batch: KeptResponse[] = [];
+  let bytes = 0;
+  for (const response of waiting.filter(({ session }) => session === waiting[0]!.session)) {
+    bytes += new Blob([JSON.stringify(response)]).size;
+    if (batch.length > 0 && (bytes > MAX_BYTES || batch.length === most)) break;
+    batch.push(response);
+  }
+  return batch;
 }
