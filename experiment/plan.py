@@ -64,7 +64,8 @@ def plan_session(study: Study, group: int, seed: int) -> Plan:
     """
     definition = study.definition
     if not 1 <= group <= definition.design.groups:
-        raise ValueError(f"there is no group {group}: the design has groups 1 to {definition.design.groups}")
+        last = definition.design.groups
+        raise ValueError(f"the design has no group {group}. Fix: use a group from 1 to {last}.")
     rng = random.Random(f"equipoise plan, group {group}, seed {seed}")
     max_run = definition.order.max_run
     items = study.test_items_by_group[group]

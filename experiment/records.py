@@ -13,7 +13,9 @@ def _in_utc(at: datetime) -> datetime:
     try:
         return at.astimezone(UTC)
     except OverflowError:
-        raise ValueError("this time is before the year 1 or after the year 9999 in UTC.") from None
+        raise ValueError(
+            "this time is before the year 1 or after the year 9999 in UTC. Fix: send the time of the event."
+        ) from None
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
