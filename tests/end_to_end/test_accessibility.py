@@ -14,8 +14,7 @@ from playwright.sync_api import Page, expect
 
 from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
-from tests.end_to_end.visitor import Visitor
-from tests.end_to_end.walk import STAGES, Walker
+from tests.end_to_end.visitor import STAGES, Visitor, Walker
 from tests.end_to_end.whole_study import PRACTICE, make_whole_study
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}

@@ -10,8 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from equipoise.commands.server_process import running_server
-from tests.end_to_end.visitor import PHONE, Visitor, simulated
-from tests.end_to_end.walk import Walker
+from tests.end_to_end.visitor import PHONE, Visitor, Walker, simulated
 from tests.end_to_end.whole_study import make_whole_study
 
 Served = Callable[[str], AbstractContextManager[str]]

@@ -16,8 +16,7 @@ from server.serve import free_port
 from server.store.open import open_store
 from server.store.verify import verify
 from tests.end_to_end.test_durability import start_server
-from tests.end_to_end.visitor import PHONE, Visitor
-from tests.end_to_end.walk import Walker
+from tests.end_to_end.visitor import PHONE, Visitor, Walker
 from tests.end_to_end.whole_study import CHECK, N_STORIES, PRACTICE, make_whole_study
 
 ALL_STAGES = ["page", "consent", "demographics", "full screen", "page", "trial"]
