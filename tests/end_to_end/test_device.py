@@ -56,7 +56,7 @@ def test_a_phone_is_refused_unless_the_study_takes_phones(visit: Any, served: Se
 def test_a_window_that_is_too_small_can_be_made_larger(visit: Any, served: Served, folder: Path, query: Any) -> None:
     with served("{width_px: 1000, height_px: 700}") as url:
         visitor: Visitor = visit(url, viewport={"width": 900, "height": 800})
-        expect_refused(visitor, "at least 1000 × 700 pixels; this one has 900 × 800", query, folder)
+        expect_refused(visitor, "at least 1000 × 700 pixels; this window has 900 × 800", query, folder)
         visitor.page.locator("#device-try-again").click()
         expect_refused(visitor, "900 × 800", query, folder)
         visitor.page.set_viewport_size({"width": 1000, "height": 700})

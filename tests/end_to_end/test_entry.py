@@ -53,7 +53,7 @@ def expect_notice(visitor: Visitor, words: str) -> None:
 def expect_elsewhere(visitor: Visitor) -> None:
     """Expect to be told that the session went on elsewhere."""
     expect(visitor.page.locator("h1")).to_have_text("The study has stopped in this window")
-    expect(visitor.page.get_by_role("alert")).to_contain_text("opened again elsewhere; open the study's link")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("opened again in another browser. Open the study's link")
     expect(visitor.page.locator("#save-status")).to_be_empty()
 
 
@@ -106,7 +106,7 @@ def test_a_study_whose_places_are_all_taken_says_when_to_come_again(visit: Any, 
         begin_with_practice(first)
         second = visit(url)
         expect_notice(
-            second, "All places in this study are taken at the moment. If another participant leaves, one becomes free"
+            second, "All places in this study are taken at the moment. If another participant leaves, a place becomes free"
         )
         second.shoot_everywhere("taken")
         first.page.reload()  # who has a place goes on, whatever others are told
@@ -138,10 +138,10 @@ def test_a_simulation_takes_nobodys_place_and_needs_none(visit: Any, study_folde
 
 def test_a_panel_study_without_an_id_says_how_to_come_in(visit: Any, panel: str) -> None:
     visitor = visit(panel)
-    expect_notice(visitor, "Please open this study by the link that you were given")
+    expect_notice(visitor, "Please open this study with the link that you were given")
     visitor.shoot_everywhere("no-panel-id")
     visitor.page.goto(f"{panel}/?PROLIFIC_PID=")
-    expect_notice(visitor, "Please open this study by the link that you were given")
+    expect_notice(visitor, "Please open this study with the link that you were given")
 
 
 def test_a_panel_id_leaves_the_address_and_is_stored_only_after_consent(
@@ -342,8 +342,8 @@ def test_a_personal_link_lets_one_person_in(visit: Any, study_folder: Path, tmp_
         assert CliRunner().invoke(main, options).exit_code == 0
         with made.open(encoding="utf-8") as file:
             links = [row["link"] for row in csv.DictReader(file)]
-        expect_notice(visit(url), "Please open this study by the link that you were given")
-        expect_notice(visit(links[0][:-3]), "Please open this study by the link that you were given")
+        expect_notice(visit(url), "Please open this study with the link that you were given")
+        expect_notice(visit(links[0][:-3]), "Please open this study with the link that you were given")
         first = visit(links[0])
         assert first.page.url == f"{url}/"
         begin_with_practice(first)
