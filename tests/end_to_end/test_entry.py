@@ -192,6 +192,7 @@ def test_the_same_person_goes_on_in_another_browser_and_the_first_one_is_told(
 
     second.answer_questions(1)
     expect(second.page.locator("label[for=progress]")).to_contain_text("Question 4")
+    second.wait_until(NOTHING_WAITS)
     assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2, 3]
 
 

@@ -1,16 +1,16 @@
 /** A participant's session: device, information, consent, instructions, trials, end.
  *
- * The server stores the progress of a session, so after a reload at any point the participant resumes there.
- * `#simulate=data-only&token=...` or `#simulate=visual&token=...` lets jsPsych's simulation mode take the participant's
- * part. The token is the researcher's, which the server requires for a simulated session; it is removed from the
- * address at once. Both are after the `#`, which browsers send to no server.
+ * The server stores the progress of a session, so that the participant can resume at the same point after a reload.
+ * `#simulate=data-only&token=...` or `#simulate=visual&token=...` starts jsPsych's simulation mode, in which a program
+ * gives the responses. The server requires the researcher's token for a simulated session. The client removes the token
+ * from the address at once. Mode and token are after the `#`, a part of the address that browsers never send to a server.
  *
- * Ids and attributes that tests may rely on: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
+ * Tests may rely on these ids and attributes: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
  * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
  * [data-option="2"], [data-port="west-5"], [data-response="absorbed"], [data-response="reflected"], #submit-response, #time-
  * hints, #feedback-continue, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
- * #notice; the ends #declined, #incompatible, #withdrawn, #ended, #completed, and on them #completion-code, #exit-code,
- * #exit-link, #withdrawal-code, #withdraw-link.
+ * #notice. The end pages are #declined, #incompatible, #withdrawn, #ended and #completed. An end page can have
+ * #completion-code, #exit-code, #exit-link, #withdrawal-code and #withdraw-link.
  */
 import { initJsPsych, type JsPsych } from "jspsych";
 import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type Study } from "./saving/server-api";
@@ -34,22 +34,22 @@ const askedSimulation = simulationMode(asked.get("simulate"));
 const researcherToken = askedSimulation && asked.get("token");
 if (researcherToken !== null) history.replaceState(history.state, "", `#simulate=${askedSimulation}`);
 
-/** The state of the browser's history in which a study is under way. */
+/** State of the browser's history while a study is running. */
 const IN_STUDY = "study";
 
 const jsPsych: JsPsych = initJsPsych({
   display_element: main,
   on_trial_start: () => {
-    main.tabIndex = -1; // jsPsych focuses it so that keys arrive; it need not be a stop of the tab key
+    main.tabIndex = -1; // jsPsych focuses <main> to receive keys; the tab key can skip <main>
   },
 });
 const bar = new StudyBar(main, createLeaveDialog(withdraw));
 const outbox = new Outbox(
   (status) => bar.showSaveStatus(status),
-  () => timelineRuns && jsPsych.abortExperiment(), // whatever came after a refused response would be refused too
+  () => timelineRuns && jsPsych.abortExperiment(), // the server would refuse all later responses too
 );
 
-/** The contact, once it is known. */
+/** The contact page; null before the server has sent it. */
 let contact_html: string | null = null;
 let timelineRuns = false;
 /** Shows the end of a session that ended before all questions were answered. */
@@ -58,13 +58,13 @@ let showEarlyEnd: (() => void) | null = null;
 window.addEventListener("beforeunload", (event) => {
   if (outbox.unsent > 0 && outbox.rejection === null) event.preventDefault();
 });
-// Trials accept keys while the focus is in <main>; a click elsewhere must not end that.
+// Trials accept keys only while the focus is in <main>. A click outside <main> must not take the focus away.
 document.addEventListener("click", () => {
   if (document.activeElement === document.body) main.focus({ preventScroll: true });
 });
-// The browser's Back button would lose the trial on the screen; the page has its own way out.
+// The browser's Back button would lose the trial on the screen. Participants leave with the page's own button.
 window.addEventListener("popstate", () => timelineRuns && history.pushState(IN_STUDY, ""));
-// A page that the browser kept while the participant was elsewhere does not know of later changes.
+// A page from the browser's cache can be out of date, so reload it.
 window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 ignoreHeldKeysOnButtons();
 start().catch(showFailure);
@@ -77,7 +77,7 @@ async function start(): Promise<void> {
   if (found && found.status !== "active") return showEndOf(found);
   contact_html = study.contact_html;
   if (contact_html !== null) bar.offerContact(contact_html);
-  // Checks for people only: a simulation takes no participant's slot, and has no screen.
+  // These checks are for people only: a simulation uses no participant's slot, and has no screen.
   if (!askedSimulation) {
     if (!found && study.notice !== null) {
       bar.hide();
@@ -90,7 +90,7 @@ async function start(): Promise<void> {
   if (session && session.status !== "active") return showEndOf(session);
 
   main.replaceChildren();
-  // A program never takes over a person's session, whatever the address asks for.
+  // A simulation never continues a person's session, even if the address asks for one.
   const simulation = session?.kind === "human" ? null : askedSimulation;
   const timeline: Timeline = session ? await timelineOf(study, session) : [];
   if (!session) {
@@ -134,7 +134,7 @@ function showFailure(error: unknown): void {
   else showError(main, message);
 }
 
-/** A session that is over, however it ended. */
+/** Shows the end page of a session that is over. */
 function showEndOf(session: Session): void {
   forgetBegun();
   if (session.status === "completed") showCompletion(main, session);
@@ -142,15 +142,15 @@ function showEndOf(session: Session): void {
   else showWithdrawn(main);
 }
 
-/** This browser's session, or null when it has none for the present participant. */
+/** Returns this browser's session, or null if the browser has none for this participant. */
 async function savedSession(): Promise<Session | null> {
   const session = await reach(api.findSession);
-  if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program's session, not a person's
+  if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program began this session, not the participant
   await sendEarlier(session);
   return session;
 }
 
-/** Sends what an earlier visit with this browser left in the outbox; returns true if there was anything. */
+/** Sends the responses that an earlier visit kept in this browser. Returns true if there were any. */
 async function sendEarlier({ session: name, status, next_trial_index }: Session): Promise<boolean> {
   outbox.drop((response) => status !== "active" || response.session !== name || response.trial_index < next_trial_index);
   if (outbox.unsent === 0) return false;
@@ -159,7 +159,7 @@ async function sendEarlier({ session: name, status, next_trial_index }: Session)
   return true;
 }
 
-/** Reports that a participant comes back to their session; the server decides by the study's rules how it continues. */
+/** Reports a new visit to the session. The server decides by the study's rules how the session continues. */
 async function comeBack(): Promise<Session> {
   const visit_id = uuid4();
   const device = await deviceFound();
@@ -189,12 +189,12 @@ async function withdraw(): Promise<void> {
   jsPsych.abortExperiment();
 }
 
-/** A request to the server, repeated until the server replies. */
+/** Sends a request to the server, and repeats the request until the server replies. */
 function reach<T>(request: () => Promise<T>): Promise<T> {
   return retrying(request, (error) => showWaiting(container(), error instanceof ApiError ? say("busy") : say("unreachable")));
 }
 
-/** Where the participant looks: jsPsych's display while its timeline runs. */
+/** Returns the element with the page's content: jsPsych's display while its timeline runs, otherwise <main>. */
 function container(): HTMLElement {
   return timelineRuns ? jsPsych.getDisplayElement() : main;
 }

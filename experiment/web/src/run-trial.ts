@@ -1,6 +1,4 @@
-/** The course of every trial of our plugins: fixation, stimulus until a response, and in practice the server's
- * feedback.
- */
+/** A trial of our plugins: fixation, then the stimulus until a response, then in practice the server's feedback. */
 import type { JsPsych } from "jspsych";
 import { ResponseWindow } from "./timing/response-window";
 import type { Feedback, ResponseValue, TrialData } from "./saving/server-api";
@@ -12,16 +10,16 @@ import { TrialSignals } from "./signals";
 import { say, TEXTS_LANGUAGE } from "./pages/texts";
 import type { TimeBounds } from "./timing/time-hints";
 
-/** A plugin's content on the screen. It is built completely in advance, so that showing it takes one frame. */
+/** A plugin's content on the screen. It is built completely before its onset, so that it appears within one frame. */
 export interface Stimulus<R extends ResponseValue> {
   element: HTMLElement;
-  /** The controls for responses; marked as disabled while none are accepted. */
+  /** The controls for responses. They are marked as disabled while no response is accepted. */
   controls: Element[];
-  /** Resolves with the participant's response and its event, the first that `responseWindow` accepts. */
+  /** Resolves with the first response that `responseWindow` accepts, and its input event. */
   responded(responseWindow: ResponseWindow): Promise<GivenResponse<R>>;
-  /** Shows that no responses are accepted any more; the stimulus stays on the screen. */
+  /** Shows that no more responses are accepted. The stimulus stays on the screen. */
   close(): void;
-  /** Marks the right answer on the stimulus, which is closed. */
+  /** Marks the right answer on the closed stimulus. */
   showSolution(solution: unknown): void;
 }
 
@@ -35,14 +33,14 @@ export interface TrialParameters extends TimeBounds {
   frame_ms: number;
   continue_label: string;
   on_shown: () => void;
-  /** Receives the data of the trial as soon as there is a response; its result is shown as feedback. */
+  /** Receives the trial's data as soon as there is a response. A result that is not null is shown as feedback. */
   on_response: (data: TrialData) => Promise<TrialFeedback | null>;
 }
 
-/** Feedback on the screen, with a remark below it. */
+/** Feedback on the screen, with an optional remark below it. */
 export type TrialFeedback = Feedback & { note?: string };
 
-/** The program that plays the participant in a visual simulation. */
+/** The program that acts for the participant in a visual simulation. */
 export interface SimulatedParticipant {
   respond(): void;
   continue(button: HTMLElement): void;
@@ -66,30 +64,30 @@ export async function runTrial<R extends ResponseValue>(
       firstText(stimulus.element).setAttribute("elementtiming", "stimulus");
       if (trial.reading_ms > 0) markReading(stimulus, true);
       responded = stimulus.responded(responseWindow);
-      on_load(); // with the cross on the screen there is time for what else a page does for each trial
+      on_load(); // during the fixation cross there is time for the page's other work on a trial
       return stimulus.element;
     },
     trial.fixation_ms,
     trial.frame_ms,
   );
   const onset = watchOnset(stimulus.element, end_ms);
-  if (trial.reading_ms === 0) void responseWindow.open(end_ms + trial.frame_ms); // before, nobody has seen anything
+  if (trial.reading_ms === 0) void responseWindow.open(end_ms + trial.frame_ms); // earlier, the stimulus is not visible
   const timeIsOver = keepTime(stimulus, responseWindow, onset, trial);
   void keepFramesComing(stimulus.element).then(() => {
     responseWindow.close();
     counted.stop();
   });
   setTimeout(() => {
-    // Screen readers start reading here; after the paint, to keep the frame of the onset short.
+    // Screen readers begin to read the focused stimulus. Focus it after the paint, to keep the onset frame short.
     stimulus.element.focus({ preventScroll: true });
     trial.on_shown();
   });
   simulated?.respond();
 
   const given = await Promise.race([responded, timeIsOver]);
-  if (!stimulus.element.isConnected) return new Promise(() => {}); // the experiment was aborted meanwhile
+  if (!stimulus.element.isConnected) return new Promise(() => {}); // the experiment was aborted during the trial
   responseWindow.close();
-  // Nothing changes on the screen: a frame drawn for it would delay the one with the next cross.
+  // Do not change the screen now: another painted frame would delay the frame with the next fixation cross.
   const happened = counted.stop();
   const { onset_ms, onset_source } = await onset();
   const data: TrialData<R> = {
@@ -104,7 +102,7 @@ export async function runTrial<R extends ResponseValue>(
     ...happened,
   };
   const panel = html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, say("checking")));
-  // Only a practice trial waits for the server, and only then is there feedback.
+  // Only a practice trial waits for the server, because only practice has feedback.
   const waiting = setTimeout(() => stimulus.element.append(panel), 150);
   const feedback = await trial.on_response(data);
   clearTimeout(waiting);
@@ -114,11 +112,11 @@ export async function runTrial<R extends ResponseValue>(
     stimulus.showSolution(feedback.solution);
     await untilContinued(panel, feedback, trial, simulated);
   }
-  await untilFrameBetweenTrials(); // what was answered stays on the screen until the next fixation takes its place
+  await untilFrameBetweenTrials(); // the stimulus stays on the screen until the next fixation replaces it
   return data;
 }
 
-/** Accepts responses from the end of the time for reading; resolves when the deadline has passed, if there is one. */
+/** Accepts responses after the reading time. Resolves when the deadline has passed, or never if there is no deadline. */
 async function keepTime<R extends ResponseValue>(
   stimulus: Stimulus<R>,
   responseWindow: ResponseWindow,
@@ -136,7 +134,7 @@ async function keepTime<R extends ResponseValue>(
   return new Promise(() => {});
 }
 
-/** Shows if there is still time to read first. `aria-disabled` leaves the tab key's way through the page unchanged. */
+/** Shows whether the reading time is running. `aria-disabled` does not change the order of the tab key. */
 function markReading<R extends ResponseValue>({ element, controls }: Stimulus<R>, reading: boolean): void {
   element.classList.toggle("reading", reading);
   for (const control of controls) {
@@ -164,7 +162,7 @@ function untilContinued(
   });
 }
 
-/** The record of a trial in a data-only simulation, where nothing is shown: as on a perfect display. */
+/** Returns the record of a trial in a data-only simulation, which shows nothing: the timing of a display without errors. */
 export function simulatedData<R extends ResponseValue>(jsPsych: JsPsych, trial: TrialParameters, response: R): TrialData<R> {
   const { fixation_ms, frame_ms, reading_ms, deadline_ms } = trial;
   const rt_ms = reading_ms + jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true);

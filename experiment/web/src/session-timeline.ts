@@ -1,5 +1,5 @@
-/** A session as a jsPsych timeline: questions about the participant, the full screen, instructions, and the trials with
- * their breaks. A returning participant gets a welcome page instead of the instructions.
+/** A session as a jsPsych timeline: questions about the participant, the full screen, instructions, and trials with breaks.
+ * A participant who resumes gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
 import { api, type Ended, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
@@ -22,23 +22,23 @@ import { uuid4 } from "./saving/uuid";
 export type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
 type TimelinePart = Timeline[number];
 
-/** Ends a page with the full screen: within the click or key that ended it, as browsers require. */
+/** Opens the full screen at the end of a page. Browsers allow it only during the click or key that ends the page. */
 const GOING_FULLSCREEN = {
   buttons: [{ id: "fullscreen-go", label: say("fullscreen_go") }],
   on_finish: enterFullscreen,
 };
 
-/** The parts that a session needs. */
+/** The parts of the page that a session uses. */
 export interface Surroundings {
   jsPsych: JsPsych;
   bar: StudyBar;
   outbox: Outbox;
   frame_ms: number;
-  /** The published plugins of the study. */
+  /** The study's published plugins, by name. */
   plugins: Map<string, ForeignPlugin>;
-  /** A request to the server, repeated until it answers. */
+  /** Sends a request to the server, and repeats the request until the server replies. */
   reach: <T>(request: () => Promise<T>) => Promise<T>;
-  /** Called if the study ends for the participant before all questions are answered. */
+  /** Called if the study ends before the participant has answered all questions. */
   onEnded: (ended: Ended) => void;
 }
 
@@ -56,7 +56,9 @@ export function sessionTimeline(study: Study, session: Session, surroundings: Su
   ];
 }
 
-/** Skips the interrupted trial if the study says so; practice is repeated. */
+/** Skips the interrupted trial if the study asks for it. A practice trial is always repeated. Returns true if a trial was
+ * skipped.
+ */
 function skipInterrupted({ session, visit, interrupted_trial }: Session, progress: SessionProgress, outbox: Outbox): boolean {
   const begun = begunTrial(session);
   const { trial } = progress;
@@ -94,9 +96,9 @@ function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSki
   return [{ type: PagePlugin, pages: [page], ...(fullscreen && GOING_FULLSCREEN) }];
 }
 
-/** A trial, and a page before it if one is due; skipped if the session does not come to it. */
+/** Returns a trial, with a page before it if necessary. The step is skipped if it is not the session's next trial. */
 function step(trial: SessionTrial, session: Session, progress: SessionProgress, surroundings: Surroundings): TimelinePart {
-  const isFirstOfVisit = trial === progress.trial; // after another page
+  const isFirstOfVisit = trial === progress.trial; // the welcome page or the instructions come before it
   return {
     timeline: [
       ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
@@ -115,7 +117,7 @@ function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionP
 }
 
 function practiceAgain({ practice }: SessionProgress): string {
-  const { correct, needed } = practice!; // there is a further round only if the one before it did not suffice
+  const { correct, needed } = practice!; // a new round exists only after a round that was not passed
   return ourPage("practice_again_title", say("practice_again", { correct, needed }));
 }
 
@@ -142,7 +144,7 @@ function ownTrial(trial: OwnTrial, session: Session, { frame_ms }: Surroundings,
   };
 }
 
-/** A published plugin's trial, after our fixation; in practice a page with the feedback follows. */
+/** Returns a trial of a published plugin, after our fixation. In practice, a page with the feedback follows. */
 function foreignTrial(
   { content, phase }: ForeignSessionTrial,
   { fixation_ms }: Session,
@@ -192,7 +194,7 @@ function canGoFullscreen(): boolean {
   return document.fullscreenEnabled && document.fullscreenElement === null;
 }
 
-/** Requests the full screen; the browser allows it only right after a click or a key. */
+/** Opens the full screen. The browser allows it only right after a click or a key. The study also runs without it. */
 async function enterFullscreen(): Promise<void> {
   await document.documentElement.requestFullscreen().catch(() => {});
 }

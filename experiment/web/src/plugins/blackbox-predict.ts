@@ -30,11 +30,11 @@ const info = {
 } as const;
 
 type Info = typeof info;
-/** jsPsych fills in the defaults before it calls us; `TrialType` alone does not say so. */
+/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include this. */
 type Trial = TrialType<Info> & BlackboxContent & TrialParameters;
 type Prediction = "absorbed" | "reflected" | Port;
 
-/** A Black Box with its atoms shown: where does the ray leave? The response is chosen first, then submitted. */
+/** A Black Box with visible atoms: where does the ray leave? The participant chooses a response, and then submits it. */
 export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
   static info = info;
 
@@ -80,10 +80,10 @@ export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
 
 const SIDE_OF_KEY: Record<string, Side> = { n: "north", e: "east", s: "south", w: "west" };
 
-/** All keys of a prediction; no other key counts as a response that came too early. */
+/** The keys for a prediction. Only these keys can count as a response that came too early. */
 const RESPONSE_KEY = /^([aresnw1-9]|enter|arrow(up|right|down|left))$/i;
 
-/** The keys that type a prediction: "w" and "5" for "west-5", "a" for "absorbed". */
+/** Returns the keys that type a prediction: "w" and "5" for "west-5", "a" for "absorbed". */
 function keysFor(prediction: string): string[] {
   return isPort(prediction) ? [prediction[0]!, prediction.split("-")[1]!] : [prediction[0]!];
 }
@@ -97,7 +97,7 @@ class BlackboxStimulus implements Stimulus<string> {
   private responseText = html("p", { id: "response-text", role: "status" }, say("blackbox_no_answer"));
   private submitButton = html("button", { id: "submit-response", class: "primary", type: "button", disabled: true }, say("blackbox_submit"));
   private choice: Prediction | null = null;
-  /** A typed side letter whose digit is still missing. */
+  /** The side whose letter was typed, while its digit is missing. */
   private typedSide: Side | null = null;
   private responseWindow!: ResponseWindow;
 
@@ -190,7 +190,7 @@ class BlackboxStimulus implements Stimulus<string> {
   private onEnter(event: KeyboardEvent, submit: (event: Event) => void): void {
     const target = event.target as HTMLElement | SVGElement;
     const response = target.dataset.response ?? target.dataset.port;
-    // Enter on a response that is not chosen yet chooses it; on any other element Enter keeps its usual effect.
+    // Enter on a response chooses it, or submits it if it is chosen. On another control, Enter keeps its usual effect.
     if (response && (this.choice === null || (target.dataset.response && response !== this.choice))) {
       event.preventDefault();
       this.choose(response as Prediction);
@@ -203,12 +203,12 @@ class BlackboxStimulus implements Stimulus<string> {
   private onChoiceKey(event: KeyboardEvent): void {
     const key = event.key.toLowerCase();
     if (key.startsWith("arrow")) {
-      event.preventDefault(); // would scroll the page
+      event.preventDefault(); // arrow keys would scroll the page
       this.board.chooseTowards(event);
     } else if (key === "a") this.choose("absorbed");
     else if (key === "r") this.choose("reflected");
     else if (SIDE_OF_KEY[key]) {
-      this.choose(null); // so that Enter cannot submit a response that is being changed
+      this.choose(null); // prevents Enter from submitting a response that the participant is changing
       this.typedSide = SIDE_OF_KEY[key];
       this.responseText.textContent = say("your_answer_is", { answer: `${say(`side_${this.typedSide}`)} …` });
     } else if (this.typedSide && /^[1-9]$/.test(key) && Number(key) <= this.content.size) {
@@ -237,6 +237,6 @@ function keyboardHelp(size: number): HTMLElement {
     ["Enter", say("keyboard_submit")],
   ];
   const rows = help.flatMap(([keys, meaning]) => [html("dt", {}, keys!), html("dd", {}, meaning!)]);
-  const open = matchMedia("(hover: hover) and (min-width: 50rem)").matches; // a telephone has no keys and no room
+  const open = matchMedia("(hover: hover) and (min-width: 50rem)").matches; // a phone has no keyboard and little space
   return html("details", { class: "keyboard-help", open }, html("summary", {}, say("keyboard_title")), html("dl", {}, ...rows));
 }

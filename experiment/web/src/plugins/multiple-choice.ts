@@ -11,7 +11,7 @@ const info = {
   name: "multiple-choice",
   version: "1.0.0",
   parameters: {
-    /** What to read first; paragraphs are separated by blank lines. May be empty. */
+    /** The text above the question. Blank lines separate paragraphs. May be empty. */
     text: { type: ParameterType.STRING, default: "" },
     /** The question. */
     prompt: { type: ParameterType.STRING, default: undefined },
@@ -27,10 +27,10 @@ const info = {
 } as const;
 
 type Info = typeof info;
-/** jsPsych fills in the defaults before it calls us; `TrialType` alone does not say so. */
+/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include this. */
 type Trial = TrialType<Info> & MultipleChoiceContent & TrialParameters;
 
-/** A text, a question and numbered options. A number key, a click or a tap responseWindow at once. */
+/** A text, a question and numbered options. A number key, a click or a tap gives the response at once. */
 export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
   static info = info;
 

@@ -6,17 +6,17 @@ const info = {
   name: "page",
   version: "1.0.0",
   parameters: {
-    /** The pages to read, as HTML that is safe already (the server's sanitised Markdown). */
+    /** The pages to read, as safe HTML (the server's sanitised Markdown). */
     pages: { type: ParameterType.HTML_STRING, array: true, default: undefined },
-    /** The buttons of the last page, each with its element id and its label. The first one is the main one. */
+    /** The buttons of the last page, each with its element id and its label. The first button is the main button. */
     buttons: {
       type: ParameterType.COMPLEX,
       array: true,
       default: [{ id: "page-next", label: say("continue") }],
       nested: {
-        /** Element id of the button, recorded when it is pressed. */
+        /** Element id of the button, recorded when the participant presses the button. */
         id: { type: ParameterType.STRING, default: undefined },
-        /** What the button says. */
+        /** Label of the button. */
         label: { type: ParameterType.STRING, default: undefined },
       },
     },
@@ -41,8 +41,8 @@ export interface PageData {
   duration_ms: number;
 }
 
-/** One or more pages to read, with Back and Next between them: consent, instructions. If the last page has one button
- * only, Enter presses it.
+/** One or more pages to read, such as consent or instructions, with the buttons Back and Next. Enter presses the button of
+ * the last page if that page has only one button.
  */
 export default class PagePlugin implements JsPsychPlugin<Info> {
   static info = info;
