@@ -1,7 +1,7 @@
-"""The texts that participants read and that do not come from the study itself, one catalogue per language.
+"""The participants' texts that do not come from the study itself: one catalogue per language.
 
-A catalogue is a JSON file of texts by name; `{name}` in a text is a placeholder. Web client and server use the same
-catalogues, and a study can replace any text by its own (`texts` in `study.yaml`).
+A catalogue is a JSON file of texts by name, where `{name}` in a text is a placeholder. Web client, laboratory and
+server use the same catalogues. A study can replace any text with its own text (`texts` in `study.yaml`).
 """
 
 import json
@@ -19,7 +19,7 @@ from batteries.errors import InputError
 
 PLACE = re.compile(r"\{(\w+)\}")
 FROM_RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"})
-"""Languages whose usual script is read from right to left."""
+"""Languages that are read from right to left."""
 FORMER_NAMES = {
     "places_taken": "slots_taken",
     "place_given_away": "slot_given_away",
@@ -31,12 +31,12 @@ FORMER_NAMES = {
 
 @dataclass(frozen=True)
 class Texts:
-    """A catalogue with a study's own texts in it."""
+    """A catalogue in which a study's own texts replace the usual texts."""
 
     language: str
-    """The catalogue's language; it is English if the study's language has no catalogue."""
+    """The language of the texts: English if the study's language has no catalogue."""
     direction: Literal["ltr", "rtl"]
-    """Side where the lines of the study's language start."""
+    """Direction in which the study's language is read."""
     by_name: Mapping[str, str]
 
     def say(self, name: str, **values: object) -> str:
@@ -46,7 +46,7 @@ class Texts:
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return the languages for which there is a catalogue."""
+    """Return the languages that have a catalogue."""
     return tuple(sorted(file.name.removesuffix(".json") for file in files(__name__).iterdir() if ".json" in file.name))
 
 
@@ -63,7 +63,7 @@ def texts_in(language: str, own: Mapping[str, str]) -> Texts:
     Parameters
     ----------
     language
-        The study's, such as `de` or `de-AT`. If it has no catalogue, the texts are English.
+        The study's language, such as `de` or `de-AT`. If it has no catalogue, the texts are English.
     own
         The study's own texts, by name; see `check_own`.
     """
@@ -98,8 +98,8 @@ def check_own(own: Mapping[str, str], path: Path) -> None:
         name = FORMER_NAMES.get(written, written)
         if name not in known:
             like = get_close_matches(name, known, n=1)
-            hint = f"write `{like[0]}`." if like else "see docs/reference/texts.md for their names."
-            raise InputError(f"`texts` names `{name}`, which is not one of our texts. Fix: {hint}")
+            hint = f"write `{like[0]}`." if like else "use a name from docs/reference/texts.md."
+            raise InputError(f"`texts` has the unknown name `{name}`. Fix: {hint}")
         if name != written:
             _check_former_name(written, own, path)
         strange = set(PLACE.findall(text)) - set(PLACE.findall(known[name]))

@@ -94,7 +94,7 @@ def test_new_makes_a_study_that_loads_and_never_writes_over_one(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["new", "x", "--from", "dance"], "unknown sample study `dance`. Fix: name one of blackbox-predict"),
+        (["new", "x", "--from", "dance"], "unknown sample study `dance`. Fix: use one of blackbox-predict"),
         (["serve", "nowhere"], "nowhere: no study.yaml in this folder"),
         (["simulate", "nowhere", "-n", "3"], "nowhere: no study.yaml in this folder"),
         (["analyze", "nowhere", "-o", "out"], "nowhere: no study.yaml in this folder"),

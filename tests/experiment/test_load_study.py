@@ -154,8 +154,8 @@ def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
         ("recruitment", "{panel_id_pattern: '[0-9]'}", "`panel_id_pattern` needs `entry: panel`"),
         ("recruitment", "{entry: link, prolific_secured_url: 'https://x.org/'}", "`prolific_secured_url` needs"),
         ("recruitment", "{entry: panel, panel_ids: ids.txt}", "ids.txt: this file does not exist"),
-        ("recruitment", "{entry: panel, panel_id_pattern: '[0-9'}", "not a regular expression.*Fix: correct it"),
-        ("recruitment", "{entry: panel, panel_id_pattern: 'a{99999999999}'}", "not a regular expression.*Fix: correct"),
+        ("recruitment", "{entry: panel, panel_id_pattern: '[0-9'}", "not a regular expression.*Fix: write"),
+        ("recruitment", "{entry: panel, panel_id_pattern: 'a{99999999999}'}", "not a regular expression.*Fix: write"),
         ("recruitment", "{entry: panel, panel_id_pattern: '[[a]]'}", r"ambiguous .*nested set.*Fix: .*`\\\["),
         ("recruitment", "{entry: panel, panel_id_pattern: '[a--b]'}", "ambiguous .*set difference.*Fix:"),
         ("recruitment", "{entry: panel, panel_ids: ../ids.txt}", "outside the study's folder.*Fix: copy the file"),
@@ -383,11 +383,11 @@ def test_the_list_of_panel_ids_is_read_and_is_no_part_of_the_digest(study_folder
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "the file holds no ids. Fix: write one id on each line"),
-        ("\n \n", "the file holds no ids"),
+        ("", "the file has no ids. Fix: write one id on each line"),
+        ("\n \n", "the file has no ids"),
         (f"{IDS[0]}\njane\n", r"line 2: `jane` is not a panel id of the form `\[0-9a-f\]\{24\}`. Fix:"),
         (f"participant,code\n{IDS[0]},1\n", "line 1: `participant,code` is not a panel id"),
-        (f"{IDS[0]}\n{IDS[1]}\n{IDS[0]}\n", rf"duplicate id `{IDS[0]}` \(lines 1 and 3\). Fix: delete one of them"),
+        (f"{IDS[0]}\n{IDS[1]}\n{IDS[0]}\n", rf"duplicate id `{IDS[0]}` \(lines 1 and 3\). Fix: delete one of the two lines"),
     ],
 )
 def test_a_mistake_in_the_list_of_panel_ids_is_named(study_folder: Path, content: str, said: str) -> None:

@@ -76,6 +76,6 @@ def test_over_all_groups_every_test_item_is_seen_once(sample_study: Study) -> No
 
 
 @pytest.mark.parametrize("group", [0, 11, -1])
-def test_there_is_no_other_group(sample_study: Study, group: int) -> None:
-    with pytest.raises(ValueError, match="groups 1 to 10"):
+def test_an_unknown_group_is_refused(sample_study: Study, group: int) -> None:
+    with pytest.raises(ValueError, match="Fix: use a group from 1 to 10"):
         plan_session(sample_study, group, 1)

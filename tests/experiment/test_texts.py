@@ -97,7 +97,7 @@ def test_a_study_says_its_own_words(study_folder: Path) -> None:
 
 
 def test_a_mistake_in_own_words_names_the_file(study_folder: Path) -> None:
-    with pytest.raises(InputError, match=r"study\.yaml: `texts` names `agre`"):
+    with pytest.raises(InputError, match=r"study\.yaml: `texts` has the unknown name `agre`"):
         load_study(with_lines(study_folder, "texts:", "  agre: Yes"))
 
 

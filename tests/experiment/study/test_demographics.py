@@ -61,7 +61,7 @@ def test_words_of_yaml_1_1_are_words(asking: Callable[[str], Study]) -> None:
         ("questions: age\n", r"line 1: `questions` must be a list"),
         ("questions: [age\n", r"line \d: this is not valid YAML"),
         (questions(*[WORK.replace("work", f"q{n}") for n in range(31)]), r"`questions`.* at most 30"),
-        (questions(AGE, AGE), r"duplicate question name `age`. Fix: give each its own"),
+        (questions(AGE, AGE), r"duplicate question name `age`. Fix: give each question its own name"),
         (questions(AGE) + "title: About you\n", r"line 3: `title` is an unknown field"),
         (questions(GENDER, "age"), r"line 3: `questions.1` must hold `name: value` fields"),
         (questions("{name: Age, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*`Age`"),
@@ -157,7 +157,7 @@ def test_an_answer_is_taken(question: DemographicQuestion, answer: Any) -> None:
 def test_what_is_no_answer_is_refused_in_a_sentence_that_names_the_question(
     question: DemographicQuestion, answer: Any
 ) -> None:
-    with pytest.raises(InputError, match=rf"^`{question.name}` (takes .*|is longer than .* Fix: .*)\.$"):
+    with pytest.raises(InputError, match=rf"^`{question.name}` (needs .*|is longer than .* Fix: .*)\.$"):
         question.check(answer)
 
 

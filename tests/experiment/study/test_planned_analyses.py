@@ -153,7 +153,7 @@ def test_a_margin_of_accuracy_is_a_share(margin):
         ("{rule: focus_lost, max_time: 1}", "max_time"),
         ("{rule: fast}", "write one of `attention_check`"),
         ("{min_ms: 5}", "lacks the field"),
-        ("{rule: missing}, {rule: missing, max_share: 0.5}", "2 times). Fix: state it once"),
+        ("{rule: missing}, {rule: missing, max_share: 0.5}", "2 times). Fix: state the rule once"),
     ],
 )
 def test_a_rule_that_cannot_be_meant_is_refused_with_its_line(rule, what):
