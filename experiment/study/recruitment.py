@@ -87,7 +87,7 @@ class Exits(BaseModel):
 
 
 class Recruitment(BaseModel):
-    """Who may take part, and how many participants. It can change during data collection."""
+    """Rules on who may take part, and the number of participants. They can change during data collection."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -28,7 +28,7 @@ class Timeline(BaseModel):
         ),
     )
     consent_version: str | None = Field(
-        default=None, min_length=1, description="Version of the consent text that your ethics board approved."
+        default=None, min_length=1, description="Version of the consent text, as named by your ethics board."
     )
     demographics: str | None = Field(
         default=None, description="File (YAML) with questions about the participant; see below."
@@ -109,7 +109,7 @@ class Resume(BaseModel):
         default=None,
         gt=0,
         allow_inf_nan=False,
-        description="Minutes after its start for which a session can be resumed; no limit if omitted.",
+        description="Minutes for which a session can be resumed after its start; no limit if omitted.",
     )
     max_reloads: int | None = Field(
         default=None, ge=0, description="Number of times that a session may be opened again; no limit if omitted."
