@@ -1,5 +1,6 @@
-/** The information and the consent. Before the participant agrees, the browser sends nothing about the participant, and
- * there is no session. The consent text comes from the study's file `timeline.consent`.
+/** The information and the consent. Before the participant agrees, there is no session, the browser sends no data about
+ * its device, and the server stores nothing about the participant. The consent text comes from the study's file
+ * `timeline.consent`.
  */
 import { html } from "./pages/dom";
 import { deviceFound } from "./pages/device-check";
