@@ -60,7 +60,7 @@ def shuffle_with_max_run(
     for _ in range(MOST_SHUFFLES):
         order = _shuffle(len(entries), rng)
         if all(len(list(run)) <= limit for _, run in groupby(order, key=levels.__getitem__)):
-            return [entries[place] for place in order]
+            return [entries[index] for index in order]
     return _build(entries, levels, limit, rng)
 
 
@@ -80,8 +80,8 @@ def _build(entries: Sequence[T], levels: Sequence[Hashable], limit: int, rng: ra
     last, run = None, 0
     while remaining:
         allowed = {level for level in counts if counts[level] and _allows(level, counts, last, run, limit)}
-        places = [place for place, (_, level) in enumerate(remaining) if level in allowed]
-        entry, level = remaining.pop(places[draw(rng, len(places))])
+        positions = [index for index, (_, level) in enumerate(remaining) if level in allowed]
+        entry, level = remaining.pop(positions[draw(rng, len(positions))])
         ordered.append(entry)
         counts[level] -= 1
         last, run = level, run + 1 if level == last else 1

@@ -82,7 +82,7 @@ class _Export(_Stored):
     results: tuple[_Result, ...] = Field(min_length=1)
 
 
-Answers = dict[str, tuple[_Result, _Prediction]]
+Predictions = dict[str, tuple[_Result, _Prediction]]
 """The predictions of one run, by item id, in the order in which the model got the items."""
 
 
@@ -96,18 +96,18 @@ def read_stored_runs(study: Study, paths: Iterable[Path]) -> list[Run]:
     """
     items = {_board(item.content["atoms"], str(item.content["entry"])): item for item in study.test_items
              if item.task == "blackbox_predict"}  # fmt: skip
-    runs: dict[tuple[str, ...], list[Answers]] = {}
+    runs: dict[tuple[str, ...], list[Predictions]] = {}
     for path in paths:
         for number, result in enumerate(_read(path).results, start=1):
-            answers = _match(result, items, f"{path}, result {number}")
+            predictions = _match(result, items, f"{path}, result {number}")
             same_condition = runs.setdefault(result.condition, [])
             # If an item is repeated, its repetition is a second run of the same model and condition.
-            run = next((run for run in same_condition if not run.keys() & answers.keys()), None)
+            run = next((run for run in same_condition if not run.keys() & predictions.keys()), None)
             if run is None:
-                same_condition.append(answers)
+                same_condition.append(predictions)
             else:
-                run |= answers
-    return [_run(condition, answers) for condition, repetitions in runs.items() for answers in repetitions]
+                run |= predictions
+    return [_run(condition, predictions) for condition, repetitions in runs.items() for predictions in repetitions]
 
 
 def _read(path: Path) -> _Export:
@@ -119,22 +119,22 @@ def _read(path: Path) -> _Export:
         ) from None
 
 
-def _match(result: _Result, items: dict[tuple[object, str], Item], place: str) -> Answers:
-    answers: Answers = {}
+def _match(result: _Result, items: dict[tuple[object, str], Item], location: str) -> Predictions:
+    predictions: Predictions = {}
     for number, prediction in enumerate(result.predictions, start=1):
         port = f"{prediction.ray_entry.side}-{prediction.ray_entry.pos}"
         item = items.get(_board(result.atoms, port))
-        where = f"{place}, prediction {number} (configuration {result.config_index}, {port})"
+        where = f"{location}, prediction {number} (configuration {result.config_index}, {port})"
         if item is None:
             raise InputError(
                 f"{where}: the battery has no item with these atoms and this port. Fix: use the battery of this run."
             )
-        if item.item_id in answers:
+        if item.item_id in predictions:
             raise InputError(
                 f"{where}: this ray is a duplicate in the same result. Fix: delete one of the two predictions."
             )
-        answers[item.item_id] = (result, prediction)
-    return answers
+        predictions[item.item_id] = (result, prediction)
+    return predictions
 
 
 def _board(atoms: object, entry: str) -> tuple[object, str]:
@@ -142,8 +142,8 @@ def _board(atoms: object, entry: str) -> tuple[object, str]:
     return frozenset((row, column) for row, column in atoms), entry
 
 
-def _run(condition: tuple[str, ...], answers: Answers) -> Run:
-    results = {result.experiment_id: result for result, _ in answers.values()}.values()
+def _run(condition: tuple[str, ...], predictions: Predictions) -> Run:
+    results = {result.experiment_id: result for result, _ in predictions.values()}.values()
     first = next(iter(results))
     prompts = sorted({result.system_prompt for result in results})
     return Run(
@@ -156,10 +156,10 @@ def _run(condition: tuple[str, ...], answers: Answers) -> Run:
         started_at=min(result.start_time for result in results),
         completed_at=max(result.end_time for result in results),
         source=Source.IMPORT,
-        item_ids=tuple(answers),
+        item_ids=tuple(predictions),
         responses=tuple(
             _response(index, item_id, result, prediction)
-            for index, (item_id, (result, prediction)) in enumerate(answers.items())
+            for index, (item_id, (result, prediction)) in enumerate(predictions.items())
         ),
     )
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 from batteries.errors import InputError
 
-PLACE = re.compile(r"\{(\w+)\}")
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
 FROM_RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"})
 """Languages that are read from right to left."""
 FORMER_NAMES = {
@@ -41,7 +41,7 @@ class Texts:
 
     def say(self, name: str, **values: object) -> str:
         """Return a text with its placeholders filled."""
-        return PLACE.sub(lambda place: str(values[place[1]]), self.by_name[name])
+        return PLACEHOLDER.sub(lambda found: str(values[found[1]]), self.by_name[name])
 
 
 @cache
@@ -102,10 +102,12 @@ def check_own(own: Mapping[str, str], path: Path) -> None:
             raise InputError(f"`texts` has the unknown name `{name}`. Fix: {hint}")
         if name != written:
             _check_former_name(written, own, path)
-        strange = set(PLACE.findall(text)) - set(PLACE.findall(known[name]))
+        strange = set(PLACEHOLDER.findall(text)) - set(PLACEHOLDER.findall(known[name]))
         if strange:
-            places = ", ".join(f"{{{place}}}" for place in PLACE.findall(known[name])) or "none"
-            raise InputError(f"`texts.{written}` has an unknown placeholder {{{min(strange)}}}. Fix: use {places}.")
+            placeholders = ", ".join(f"{{{found}}}" for found in PLACEHOLDER.findall(known[name])) or "none"
+            raise InputError(
+                f"`texts.{written}` has an unknown placeholder {{{min(strange)}}}. Fix: use {placeholders}."
+            )
 
 
 def _check_former_name(former: str, own: Mapping[str, str], path: Path) -> None:

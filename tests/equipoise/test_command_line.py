@@ -88,7 +88,7 @@ def test_new_makes_a_study_that_loads_and_never_writes_over_one(tmp_path: Path) 
     assert all("description" in field or "$ref" in field for field in schema["properties"].values())
     again = equipoise("new", tmp_path / "mine")
     assert again.returncode == 2
-    assert "this already exists" in again.stderr
+    assert "this path exists" in again.stderr
 
 
 @pytest.mark.parametrize(

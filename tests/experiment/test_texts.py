@@ -5,7 +5,7 @@ import pytest
 
 from batteries.errors import InputError
 from experiment.load_study import load_study
-from experiment.texts import FORMER_NAMES, PLACE, catalogue, check_own, languages, texts_in
+from experiment.texts import FORMER_NAMES, PLACEHOLDER, catalogue, check_own, languages, texts_in
 
 
 def with_lines(study_folder: Path, *lines: str) -> Path:
@@ -32,7 +32,7 @@ def test_every_catalogue_has_all_texts_with_the_same_placeholders(language: str)
     assert other.keys() == english.keys()
     for name, text in other.items():
         assert text.strip(), name
-        assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(english[name])), name
+        assert sorted(PLACEHOLDER.findall(text)) == sorted(PLACEHOLDER.findall(english[name])), name
     assert texts_in(language, {}).direction == ("rtl" if language == "ar" else "ltr")
 
 

@@ -100,6 +100,7 @@ async function start(): Promise<void> {
     };
     const onStarted = async (started: Session) => {
       const current = (await sendEarlier(started)) ? await reach(api.session) : started;
+      // jsPsych accepts trials that are added while its timeline runs.
       if (current.status === "active") timeline.push(...(await timelineOf(study, current)));
       else showEarlyEnd = () => showEndOf(current);
     };

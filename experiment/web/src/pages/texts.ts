@@ -12,11 +12,11 @@ export const TEXTS_LANGUAGE = catalogue?.lang || "en";
 
 /** Returns a text with its placeholders `{name}` filled. */
 export function say(name: TextName, values: Record<string, string | number> = {}): string {
-  return byName[name].replace(/\{(\w+)\}/g, (_, place: string) => String(values[place]));
+  return byName[name].replace(/\{(\w+)\}/g, (_, placeholder: string) => String(values[placeholder]));
 }
 
 /** Returns a text with an element instead of the placeholder `{name}`. */
-export function sayAround(name: TextName, place: string, element: HTMLElement): (string | Node)[] {
-  const [before, after] = byName[name].split(`{${place}}`);
+export function sayAround(name: TextName, placeholder: string, element: HTMLElement): (string | Node)[] {
+  const [before, after] = byName[name].split(`{${placeholder}}`);
   return [before!, element, after ?? ""];
 }
