@@ -1,6 +1,6 @@
-"""The study, the plan of one session, and the three ways to run a session: laboratory, browser and models.
+"""The study, the session plan, and the three ways to run a session: laboratory, browser and models.
 
-`study` reads `study.yaml`, and `plan` makes the trials of one session. `records` defines what a session leaves in the
-store. Sessions run in `lab/` (PsychoPy), `web/` (browser) and `models/` (stored runs and baselines).
-`simulated_participants` are programs, always labelled as simulated.
+`load_study` reads `study.yaml`, and `plan` makes the trials of one session. `records` defines the records of a session
+in the store. Sessions run in `lab/` (PsychoPy), `web/` (browser) and `models/` (stored runs and baselines).
+`simulated_participants` runs programs as participants, which are always labelled as simulated.
 """

@@ -1,4 +1,4 @@
-"""Reading a study folder: `study.yaml`, its battery and its texts, checked so that a session cannot fail."""
+"""Reading and checking a study folder: `study.yaml`, the battery and the texts."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,17 +21,18 @@ def load_study(folder: Path) -> Study:
     Parameters
     ----------
     folder
-        The study's folder, the one that holds `study.yaml`.
+        The folder with `study.yaml`.
 
     Raises
     ------
     InputError
-        If anything is wrong; each sentence names the file, the line or item, what is wrong and how to correct it.
+        If the study has an error. The message names the file, the line or item, the error and its correction.
     """
     path = folder / "study.yaml"
     if not path.is_file():
         raise InputError(
-            f"{folder}: no study.yaml in this folder. Fix: name a study's folder, or make one: equipoise new."
+            f"{folder}: no study.yaml in this folder. Fix: use the folder of a study, or make a study with "
+            "`equipoise new`."
         )
     definition = read_yaml(path, StudyDefinition)
     for location, name in files_named_in(definition):
@@ -64,7 +65,7 @@ def load_study(folder: Path) -> Study:
     for plugin in definition.plugins.values():
         texts[plugin.file] = read_text(folder / plugin.file)
     try:
-        check_own(definition.texts)
+        check_own(definition.texts, path)
         test_items = _test_items(definition, battery)
         for field, factors in _named_factors(definition).items():
             _check_factors(field, factors, test_items)
@@ -74,14 +75,14 @@ def load_study(folder: Path) -> Study:
         study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
         for group in range(1, definition.design.groups + 1):
             plan_session(study, group, seed=0)
-        study.digest  # noqa: B018 - a definition without a digest could be served but not registered
+        study.digest  # noqa: B018 - computing the digest finds a definition that cannot be registered
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return study
 
 
 def _panel_ids(folder: Path, definition: StudyDefinition) -> frozenset[str] | None:
-    """Return the accepted panel ids, or None if the study has no list of them."""
+    """Return the accepted panel ids, or None if the study has no list of ids."""
     recruitment = definition.recruitment
     if recruitment.panel_ids is None:
         return None
@@ -93,18 +94,18 @@ def _panel_ids(folder: Path, definition: StudyDefinition) -> frozenset[str] | No
         if not recruitment.id_pattern.fullmatch(panel_id):
             raise InputError(
                 f"`recruitment.panel_ids`: {name}, line {number}: `{panel_id[:40]}` is not a panel id of the form "
-                f"`{recruitment.id_pattern.pattern}`. Fix: write one id on each line and nothing else, or set "
+                f"`{recruitment.id_pattern.pattern}`. Fix: write one id on each line and nothing else, or change "
                 "`panel_id_pattern`."
             )
         if panel_id in first_lines:
             raise InputError(
                 f"`recruitment.panel_ids`: {name}: duplicate id `{panel_id}` (lines {first_lines[panel_id]} and "
-                f"{number}). Fix: delete one of them."
+                f"{number}). Fix: delete one of the two lines."
             )
         first_lines[panel_id] = number
     if not first_lines:
         raise InputError(
-            f"`recruitment.panel_ids`: {name}: the file holds no ids. Fix: write one id on each line, or delete "
+            f"`recruitment.panel_ids`: {name}: the file has no ids. Fix: write one id on each line, or delete "
             "`panel_ids`."
         )
     return frozenset(first_lines)
@@ -116,11 +117,11 @@ def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
         if item_id not in battery.by_id:
             raise InputError(
                 f"the item `{item_id}`, named under practice or attention_checks, is not in the battery. Fix: "
-                "correct the name or add the item."
+                "correct the item id, or add the item."
             )
         if apart.count(item_id) > 1:
             raise InputError(
-                f"the item `{item_id}` is a duplicate under practice and attention_checks. Fix: name it once."
+                f"the item `{item_id}` is a duplicate under practice and attention_checks. Fix: name the item once."
             )
     return [item for item in battery.items if item.item_id not in apart]
 
@@ -140,19 +141,19 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
     for name, plugin in definition.plugins.items():
         if plugin.variable not in texts[plugin.file]:
             raise InputError(
-                f"`plugins.{name}`: `{plugin.file}` does not define the variable `{plugin.variable}`. Fix: take the "
-                "plugin's build for browsers and name the variable that its documentation names."
+                f"`plugins.{name}`: `{plugin.file}` does not define the variable `{plugin.variable}`. Fix: use the "
+                "plugin's build for browsers, and the variable that the plugin's documentation names."
             )
     for item in battery.items:
         if item.task == JsPsychPlugin.name and item.content["plugin"] not in definition.plugins:
             raise InputError(
                 f"the item `{item.item_id}` is a trial of the plugin `{item.content['plugin']}`, which is not under "
-                "`plugins`. Fix: name it there with its file, or correct the item."
+                "`plugins`. Fix: add the plugin under `plugins`, or correct the item."
             )
 
 
 def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
-    """Return the factors that a study names, by the field that names them."""
+    """Return the factors that each field of a study names."""
     design, max_run = definition.design, definition.order.max_run
     named = {"analysis.by": definition.analysis.by, "order.max_run.of": max_run.of if max_run else ()}
     if isinstance(design, LatinSquare):

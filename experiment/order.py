@@ -1,4 +1,4 @@
-"""The order of trials: drawn from a seed, within constraints."""
+"""Random order of trials from a seed, within constraints."""
 
 import random
 from collections import Counter
@@ -11,14 +11,14 @@ from batteries.errors import InputError
 T = TypeVar("T")
 
 MOST_SHUFFLES = 1_000
-"""Shuffles tried before an order is built: if one order in 150 is allowed, one session in 800 needs this."""
+"""Number of shuffles to try before an order is built. If 1 in 150 orders is allowed, 1 in 800 sessions needs this."""
 
 
 def draw(rng: random.Random, n: int) -> int:
     """Return a number from 0 to n - 1.
 
-    Only `random()` of the generator is called: the one method whose numbers Python promises to keep for a seed, over
-    versions and machines.
+    Only `random()` of the generator is called. It is the only method whose numbers for a seed stay the same in all
+    versions of Python and on all machines.
     """
     return int(rng.random() * n)
 
@@ -28,15 +28,15 @@ def shuffle_with_max_run(
 ) -> list[T]:
     """Return the entries in random order, with at most `max_run` equal levels in a row.
 
-    Whole shuffles are drawn until one keeps the constraint, so that all allowed orders are equally likely. If the
-    constraint is so tight that `MOST_SHUFFLES` shuffles all break it, an order is built from its beginning instead: at
-    each position, every remaining entry that allows an arrangement of the rest is equally likely. Every allowed order
-    can then occur, though not all equally often.
+    Whole orders are shuffled until an order keeps the constraint, so that all allowed orders are equally likely. If
+    `MOST_SHUFFLES` shuffles break the constraint, an order is built from its beginning. At each position, every entry
+    after which the remaining entries still have an allowed order is equally likely. Every allowed order can then occur,
+    but not all allowed orders are equally likely.
 
     Parameters
     ----------
     entries
-        The entries.
+        The entries to order.
     levels
         The level of each entry, such as its condition.
     max_run
@@ -54,13 +54,13 @@ def shuffle_with_max_run(
     if not _arrangeable(counts, limit):
         level, count = counts.most_common(1)[0]
         raise InputError(
-            f"no order has at most {max_run} of {level!r} in a row: {count} of {len(entries)} trials have it. Fix: "
-            "allow longer runs or balance the battery."
+            f"no order has at most {max_run} of {level!r} in a row: {count} of {len(entries)} trials have this level. "
+            "Fix: allow longer runs or balance the battery."
         )
     for _ in range(MOST_SHUFFLES):
         order = _shuffle(len(entries), rng)
         if all(len(list(run)) <= limit for _, run in groupby(order, key=levels.__getitem__)):
-            return [entries[place] for place in order]
+            return [entries[index] for index in order]
     return _build(entries, levels, limit, rng)
 
 
@@ -80,8 +80,8 @@ def _build(entries: Sequence[T], levels: Sequence[Hashable], limit: int, rng: ra
     last, run = None, 0
     while remaining:
         allowed = {level for level in counts if counts[level] and _allows(level, counts, last, run, limit)}
-        places = [place for place, (_, level) in enumerate(remaining) if level in allowed]
-        entry, level = remaining.pop(places[draw(rng, len(places))])
+        positions = [index for index, (_, level) in enumerate(remaining) if level in allowed]
+        entry, level = remaining.pop(positions[draw(rng, len(positions))])
         ordered.append(entry)
         counts[level] -= 1
         last, run = level, run + 1 if level == last else 1
@@ -91,20 +91,20 @@ def _build(entries: Sequence[T], levels: Sequence[Hashable], limit: int, rng: ra
 def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random) -> list[int]:
     """Return, for each attention check, the number of test trials before it, ascending.
 
-    At least `spacing` test trials are before the first check, between two, and after the last; the rest of the
-    trials is split into as many equal bands as there are checks, and each check is drawn within its own band.
+    At least `spacing` test trials are before the first check, between two checks, and after the last check. The
+    remaining trials are divided into equal bands, one per check. The position of each check is drawn within its band.
 
     Raises
     ------
     InputError
-        If there are too few trials for so many checks.
+        If there are too few test trials for the checks.
     """
     if n_checks == 0:
         return []
     free = n_trials - spacing * (n_checks + 1)
     if free < 0:
         raise InputError(
-            f"{n_checks} attention checks at least {spacing} trials from the ends and each other need "
+            f"{n_checks} attention checks, at least {spacing} trials from the ends and from each other, need "
             f"{spacing * (n_checks + 1)} test trials, and there are {n_trials}. Fix: lower attention_check_spacing."
         )
     slots = []
@@ -118,16 +118,16 @@ def _allows(level: Hashable, counts: Counter[Hashable], last: Hashable, run: int
     """Return True if `level` may come next without making the rest impossible."""
     if level == last and run == limit:
         return False
-    # The counts were possible before, and the next entry uses one of its own positions. The other levels must be
-    # checked, because they lose a divider.
+    # An order of the counts exists. An entry of `level` separates the other levels, so the remaining counts must be
+    # checked without this entry.
     return _arrangeable(counts - Counter([level]), limit)
 
 
 def _arrangeable(counts: Counter[Hashable], limit: int) -> bool:
-    """Return True if the counted entries have an order in which no level comes more than `limit` times in a row.
+    """Return True if the counted entries have an order with at most `limit` entries of a level in a row.
 
-    The other levels are dividers between blocks of one level: n dividers make room for n + 1 blocks of `limit`. Blocks
-    of different levels divide each other, so it is enough that each level alone fits.
+    For one level, the entries of the other levels are dividers: n dividers separate n + 1 blocks of at most `limit`
+    entries. Blocks of different levels divide each other, so it is enough to check each level alone.
     """
     total = sum(counts.values())
     return all(count <= (total - count + 1) * limit for count in counts.values())

@@ -1,4 +1,4 @@
-"""The plan of one session: its items, their order and phases. The same for laboratory, web and models."""
+"""The plan of one session: its items with their order and phases. Laboratory, web and models use the same plan."""
 
 import random
 from enum import StrEnum
@@ -34,17 +34,18 @@ class Plan(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     group: int | None = Field(description="Counterbalance group, from 1; None for a run over the whole battery.")
-    seed: int | None = Field(description="Seed of the order; None where the order was not drawn.")
+    seed: int | None = Field(description="Seed of the order; None if the order was not drawn.")
     trials: tuple[Trial, ...] = Field(description="The trials in order.")
 
 
 def plan_session(study: Study, group: int, seed: int) -> Plan:
-    """Make the plan of one session: practice, then the group's test items in random order with the attention checks.
+    """Make the plan of one session.
 
-    With a practice criterion all rounds of the practice are planned; rounds that are not needed are skipped.
+    Practice comes first. The test items of the group follow in random order, with the attention checks between them.
+    With a practice criterion, the plan contains all rounds of practice, and the session skips the unnecessary rounds.
 
-    A pure function: the same study, group and seed give the same trials on any machine and in any version of Python
-    or its libraries.
+    This is a pure function. The same study, group and seed give the same trials on any machine, in any version of
+    Python and its libraries.
 
     Parameters
     ----------
@@ -60,11 +61,13 @@ def plan_session(study: Study, group: int, seed: int) -> Plan:
     ValueError
         If the group does not exist.
     InputError
-        If no order keeps the study's constraints; `load_study` has tried every group, so a loaded study never does.
+        If no order keeps the study's constraints. A study from `load_study` always has an order, because `load_study`
+        tries every group.
     """
     definition = study.definition
     if not 1 <= group <= definition.design.groups:
-        raise ValueError(f"there is no group {group}: the design has groups 1 to {definition.design.groups}")
+        last = definition.design.groups
+        raise ValueError(f"the design has no group {group}. Fix: use a group from 1 to {last}.")
     rng = random.Random(f"equipoise plan, group {group}, seed {seed}")
     max_run = definition.order.max_run
     items = study.test_items_by_group[group]

@@ -13,11 +13,13 @@ def _in_utc(at: datetime) -> datetime:
     try:
         return at.astimezone(UTC)
     except OverflowError:
-        raise ValueError("this time is before the year 1 or after the year 9999 in UTC.") from None
+        raise ValueError(
+            "this time is before the year 1 or after the year 9999 in UTC. Fix: send the time of the event."
+        ) from None
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
-"""A time by a client's clock, valid as a time in UTC."""
+"""A time from a client's clock that is also a valid time in UTC."""
 
 
 class Kind(StrEnum):
@@ -46,7 +48,7 @@ class Status(StrEnum):
 
 
 class Participant(BaseModel):
-    """The participant; a pseudonym, never a panel id."""
+    """The participant, identified by a pseudonym and never by a panel id."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -60,22 +62,25 @@ class Session(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     session: str = Field(description="Name of the session, drawn at random.")
-    participant: Participant = Field(description="Who answers.")
+    participant: Participant = Field(description="The participant who responds.")
     study_digest: str = Field(description="Digest of this version of the study as first registered.")
     revision: int | None = Field(
-        default=None, description="Revision of the study's wording on the screen; None before there were revisions."
+        default=None,
+        description="Revision of the study's wording on the screen; None for sessions from before revisions existed.",
     )
     battery_digest: str = Field(description="Digest of the battery with the items.")
     group: int | None = Field(description="Counterbalance group, from 1; None for a run over the whole battery.")
-    seed: int | None = Field(description="Seed of the plan; None where the order was not drawn.")
+    seed: int | None = Field(description="Seed of the plan; None if the order was not drawn.")
     source: Source = Field(description="lab, web, api or import.")
     status: Status = Field(description="active, completed or withdrawn.")
-    started_at: AwareDatetime = Field(description="When consent was given or the run began, UTC.")
-    completed_at: AwareDatetime | None = Field(default=None, description="When the last response was stored, UTC.")
+    started_at: AwareDatetime = Field(description="Time of the consent, or of the start of the run, UTC.")
+    completed_at: AwareDatetime | None = Field(
+        default=None, description="Time at which the last response was stored, UTC."
+    )
 
 
 class FoundDevice(BaseModel):
-    """The browser's report of its device at the opening of the session; nothing in it names the browser."""
+    """The browser's report of its device when the session is opened. No field identifies the browser."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -83,22 +88,25 @@ class FoundDevice(BaseModel):
     height_px: int = Field(ge=0, le=100_000, description="Height of the window, in CSS pixels.")
     screen_width_px: int = Field(ge=0, le=100_000, description="Width of the screen, in CSS pixels.")
     screen_height_px: int = Field(ge=0, le=100_000, description="Height of the screen, in CSS pixels.")
-    pixel_ratio: float = Field(gt=0, le=100, description="Pixels of the screen in one CSS pixel, zoom included.")
+    pixel_ratio: float = Field(gt=0, le=100, description="Screen pixels per CSS pixel, with the browser's zoom.")
     frame_ms: float | None = Field(default=None, gt=0, le=10_000, description="Frame interval, as measured, in ms.")
-    touch: bool = Field(description="True if the screen has touch.")
-    phone: bool = Field(description="True for a phone, by its size and its touch screen.")
-    keyboard: bool | None = Field(default=None, description="True if a keyboard was seen; None if not asked for.")
+    touch: bool = Field(description="True if the device has a touch screen.")
+    phone: bool = Field(description="True for a phone: a small touch screen.")
+    keyboard: bool | None = Field(
+        default=None,
+        description="True if the participant pressed the requested key; None if the study requires no keyboard.",
+    )
     automation: bool = Field(description="True if the browser reports that a program controls it.")
 
 
 class LabDevice(BaseModel):
-    """The laboratory's report of the machine at the opening of the session."""
+    """The laboratory's report of its computer when the session is opened."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     width_px: int = Field(ge=1, le=100_000, description="Width of the window, in pixels of the screen.")
     height_px: int = Field(ge=1, le=100_000, description="Height of the window, in pixels of the screen.")
-    full_screen: bool = Field(description="True for the full screen.")
+    full_screen: bool = Field(description="True if the window fills the screen.")
     screen: int = Field(ge=0, le=1_000, description="Number of the screen, from 0.")
     monitor: str | None = Field(
         default=None, max_length=200, description="Name of the PsychoPy monitor; None if none was named."
@@ -111,7 +119,10 @@ class LabDevice(BaseModel):
         default=None,
         gt=0,
         le=10_000,
-        description="Frame interval, in ms: as measured, or by the screen's mode if flips do not wait for the screen.",
+        description=(
+            "Frame interval, in ms: the measured interval, or that of the screen's mode if flips do not wait for the "
+            "screen."
+        ),
     )
     is_synchronised: bool = Field(description="True if flips wait for the screen.")
     pacing: Literal["frames", "clock"] = Field(
@@ -125,12 +136,15 @@ class LabDevice(BaseModel):
 
 
 class Signals(BaseModel):
-    """Events of a trial beside its response. Recorded, never acted upon."""
+    """Events of a trial beside its response. They are recorded, and have no effect on the session."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     hidden: int = Field(
-        default=0, ge=0, le=1_000_000, description="Times the page was hidden, for instance by another tab."
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Number of times that the page was hidden, for example by another tab.",
     )
     away_ms: int = Field(
         default=0, ge=0, le=2_000_000_000, description="Duration for which the page was hidden or without focus, in ms."
@@ -154,33 +168,35 @@ class JsPsychData(BaseModel):
 
     trial_type: str = Field(max_length=200, description="Name of the plugin.")
     plugin_version: str | None = Field(default=None, max_length=100, description="Version of the plugin.")
-    time_elapsed_ms: float = Field(ge=0, description="Since the page's timeline began, by jsPsych's clock, in ms.")
+    time_elapsed_ms: float = Field(
+        ge=0, description="Time since the start of the page's timeline, by jsPsych's clock, in ms."
+    )
 
 
 class Response(BaseModel):
-    """The response to a trial, with its timings. Append-only."""
+    """The response to a trial, with its timings. Stored responses never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     response_id: str = Field(
-        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one response."
+        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id stores no second response."
     )
     trial_index: int = Field(ge=0, le=1_000_000, description="Index of the trial, from 0.")
     response: JsonValue = Field(description="The response, in the form of the item's task; null if `missing`.")
     missing: Literal["deadline", "interrupted"] | None = Field(
         default=None,
         description=(
-            "Why there is no response: the deadline passed, or the page was closed meanwhile and the study skips "
-            "such trials."
+            "Reason for a missing response: the deadline passed, or the page was closed during the trial and the study "
+            "skips such trials."
         ),
     )
     attempt: int = Field(default=1, ge=1, le=1_000_000, description="Number of the attempt at the trial, from 1.")
     visit: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="Number of the session's visit with the response, from 1."
+        default=None, ge=1, le=1_000_000, description="Number of the visit in which the response was given, from 1."
     )
     input: Literal["key", "mouse", "touch", "pen"] | None = Field(default=None, description="Input device.")
     rt_ms: float | None = Field(
-        default=None, ge=0, le=86_400_000, description="From stimulus onset to the response, in ms."
+        default=None, ge=0, le=86_400_000, description="Time from stimulus onset to the response, in ms."
     )
     fixation_ms: float | None = Field(
         default=None, ge=0, le=86_400_000, description="Actual duration of the fixation, in ms."
@@ -196,17 +212,17 @@ class Response(BaseModel):
         gt=0,
         le=10_000,
         description=(
-            "The display's frame interval, in ms: as measured, or by the screen's mode in a laboratory whose flips "
-            "do not wait for the screen."
+            "The display's frame interval, in ms: the measured interval, or that of the screen's mode in a laboratory "
+            "whose flips do not wait for the screen."
         ),
     )
     shown_at: Moment | None = Field(default=None, description="Stimulus onset by the client's clock, UTC.")
     onset_source: Literal["presented", "painted", "flip"] | None = Field(
         default=None,
         description=(
-            "Source of the onset: `presented`, the browser's stamp of the frame on the screen; `painted`, the "
-            "moment after it was painted, if the browser has no such stamp; `flip`, the moment after the flip of a "
-            "laboratory's window."
+            "Source of the onset: `presented`, the browser's time stamp of the frame on the screen; `painted`, the "
+            "time just after the frame was painted, if the browser has no such time stamp; `flip`, the time just after "
+            "the flip of a laboratory's window."
         ),
     )
     frames_dropped: int | None = Field(
@@ -216,22 +232,22 @@ class Response(BaseModel):
         default=None,
         ge=0,
         le=1_000_000,
-        description="Times the page, or a laboratory's window, lost the focus during the trial.",
+        description="Number of times that the page, or a laboratory's window, lost the focus during the trial.",
     )
     signals: Signals | None = Field(default=None, description="Other events of the trial; None if there were none.")
     jspsych: JsPsychData | None = Field(default=None, description="jsPsych's own data of the trial.")
 
 
 class RunResponse(Response):
-    """A model's response."""
+    """A language model's or baseline's response."""
 
     valid: bool = Field(default=True, description="True if the response is valid; an invalid one is kept unchanged.")
-    text: str = Field(default="", description="The model's text beside its response.")
-    imported_correct: bool | None = Field(default=None, description="The correctness stored with an imported run.")
+    text: str = Field(default="", description="The text that the model wrote with its response.")
+    imported_correct: bool | None = Field(default=None, description="The correctness as stored in an imported run.")
 
 
 class Run(BaseModel):
-    """A session whose participant is a model."""
+    """A session whose participant is a language model or a baseline."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -243,6 +259,6 @@ class Run(BaseModel):
     parameters: dict[str, JsonValue] = Field(default_factory=dict, description="All other settings.")
     started_at: AwareDatetime = Field(description="When the run began, UTC.")
     completed_at: AwareDatetime = Field(description="When the run ended, UTC.")
-    source: Source = Field(description="import for a stored run, api for one made with Equipoise.")
+    source: Source = Field(description="`import` for a stored run, `api` for a run made with Equipoise.")
     item_ids: tuple[str, ...] = Field(description="The items asked, in order.")
     responses: tuple[RunResponse, ...] = Field(description="The responses; trial_index is an index of item_ids.")

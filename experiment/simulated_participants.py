@@ -1,9 +1,9 @@
 """Simulated participants: programs that take a study over HTTP as people do, for pilots and for the demo.
 
-They are always labelled `simulated`. A careful one responds by the Rasch model (the probability of a right response
-grows with ability minus the item's difficulty), with ex-Gaussian response times, the usual description of people's; a
-careless one responds at random, fast, and mostly fails the attention checks. If there is a text, the careful one also
-takes the time to read it.
+Simulated participants always have the kind `simulated`. A careful participant responds by the Rasch model: the
+probability of a right response grows with ability minus the item's difficulty. The response times are ex-Gaussian, as
+response times of people usually are. Before a text, a careful participant also needs time to read. A careless
+participant responds at random and fast, and mostly fails the attention checks.
 """
 
 import hashlib
@@ -28,10 +28,10 @@ from experiment.study.demographics import DemographicQuestion
 
 CARELESS_SHARE = 0.15
 CARELESS_PASS_SHARE = 0.25
-"""Share of attention checks that a careless one passes by luck."""
+"""Share of attention checks that a careless participant passes by chance."""
 FASTEST_RT_MS = 150.0
 INTERRUPTED_SHARE = 0.004
-"""Share of trials on which a participant is interrupted, and takes `INTERRUPTION_MS` more."""
+"""Share of trials with an interruption, which adds `INTERRUPTION_MS` to the response time."""
 INTERRUPTION_MS = 150_000.0
 CONCURRENT_SESSIONS = 8
 
@@ -41,7 +41,7 @@ class Person:
     """Parameters of one simulated participant."""
 
     ability: float
-    """On the Rasch scale, in logits; the mean item has difficulty 0."""
+    """Ability on the Rasch scale, in logits. An item of mean difficulty has the difficulty 0."""
     careless: bool
     mu_ms: float
     """Mean of the normal part of the response times."""
@@ -54,7 +54,7 @@ class Person:
 
 
 def draw_person(rng: np.random.Generator) -> Person:
-    """Draw a participant."""
+    """Draw the parameters of a participant."""
     careless = bool(rng.random() < CARELESS_SHARE)
     speed = rng.lognormal(0, 0.25)
     mu_ms, sigma_ms, tau_ms = (600.0, 150.0, 350.0) if careless else (6_500.0, 1_200.0, 4_500.0)
@@ -64,9 +64,9 @@ def draw_person(rng: np.random.Generator) -> Person:
 
 
 def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
-    """Draw an ex-Gaussian response time: normal plus exponential, never under `FASTEST_RT_MS`; rarely, interrupted.
+    """Draw an ex-Gaussian response time: normal plus exponential, and at least `FASTEST_RT_MS`.
 
-    The reading time of `n_words` is added first.
+    The time to read `n_words` is added. A small share of trials also has an interruption.
     """
     rt_ms = max(FASTEST_RT_MS, float(rng.normal(person.mu_ms, person.sigma_ms) + rng.exponential(person.tau_ms)))
     rt_ms += n_words * person.ms_per_word
@@ -74,7 +74,7 @@ def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
 
 
 def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Generator) -> JsonValue:
-    """Draw a response: the key with the participant's probability to be right, otherwise any other response."""
+    """Draw a response: the answer key with the participant's probability of a right response, else a wrong response."""
     if person.careless:
         p_correct = CARELESS_PASS_SHARE if is_check else task_named(item.task).chance(item.content)
     elif is_check:
@@ -93,14 +93,14 @@ def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Gen
 
 
 def draw_about_person(question: DemographicQuestion, rng: np.random.Generator) -> str | int | None:
-    """Draw an answer to a question about the participant; a text is skipped."""
+    """Draw an answer to a question about the participant. A question for a text is skipped."""
     if question.answer == "number":
         return int(rng.integers(question.low, question.high, endpoint=True))
     return str(rng.choice(question.options)) if question.answer == "choice" else None
 
 
 def difficulty(item: Item) -> float:
-    """Return an item's difficulty in logits: standard normal over items, the same for every participant."""
+    """Return an item's difficulty in logits: standard normal over items, and equal for all participants."""
     number = int(hashlib.sha256(item.item_id.encode()).hexdigest()[:15], 16)
     return float(np.random.default_rng(number).normal())
 
@@ -116,25 +116,25 @@ def simulate(
 ) -> None:
     """Run simulated participants through the study that is served at `url`.
 
-    The same seed and numbers give the same participants and responses again, in a study whose plans are the same.
+    The same seed and numbers give the same participants and responses if the session plans are the same.
 
     Parameters
     ----------
     url
         Address of the study, such as `http://127.0.0.1:8000`.
     token
-        The researcher's token of that server, required for simulated sessions.
+        The researcher's token of the server, which simulated sessions need.
     study
-        The study served; a simulated participant looks up in it what a person would know.
+        The served study. Simulated participants read the answer keys from it.
     n_participants
         Number of participants.
     seed
-        Seed of participants and responses.
+        Seed of the participants and their responses.
     on_done
         Called after each participant, for a progress bar.
     first_number
-        Number of the first participant, from 0: the number of earlier ones in the study, so that no participant takes
-        it twice.
+        Number of the first participant, from 0. Use the number of earlier simulated participants, so that no
+        participant takes the study twice.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_
             _take_session(client, session, {"Cookie": cookie}, items, checks, np.random.default_rng([seed, number]))
             on_done()
 
-        # Sessions begin one after the other, so that the n-th participant always gets the same group and plan.
+        # Sessions begin one after another, so that the n-th participant always gets the same group and plan.
         under_way = []
         for number in numbers:
             session, cookie = _start_session(client, token, consent_digest)
@@ -169,7 +169,7 @@ def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_
 
 
 def _start_session(client: httpx.Client, token: str, consent_digest: str) -> tuple[dict[str, Any], str]:
-    """Begin a session and return it with its cookie; the client, shared by all, keeps none."""
+    """Begin a session and return the session and its cookie. The client is shared, so it keeps no cookie."""
     start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": Kind.SIMULATED}
     reply = client.post("/api/session", json=start, headers={"Authorization": f"Bearer {token}"}).raise_for_status()
     client.cookies.clear()
@@ -194,7 +194,7 @@ def _take_session(
         client.post("/api/demographics", json=about, headers=cookie).raise_for_status()
     next_trial_index = 0
     for trial in session["trials"]:
-        if trial["trial_index"] < next_trial_index:  # A round of practice that is not needed.
+        if trial["trial_index"] < next_trial_index:  # An unnecessary round of practice.
             continue
         item = items[_shown(trial["task"], trial["content"])]
         response = {
@@ -218,5 +218,5 @@ def _take_session(
 
 
 def _shown(task: str, content: dict[str, Any]) -> str:
-    """Return a name for the content of the screen, by which the item is found: the server sends no item ids."""
+    """Return a digest of the content on the screen. It identifies the item, because the server sends no item ids."""
     return digest([task, content])

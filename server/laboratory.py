@@ -36,11 +36,11 @@ _FULL = (
 SENTENCES = {
     "cannot_begin_again": "participant {participant} has withdrawn, and all their responses were deleted; they cannot "
     "begin this study again. Fix: if this is another person, use another code.",
-    "place_given_away": "participant {participant} no longer has a slot: it was released after the time-out or with "
+    "slot_given_away": "participant {participant} no longer has a slot: it was released after the time-out or with "
     "`equipoise assignment release`; the responses so far are kept. Fix: raise the quota in study.yaml, or release the "
     "slot of a participant who will not return with `equipoise assignment release`, and run the same command again.",
     "study_full": _FULL,
-    "places_taken": _FULL,
+    "slots_taken": _FULL,
     "start_of_another": "this start belongs to the session of another participant than {participant}. Fix: run the "
     "same command again.",
     "opened_at_once": "another program opened the session of participant {participant} at the same moment. Fix: close "

@@ -16,7 +16,7 @@ def sample_studies() -> list[str]:
 
 
 def copy_sample_study(name: str, folder: Path) -> None:
-    """Copy a sample study to a new folder, with the schema for editors of `study.yaml`.
+    """Copy a sample study to a new folder, with the JSON schema of `study.yaml` for editors.
 
     Raises
     ------
@@ -24,14 +24,14 @@ def copy_sample_study(name: str, folder: Path) -> None:
         If the sample study does not exist, or the folder is not empty.
     """
     if name not in sample_studies():
-        raise InputError(f"unknown sample study `{name}`. Fix: name one of {', '.join(sample_studies())}.")
+        raise InputError(f"unknown sample study `{name}`. Fix: use one of {', '.join(sample_studies())}.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: this already exists. Fix: name a new folder.")
+        raise InputError(f"{folder}: this path exists and is not an empty folder. Fix: name a new folder.")
     try:
         shutil.copytree(_HERE / name, folder, dirs_exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: this folder cannot be made ({error}). Fix: name another folder.") from None
+        raise InputError(f"{folder}: this folder cannot be made ({error}). Fix: use another folder.") from None
     schema = json.dumps(StudyDefinition.model_json_schema(), indent=2, ensure_ascii=False)
     (folder / "study.schema.json").write_text(schema + "\n", encoding="utf-8")
-    # Responses are personal: they must not get into a public repository by mistake.
+    # Responses are personal data, so Git must not add them to a public repository.
     (folder / ".gitignore").write_text("data/\n", encoding="utf-8")

@@ -271,7 +271,7 @@ class LabSession:
         progress.advance(feedback.practice if feedback else None)
         return feedback
 
-    def _retry_until_stored(self, request: Callable[[], T], words: str, leave: str = "lab_leave") -> T:
+    def _retry_until_stored(self, request: Callable[[], T], words: str, leave: str = "lab_stop_for_now") -> T:
         """Make a request; while the store is unavailable, the participant can retry the request or stop for now."""
         actions = [Action("again", self._say("device_try_again"), "1"), Action("leave", self._say(leave), "2")]
         while True:
@@ -327,7 +327,7 @@ class LabSession:
     def _escaped(self) -> None:
         """Ask the participant whether to stay, stop or withdraw; return if the participant stays."""
         done = {"stay": "leave_stay"}
-        done |= {"leave": "lab_leave", "delete": "leave_confirm"} if self._session else {"decline": "decline"}
+        done |= {"leave": "lab_stop_for_now", "delete": "leave_confirm"} if self._session else {"decline": "decline"}
         contact = self._study.definition.timeline.contact
         done |= {"contact": "contact"} if contact else {}
         actions = [Action(name, self._say(label), str(number)) for number, (name, label) in enumerate(done.items(), 1)]

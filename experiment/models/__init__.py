@@ -1,1 +1,1 @@
-"""Models as participants: imported runs from elsewhere, and computational baselines."""
+"""Language models and computational baselines as participants. Runs of language models are imported from files."""

@@ -1,1 +1,1 @@
-"""The study: `study.yaml`, its timeline, recruitment, analysis plan, and revisions of it."""
+"""The study: the parts of `study.yaml` (timeline, recruitment, analysis plan, ...) and revisions of the study."""

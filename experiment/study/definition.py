@@ -1,4 +1,4 @@
-"""The study: the content of `study.yaml`, and the study as a whole with its battery, groups and texts."""
+"""The study: the content of `study.yaml`, and the whole study with its battery, groups and texts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,9 +36,11 @@ class Order(BaseModel):
     attention_check_spacing: int = Field(
         default=3,
         ge=1,
-        description="Fewest test trials before the first, between two, and after the last attention check.",
+        description="Fewest test trials before the first attention check, between two checks, and after the last.",
     )
-    max_run: MaxRun | None = Field(default=None, description="Longest run of equal conditions; no limit if omitted.")
+    max_run: MaxRun | None = Field(
+        default=None, description="Longest run of trials with equal levels; no limit if omitted."
+    )
 
 
 class Plugin(BaseModel):
@@ -54,7 +56,7 @@ class Plugin(BaseModel):
 
 
 class StudyDefinition(BaseModel):
-    """The content of `study.yaml`. File names are relative to its folder."""
+    """The content of `study.yaml`. File names are relative to the folder of `study.yaml`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -65,18 +67,19 @@ class StudyDefinition(BaseModel):
     battery: str = Field(description="File with the battery, .jsonl or .yaml.")
     practice: tuple[str, ...] = Field(default=(), description="Item ids of the practice trials, in order.")
     practice_criterion: PracticeCriterion | None = Field(
-        default=None, description="Practice until enough is right; one round for every participant if omitted."
+        default=None,
+        description="Practice until enough responses are right; if omitted, each participant has one round.",
     )
     attention_checks: tuple[str, ...] = Field(default=(), description="Item ids of the attention checks.")
-    design: Design = Field(description="How the test items are divided over counterbalance groups.")
+    design: Design = Field(description="Assignment of the test items to counterbalance groups.")
     order: Order = Field(default_factory=Order, description="Constraints on the order of trials.")
     timing: Timing = Field(default_factory=Timing, description="Durations of a trial.")
     timeline: Timeline = Field(default_factory=Timeline, description="The participants' pages.")
     device: Device = Field(default_factory=Device, description="Requirements for a participant's device.")
-    resume: Resume = Field(default_factory=Resume, description="Rules for participants who come back.")
+    resume: Resume = Field(default_factory=Resume, description="Rules for participants who open their session again.")
     texts: dict[str, str] = Field(
         default_factory=dict,
-        description="The study's own texts in place of ours, by name; `{...}` in a text is a placeholder.",
+        description="Texts that replace texts of the catalogue, by name; `{...}` in a text is a placeholder.",
     )
     plugins: dict[str, Plugin] = Field(
         default_factory=dict, description="Published jsPsych plugins for items of the task `jspsych`, by their names."
@@ -85,13 +88,17 @@ class StudyDefinition(BaseModel):
         default=None,
         min_length=4,
         max_length=64,
-        description="Code that all participants get at the end, for panels; if omitted, each gets their own.",
+        description=(
+            "Completion code for a panel, the same for all participants; if omitted, each participant gets a different "
+            "code."
+        ),
     )
     recruitment: Recruitment = Field(
-        default_factory=Recruitment, description="Who may take part and how many; may change while data come in."
+        default_factory=Recruitment,
+        description="Who may take part, and how many participants; can change during data collection.",
     )
     analysis: AnalysisPlan = Field(
-        default_factory=AnalysisPlan, description="The analysis, fixed before data are seen."
+        default_factory=AnalysisPlan, description="The analysis, fixed before the researchers see data."
     )
 
 
@@ -109,7 +116,7 @@ class Study:
     demographics: tuple[DemographicQuestion, ...] = ()
     """Questions about the participant."""
     panel_ids: frozenset[str] | None = None
-    """The accepted panel ids; None for every id. Not part of the digest, like all of recruitment."""
+    """The accepted panel ids; None if every id is accepted. Like all of recruitment, not part of the digest."""
 
     @property
     def name(self) -> str:
@@ -123,19 +130,19 @@ class Study:
 
     @cached_property
     def words(self) -> Texts:
-        """The texts that participants read beside the study's own."""
+        """The participants' texts that do not come from the study's pages and items."""
         return texts_in(self.definition.language, self.definition.texts)
 
     @cached_property
     def test_items(self) -> list[Item]:
-        """The items that are neither practice nor attention check, in the order of their ids."""
+        """The items that are neither practice items nor attention checks, ordered by id."""
         return sorted(
             (item for item in self.battery.items if item.item_id in self.groups), key=lambda item: item.item_id
         )
 
     @cached_property
     def test_items_by_group(self) -> dict[int, list[Item]]:
-        """The test items that each group sees, in the order of their ids."""
+        """The test items of each group, ordered by id."""
         by_group: dict[int, list[Item]] = {}
         for item in self.test_items:
             by_group.setdefault(self.groups[item.item_id], []).append(item)
@@ -143,15 +150,15 @@ class Study:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what is served; see `content_digest`."""
+        """SHA-256 of the served content; see `content_digest`."""
         return content_digest(self.definition, self.battery.digest, self.texts)
 
 
 def served_entries(definition: StudyDefinition) -> dict[str, Any]:
     """Return the served part of a definition, without default values.
 
-    `recruitment` is left out, because it may change while data come in. So is `analysis`, except the rule on attention
-    checks: the server itself applies that rule to decide which participants are replaced.
+    `recruitment` is excluded, because it can change during data collection. `analysis` is excluded too, except for the
+    rule on attention checks: the server applies this rule to decide which participants are replaced.
     """
     entries: dict[str, Any] = definition.model_dump(
         mode="json", exclude_defaults=True, exclude={"recruitment", "analysis"}
@@ -163,8 +170,8 @@ def served_entries(definition: StudyDefinition) -> dict[str, Any]:
 
 
 def content_digest(definition: StudyDefinition, battery_digest: str, texts: Mapping[str, str]) -> str:
-    """Return the SHA-256 of what a study serves: its definition (`served_entries`), battery and texts.
+    """Return the SHA-256 of a study's served content: its definition (`served_entries`), battery and texts.
 
-    Default values are left out, so that a new optional field changes no digest.
+    Default values are excluded, so that a new optional field changes no digest.
     """
     return digest({"definition": served_entries(definition), "battery": battery_digest, "texts": dict(texts)})

@@ -1,4 +1,4 @@
-"""Exclusion rules of a plan. Times are in milliseconds; rules apply to people, never to models."""
+"""Exclusion rules of an analysis plan. Times are in milliseconds. Rules apply to people, never to language models."""
 
 from typing import Annotated, Literal
 
@@ -13,12 +13,12 @@ class AttentionCheckRule(_Rule):
     """Exclude participants who fail more attention checks than `max_failed`."""
 
     rule: Literal["attention_check"]
-    max_failed: int = Field(default=0, ge=0, description="Failed attention checks that are still allowed.")
+    max_failed: int = Field(default=0, ge=0, description="Number of failed attention checks that is still allowed.")
 
 
 class _RtRule(_Rule):
-    min_ms: float | None = Field(default=None, ge=0, description="Response times under this are excluded, in ms.")
-    max_ms: float | None = Field(default=None, gt=0, description="Response times over this are excluded, in ms.")
+    min_ms: float | None = Field(default=None, ge=0, description="Response times under this time are excluded, in ms.")
+    max_ms: float | None = Field(default=None, gt=0, description="Response times over this time are excluded, in ms.")
 
     @model_validator(mode="after")
     def _has_bounds(self) -> "_RtRule":
@@ -26,13 +26,13 @@ class _RtRule(_Rule):
             raise ValueError("the rule has no bound. Fix: set min_ms, max_ms or both.")
         if self.min_ms is not None and self.max_ms is not None and self.min_ms >= self.max_ms:
             raise ValueError(
-                f"min_ms ({self.min_ms:g}) is not under max_ms ({self.max_ms:g}). Fix: correct one of them."
+                f"min_ms ({self.min_ms:g}) is not under max_ms ({self.max_ms:g}). Fix: correct one of the two."
             )
         return self
 
 
 class MedianRtRule(_RtRule):
-    """Exclude participants whose median response time over their answered test trials is out of bounds."""
+    """Exclude participants whose median response time over their test trials with a response is out of bounds."""
 
     rule: Literal["median_rt"]
 
@@ -44,10 +44,12 @@ class TrialRtRule(_RtRule):
 
 
 class MissingRule(_Rule):
-    """Exclude participants who left more than `max_share` of their test trials unanswered."""
+    """Exclude participants without a response on more than `max_share` of their test trials."""
 
     rule: Literal["missing"]
-    max_share: float = Field(default=0.0, ge=0, lt=1, description="Share of unanswered test trials still allowed.")
+    max_share: float = Field(
+        default=0.0, ge=0, lt=1, description="Share of test trials without a response that is still allowed."
+    )
 
 
 class DuplicatesRule(_Rule):
@@ -70,10 +72,12 @@ class TrialFocusLostRule(_Rule):
 
 
 class ImplausiblyFastRule(_Rule):
-    """Exclude participants more than `max_share` of whose responses are implausibly fast."""
+    """Exclude participants with more than the share `max_share` of implausibly fast responses."""
 
     rule: Literal["implausibly_fast"]
-    max_share: float = Field(default=0.0, ge=0, lt=1, description="Share of implausibly fast responses still allowed.")
+    max_share: float = Field(
+        default=0.0, ge=0, lt=1, description="Share of implausibly fast responses that is still allowed."
+    )
 
 
 class SameResponseRunRule(_Rule):

@@ -1,4 +1,4 @@
-"""Tables, models, tests and comparisons of a plan; columns are those of the analysed data."""
+"""Tables, statistical models, tests and comparisons of an analysis plan. Columns are columns of the analysed data."""
 
 from math import isfinite
 from typing import Annotated, Any, Literal
@@ -15,19 +15,24 @@ def _levels(where: Any) -> Any:
                 shown = "nothing" if level is None else repr(level)
                 raise ValueError(
                     f"`{column}` asks for {shown}, which is not a level. Fix: write a number, a text, true or "
-                    "false, or a list of them."
+                    "false, or a list of these."
                 )
     return where
 
 
 Where = Annotated[dict[str, Level | tuple[Level, ...]], BeforeValidator(_levels)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)]
-"""Also the name of a file."""
+"""Name of a planned analysis, which is also the name of its file."""
 Who = Literal["people", "models", "everyone"]
 
-_WHERE: Any = Field(default_factory=dict, description="Only rows with these levels: a column, and its level or levels.")
-_EXPLORATORY: Any = Field(default=False, description="Not part of the confirmatory analysis; the report marks it.")
-_WHO = "Trials of people, of models, or of both, if the data are a study's."
+_WHERE: Any = Field(
+    default_factory=dict, description="Use only rows with these levels: a column, and its level or levels."
+)
+_EXPLORATORY: Any = Field(
+    default=False,
+    description="true: not part of the confirmatory analysis; the report marks this result as exploratory.",
+)
+_WHO = "Use trials of people, of models, or of both, if the data come from a study."
 
 
 class _Planned(BaseModel):
@@ -45,17 +50,19 @@ class PlannedTable(_Planned):
     order_by: tuple[str, ...] = Field(
         default=(), description="Columns of the table to sort by; `-` before a name sorts from high to low."
     )
-    first: int | None = Field(default=None, ge=1, description="Only this many rows from the top, as in a leaderboard.")
+    first: int | None = Field(
+        default=None, ge=1, description="Number of rows to keep from the top, as in a leaderboard; all rows if omitted."
+    )
     who: Who = Field(default="everyone", description=_WHO)
 
 
 class PlannedContrasts(BaseModel):
-    """Estimated marginal means and the differences between them."""
+    """Estimated marginal means and their differences."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     of: tuple[str, ...] = Field(min_length=1, description="Factors whose levels are compared, crossed.")
-    by: tuple[str, ...] = Field(default=(), description="Factors within whose levels they are compared.")
+    by: tuple[str, ...] = Field(default=(), description="Factors within whose levels the levels of `of` are compared.")
     adjust: Literal["tukey", "holm", "bh", "none"] = Field(
         default="holm", description="Correction of p values for the number of comparisons."
     )
@@ -65,13 +72,13 @@ class PlannedModel(_Planned):
     """A linear or logistic mixed model."""
 
     formula: str = Field(
-        min_length=3, description="As in R's lme4, such as `correct ~ subject * condition + (1 | item_id)`."
+        min_length=3, description="Formula as in R's lme4, such as `correct ~ subject * condition + (1 | item_id)`."
     )
     family: Literal["gaussian", "binomial"] = Field(
-        default="gaussian", description="`gaussian` for a linear model, `binomial` for a logistic one of 0 and 1."
+        default="gaussian", description="`gaussian` for a linear model, `binomial` for a logistic model of 0 and 1."
     )
     reference: dict[str, Level] = Field(
-        default_factory=dict, description="Reference level of a factor; its first level in order if omitted."
+        default_factory=dict, description="Reference level of each factor; the first level in order if omitted."
     )
     contrasts: tuple[PlannedContrasts, ...] = Field(
         default=(), description="Estimated marginal means and pairwise contrasts."
@@ -83,25 +90,39 @@ class PlannedTest(_Planned):
     """A t test, analysis of variance or chi-square test."""
 
     test: Literal["t", "welch_t", "anova", "chi_square"] = Field(
-        description="`t` is Student's with equal variances, `welch_t` Welch's without; with `within`, the paired form."
+        description=(
+            "`t`: Student's test with equal variances; `welch_t`: Welch's test without equal variances; with `within`: "
+            "the paired test."
+        )
     )
     of: str = Field(description="The tested column.")
     per: str | None = Field(
-        default=None, description="The unit, such as `participant`: one value per unit and level, made by `summary`."
+        default=None,
+        description="Column of the unit, such as `participant`; `summary` makes one value per unit and level.",
     )
-    between: str | None = Field(default=None, description="The factor whose levels have different units.")
-    within: str | None = Field(default=None, description="The factor of which each unit has every level.")
+    between: str | None = Field(
+        default=None, description="Factor for a comparison between units: each unit has one level."
+    )
+    within: str | None = Field(
+        default=None, description="Factor for a comparison within units: each unit has every level."
+    )
     levels: tuple[Level, ...] = Field(
-        default=(), description="The factor's levels in order; a difference is the first minus the second."
+        default=(), description="The factor's levels, in order; a difference is the first level minus the second level."
     )
     summary: Literal["mean", "sum"] = Field(
         default="mean", description="Function that turns a unit's rows into one value."
     )
     equivalence_margin: float | None = Field(
-        default=None, gt=0, description="Largest difference that counts as none; requests an equivalence test (t)."
+        default=None,
+        gt=0,
+        description="Largest difference that counts as no difference; requests an equivalence test (t tests only).",
     )
-    bayes_factor: bool = Field(default=False, description="true: report the evidence for no difference (t).")
-    family: str = Field(default="tests", description="Tests of one family are corrected together.")
+    bayes_factor: bool = Field(
+        default=False, description="true: report a Bayes factor for no difference (t tests only)."
+    )
+    family: str = Field(
+        default="tests", description="Family of tests; the p values of a family are corrected together."
+    )
     who: Who = Field(default="people", description=_WHO)
 
     @model_validator(mode="after")
@@ -113,7 +134,7 @@ class PlannedTest(_Planned):
         if self.test != "chi_square" and self.per is None:
             raise ValueError("the test lacks `per`. Fix: name the column of the unit, such as `participant`.")
         if self.test in {"t", "welch_t"} and self.levels and len(self.levels) != 2:
-            raise ValueError("a t test compares two levels. Fix: name two in `levels`.")
+            raise ValueError("a t test compares two levels. Fix: name two levels in `levels`.")
         if self.test not in {"t", "welch_t"} and (self.equivalence_margin is not None or self.bayes_factor):
             raise ValueError(
                 "`equivalence_margin` and `bayes_factor` are for t tests only. Fix: delete them, or set a t test."
@@ -127,13 +148,16 @@ class PlannedTest(_Planned):
 
 
 class PlannedComparison(BaseModel):
-    """People's accuracy against each model's, over the items that both were asked."""
+    """Comparison of people's accuracy with each model's accuracy, over the items that both got."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    by: tuple[str, ...] = Field(default=(), description="Factors, crossed; none for one comparison per model.")
+    by: tuple[str, ...] = Field(default=(), description="Factors, crossed; if omitted, one comparison per model.")
     equivalence_margin: float | None = Field(
-        default=None, gt=0, lt=1, description="Largest difference in accuracy that counts as none, such as 0.1."
+        default=None,
+        gt=0,
+        lt=1,
+        description="Largest difference in accuracy that counts as no difference, such as 0.1.",
     )
     exploratory: bool = _EXPLORATORY
 
@@ -143,9 +167,11 @@ class PlannedSignal(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    signal: Where = Field(min_length=1, description="Levels of the items for which this is the right answer.")
-    noise: Where = Field(default_factory=dict, description="Levels of the other items; all others if omitted.")
-    response: str | tuple[str, ...] = Field(description="The text of the option, or its texts.")
+    signal: Where = Field(min_length=1, description="Levels of the items for which `response` is the right answer.")
+    noise: Where = Field(
+        default_factory=dict, description="Levels of the items to compare with; all other items if omitted."
+    )
+    response: str | tuple[str, ...] = Field(description="Text of the option, or a list of texts.")
     exploratory: bool = _EXPLORATORY
 
 
@@ -155,7 +181,8 @@ class PlannedAnalyses(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     subject: str | None = Field(
-        default=None, description="The column of the respondent; `subject` in a study, people and each model."
+        default=None,
+        description="Column of the respondent; in a study `subject`, whose levels are people and each model.",
     )
     flags: dict[Name, Where] = Field(
         default_factory=dict, description="New yes-no columns: true if a row has these levels."
@@ -165,9 +192,9 @@ class PlannedAnalyses(BaseModel):
     tests: dict[Name, PlannedTest] = Field(default_factory=dict, description="Hypothesis tests, by name.")
     correction: Literal["holm", "bh", "none"] = Field(
         default="holm",
-        description="The correction by which the report judges tests; the table has both.",
+        description="Correction that the report uses for its conclusions; the table has both corrections.",
     )
-    confidence: float = Field(default=0.95, gt=0.5, lt=1, description="Coverage of the intervals.")
+    confidence: float = Field(default=0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
     bootstrap_resamples: int = Field(
         default=10_000, ge=1_000, le=1_000_000, description="Resamples of the participant bootstrap."
     )

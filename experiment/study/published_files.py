@@ -1,4 +1,4 @@
-"""The files that `study.yaml` names: only files in the study's folder."""
+"""The files that `study.yaml` names. Only files in the study's folder are accepted."""
 
 from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
@@ -7,11 +7,11 @@ from experiment.study.definition import StudyDefinition
 
 Location = tuple[int | str, ...]
 NEVER_SHOWN = "data"
-"""Folder of a study for responses and secrets."""
+"""Folder of a study with responses and secrets, which the server never shows."""
 
 
 def files_named_in(definition: StudyDefinition) -> Iterator[tuple[Location, str]]:
-    """Yield the key in `study.yaml` and the name of each file that it names and the server shows."""
+    """Yield each file that `study.yaml` names and the server shows: the key in `study.yaml`, and the file name."""
     timeline = definition.timeline
     yield ("battery",), definition.battery
     for field in ("information", "instructions"):
@@ -28,32 +28,32 @@ def files_named_in(definition: StudyDefinition) -> Iterator[tuple[Location, str]
 
 
 def may_be_published(folder: Path, name: str) -> bool:
-    """Return True if a name leads to a file inside a study's folder, outside its data; see `is_in_folder`."""
+    """Return True if a file is inside a study's folder and outside its folder `data`; see `is_in_folder`."""
     if not is_in_folder(folder, name):
         return False
     try:
         parts = (folder / name).resolve().relative_to(folder.resolve()).parts
-    except ValueError:  # A name that no file can have.
+    except ValueError:  # No file can have this name.
         return True
     return [part.casefold() for part in parts[:1]] != [NEVER_SHOWN]
 
 
 def is_in_folder(folder: Path, name: str) -> bool:
-    """Return True if a name leads to a file inside a study's folder, or can be the name of no file.
+    """Return True if a name is that of a file inside a study's folder, or can be the name of no file.
 
     Parameters
     ----------
     folder
-        The study's folder; it may itself be a link.
+        The study's folder, which can be a symbolic link.
     name
-        As in `study.yaml`. No absolute path, on any system, and no `..`; a link is followed.
+        The name in `study.yaml`. An absolute path (on any system) and `..` are refused. A symbolic link is followed.
     """
-    parts = PureWindowsPath(name)  # Treats / and \\ as separators.
+    parts = PureWindowsPath(name)  # Windows paths have / and \\ as separators.
     if parts.drive or parts.root or ".." in parts.parts:
         return False
     try:
         return (folder / name).resolve().is_relative_to(folder.resolve())
-    except ValueError:  # A name that no file can have; reading it reports that.
+    except ValueError:  # No file can have this name. Reading the file reports the error.
         return True
-    except (OSError, RuntimeError):  # Links in a circle.
+    except (OSError, RuntimeError):  # A cycle of links.
         return False

@@ -1,6 +1,6 @@
-"""Recruitment: who may take part and how many; it may change while data come in.
+"""Recruitment: who may take part, and how many participants. It can change during data collection.
 
-Nothing here changes the content or the analysis, so none of it is part of a study's digest.
+Recruitment changes neither the content nor the analysis, so it is not part of a study's digest.
 """
 
 import re
@@ -13,14 +13,14 @@ LINK_PATTERN = r"https://[^\s{}/?#]+(/([^\s{}]|\{code\}|\{id\})*)?"
 HTTPS_SITE_PATTERN = r"https://[^\s{}/?#@]+(/[^\s{}?#]*)?"
 PROLIFIC_PARAMETER = "PROLIFIC_PID"
 PROLIFIC_ID_PATTERN = "[0-9a-f]{24}"
-"""An id of Prolific: 24 hexadecimal digits, in small letters."""
+"""A participant id of Prolific: 24 hexadecimal digits, in small letters."""
 PANEL_ID_PATTERN = r"[\x21-\x7e]{1,128}"
-"""Any panel's id: at most 128 letters, digits and signs, without spaces."""
+"""A participant id of any panel: at most 128 letters, digits and signs, without spaces."""
 PARAMETER_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 
 
 class Exit(BaseModel):
-    """Completion code and redirect URL of an outcome."""
+    """Completion code and return link of an outcome."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,14 +32,14 @@ class Exit(BaseModel):
     )
     link: str | None = Field(
         default=None,
-        description="Address to return to, with https; `{code}` is replaced by the code and `{id}` by the panel's id.",
+        description="Return link with https; `{code}` is replaced with the code and `{id}` with the panel id.",
     )
 
     @field_validator("code")
     @classmethod
     def _has_no_spaces(cls, code: str | None) -> str | None:
         if code is not None and re.search(r"\s", code):
-            raise ValueError("the code contains a space. Fix: write it as the panel knows it.")
+            raise ValueError("the code contains a space. Fix: write the code as the panel knows it.")
         return code
 
     @field_validator("link")
@@ -47,7 +47,7 @@ class Exit(BaseModel):
     def _is_an_address(cls, link: str | None) -> str | None:
         if link is not None and not re.fullmatch(LINK_PATTERN, link):
             raise ValueError(
-                "this is not a valid return address. Fix: write it whole, such as "
+                "this is not a valid return link. Fix: write the whole address, such as "
                 "https://panel.example.org/end?cc={code}, with no other placeholders than {code} and {id}."
             )
         return link
@@ -62,16 +62,18 @@ class Exits(BaseModel):
     failed_checks: Exit | None = Field(
         default=None,
         description=(
-            "All questions answered, and the preregistered attention checks failed; if omitted, the same as "
-            "`completed`."
+            "All questions answered, but too many attention checks failed (preregistered rule); if omitted, the same "
+            "as `completed`."
         ),
     )
-    practice_not_passed: Exit = Field(default_factory=Exit, description="Practice not passed, if the study ends then.")
+    practice_not_passed: Exit = Field(default_factory=Exit, description="Practice not passed, if the study then ends.")
     not_resumed: Exit = Field(
-        default_factory=Exit, description="Came back too late or too often for the study's rules (`resume`)."
+        default_factory=Exit, description="The participant came back too late or too often for the rules of `resume`."
     )
-    no_consent: Exit = Field(default_factory=Exit, description="No consent.")
-    incompatible_device: Exit = Field(default_factory=Exit, description="Incompatible device.")
+    no_consent: Exit = Field(default_factory=Exit, description="The participant did not agree.")
+    incompatible_device: Exit = Field(
+        default_factory=Exit, description="The device does not meet the requirements of `device`."
+    )
 
     @model_validator(mode="after")
     def _links_have_their_codes(self) -> "Exits":
@@ -79,59 +81,60 @@ class Exits(BaseModel):
             exit_: Exit = getattr(self, name)
             if exit_.code is None and "{code}" in (exit_.link or ""):
                 raise ValueError(
-                    f"the link of `{name}` has a placeholder for a code, and there is none. Fix: add its `code`."
+                    f"the link of `{name}` has a placeholder for a code, but there is no code. Fix: add `code`."
                 )
         return self
 
 
 class Recruitment(BaseModel):
-    """Rules for who may take part, and the number of participants wanted; may change while data come in."""
+    """Rules on who may take part, and the number of participants. They can change during data collection."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     entry: Literal["open", "panel", "link"] = Field(
         default="open",
         description=(
-            "Who may begin: `open`, everybody; `panel`, participants with a panel's id in the address; `link`, "
-            "participants with a personal link (`equipoise links`). With panel and link, each takes part once."
+            "Who may begin: `open`, everybody; `panel`, participants with a panel id in the address; `link`, "
+            "participants with a personal link (`equipoise links`). With panel or link, each participant takes part "
+            "once."
         ),
     )
     panel_parameter: str = Field(
         default="PROLIFIC_PID",
         pattern=PARAMETER_PATTERN,
-        description="Parameter of the address that holds the participant's panel id.",
+        description="Parameter of the address that contains the participant's panel id.",
     )
     kept_parameters: tuple[str, ...] = Field(
         default=("STUDY_ID", "SESSION_ID"),
         max_length=10,
         description=(
-            "Further parameters of the address that are stored with that id. A participant who comes again in "
-            "another browser must bring the same `SESSION_ID` as at the start."
+            "Further parameters of the address, stored with the panel id. To resume in another browser, a participant "
+            "needs an address with the same `SESSION_ID` as at the start."
         ),
     )
     panel_id_pattern: str | None = Field(
         default=None,
         max_length=200,
         description=(
-            "Regular expression of a whole panel id. If omitted: 24 hexadecimal digits for `PROLIFIC_PID`, 1 to "
-            "128 printable characters without spaces for another parameter."
+            "Regular expression for a whole panel id. If omitted: 24 hexadecimal digits for `PROLIFIC_PID`, and 1 to "
+            "128 printable characters without spaces for any other parameter."
         ),
     )
     panel_ids: str | None = Field(
         default=None,
         description=(
-            "File of the study's folder, such as `data/ids.txt`, with the accepted panel ids, one per line; read "
-            "when the server starts. If omitted, every id is accepted."
+            "File in the study's folder, such as `data/ids.txt`, with the accepted panel ids, one per line. The server "
+            "reads this file when it starts. If omitted, every id is accepted."
         ),
     )
     prolific_secured_url: str | None = Field(
         default=None,
         description=(
-            "Address of this study on your server, such as `https://study.example.org/`. With it, only "
-            "participants with a valid `prolific_token` can begin; Prolific adds it to a secured external URL."
+            "Address of this study on your server, such as `https://study.example.org/`. If set, only participants "
+            "with a valid `prolific_token` can begin. Prolific adds this token to a secured external URL."
         ),
     )
-    quota: int | None = Field(default=None, ge=1, description="Number of participants in all; no limit if omitted.")
+    quota: int | None = Field(default=None, ge=1, description="Total number of participants; no limit if omitted.")
     quota_per_group: int | None = Field(
         default=None, ge=1, description="Number of participants in each counterbalance group; no limit if omitted."
     )
@@ -147,7 +150,7 @@ class Recruitment(BaseModel):
 
     @property
     def id_pattern(self) -> re.Pattern[str]:
-        """The form of a panel's id."""
+        """The form of a panel id."""
         default = PROLIFIC_ID_PATTERN if self.panel_parameter == PROLIFIC_PARAMETER else PANEL_ID_PATTERN
         return re.compile(self.panel_id_pattern or default)
 
@@ -164,7 +167,9 @@ class Recruitment(BaseModel):
                 "such as `\\[`."
             ) from None
         except (re.error, OverflowError, RecursionError) as error:
-            raise ValueError(f"not a regular expression ({error}). Fix: correct it, such as `[0-9]{{6}}`.") from None
+            raise ValueError(
+                f"not a regular expression ({error}). Fix: write a regular expression, such as `[0-9]{{6}}`."
+            ) from None
         return pattern
 
     @field_validator("prolific_secured_url")
@@ -194,7 +199,7 @@ class Recruitment(BaseModel):
             exit_: Exit | None = getattr(self.exits, name)
             if self.entry == "open" and exit_ is not None and "{id}" in (exit_.link or ""):
                 raise ValueError(
-                    f"the link of `exits.{name}` has a placeholder for a panel's id, and `entry: open` has no ids. "
+                    f"the link of `exits.{name}` has a placeholder for a panel id, but `entry: open` has no panel ids. "
                     "Fix: delete `{id}`, or set `entry: panel`."
                 )
         return self
@@ -202,5 +207,5 @@ class Recruitment(BaseModel):
     @model_validator(mode="after")
     def _parameters_are_distinct(self) -> "Recruitment":
         if len({self.panel_parameter, *self.kept_parameters}) < 1 + len(self.kept_parameters):
-            raise ValueError("duplicate parameter of the address. Fix: name each once.")
+            raise ValueError("duplicate parameter of the address. Fix: name each parameter once.")
         return self

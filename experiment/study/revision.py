@@ -1,7 +1,7 @@
-"""Differences between two states of a study: its wording, which a revision may change, or its questions and design.
+"""Differences between two states of a study. A revision may change the wording, but not the questions and the design.
 
-A revision keeps the study's version, groups and quotas. So it must not change which participant sees which item when,
-what counts as correct, and what is recorded.
+A revision keeps the study's version, groups and quotas. So a revision must not change which items a participant sees,
+when an item is shown, which response is correct, or what is recorded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,16 +18,16 @@ from experiment.study.definition import Study, StudyDefinition, served_entries
 from experiment.study.demographics import Questionnaire
 
 WORDING = ("title", "completion_code", "timeline.consent_version", "battery")
-"""Entries of `study.yaml` that a revision may change, beside those of `texts`; of `battery` only the file's name."""
+"""Entries of `study.yaml` that a revision may change, in addition to `texts`. `battery` is the name of the file."""
 LABELS = (
     "absorbed", "reflected", "leaves_at_entry", "side_", "port_spoken_", "ray_enters_", "blackbox_", "mark_", "cell",
     "keyboard_absorbed", "keyboard_reflected", "keyboard_places",
 )  # fmt: skip
-"""Beginnings of names in `texts` that label responses or positions: with other words, responses have another
+"""Beginnings of the names of texts that label responses or positions. If such a text changes, responses change their
 meaning.
 """
 MOST_NAMES = 8
-"""Most changes that a message names."""
+"""Largest number of changes that a message names."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Content:
 
     definition: StudyDefinition
     texts: Mapping[str, str]
-    """The participants' pages, the questions about them, and plugins, by file name."""
+    """The participants' pages, the questions about the participant, and plugins, by file name."""
     items: Mapping[str, Item]
     """The battery's items by id."""
     battery_digest: str
@@ -56,7 +56,7 @@ class Changes:
     substance: tuple[str, ...]
     """Differences that need a new version."""
     options: tuple[str, ...] = ()
-    """Each option in other words, before and after, such as ``item `q17`, option 1: “yes” -> “Yes”``."""
+    """Each option with a changed wording, before and after, such as ``item `q17`, option 1: “yes” -> “Yes”``."""
 
 
 def changes(before: Content, after: Content) -> Changes:
@@ -65,7 +65,7 @@ def changes(before: Content, after: Content) -> Changes:
     Parameters
     ----------
     before, after
-        The contents. Both have passed the checks of `experiment.load_study`.
+        The two contents. Both have passed the checks of `experiment.load_study`.
     """
     wording: list[str] = []
     substance: list[str] = []
@@ -91,7 +91,7 @@ def changes(before: Content, after: Content) -> Changes:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as a list in a sentence, the first ones if there are many.
+    """Return names as a list for a sentence: all names, or the first names if there are many.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def entries(part: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return the entries of a definition by their names, such as `timing.fixation_ms`."""
+    """Return the entries of a definition by name, such as `timing.fixation_ms`."""
     found: dict[str, Any] = {}
     for name, value in part.items():
         found |= entries(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
@@ -118,12 +118,12 @@ def _different_entries(before: StudyDefinition, after: StudyDefinition) -> list[
 
 
 def _is_plain_text(name: str) -> bool:
-    """Return True if an entry is one of the study's own texts that does not label a response or a position."""
+    """Return True if an entry is a text of the study that labels neither a response nor a position."""
     return name.startswith("texts.") and not name.removeprefix("texts.").startswith(LABELS)
 
 
 def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
-    """Return True if a file is a page in other words, or has the same questions in other words."""
+    """Return True if only the wording of a file changed: of a page, or of the questions about the participant."""
     if name not in before.texts or name not in after.texts:
         return False
     if name in {plugin.file for plugin in after.definition.plugins.values()}:
@@ -134,10 +134,10 @@ def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
 
 
 def _questions(name: str, content: Content) -> list[dict[str, Any]]:
-    """Return the questions about the participant without their wording, except options, which are stored."""
+    """Return the questions about the participant without their wording, but with their options, which are stored."""
     try:
         found = parse_yaml(content.texts[name], Path(name), Questionnaire).questions
-    except InputError:  # An earlier Equipoise may have allowed it.
+    except InputError:  # An earlier version of Equipoise may have accepted this file.
         return [{"text": content.texts[name]}]
     return [question.model_dump(exclude={"ask"}) for question in found]
 
@@ -147,15 +147,15 @@ def _file_words(name: str, content: Content) -> str:
 
 
 def _changed_parts(was: Item, now: Item) -> list[str]:
-    """Return the parts of an item that differ and that a revision must not change."""
+    """Return the changed parts of an item that a revision must not change."""
     parts = [part for part in ("task", "factors", "key") if not same_json(getattr(was, part), getattr(now, part))]
     if parts:
         return parts
-    return [] if task_named(now.task).is_reworded(was.content, now.content) else ["the content, beside its wording"]
+    return [] if task_named(now.task).is_reworded(was.content, now.content) else ["the content, apart from its wording"]
 
 
 def _changed_options(was: Item, now: Item) -> list[str]:
-    """Return the options of a reworded item that differ, before and after."""
+    """Return the changed options of a reworded item, before and after."""
     before, after = was.content.get("options"), now.content.get("options")
     if not isinstance(before, list) or not isinstance(after, list):
         return []

@@ -1,4 +1,4 @@
-"""The course of a session in `study.yaml`: its pages, its timing, its device requirements, and resuming."""
+"""The parts of `study.yaml` about a session: pages, timing, practice, device requirements, and resuming."""
 
 from typing import Literal
 
@@ -6,16 +6,16 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Break(BaseModel):
-    """A pause between trials, ended by the participant."""
+    """A pause between trials, which the participant ends."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     every: int = Field(ge=1, description="Number of questions between breaks; practice is not counted.")
-    page: str | None = Field(default=None, description="File shown in the break; without it, a standard sentence.")
+    page: str | None = Field(default=None, description="File shown in the break; if omitted, a standard sentence.")
 
 
 class Timeline(BaseModel):
-    """The participants' pages: Markdown files in the study's folder. Each part can be omitted."""
+    """The participants' pages: Markdown files in the study's folder. Each field can be omitted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -23,22 +23,23 @@ class Timeline(BaseModel):
     consent: str | None = Field(
         default=None,
         description=(
-            "File with the consent; nothing is stored before it is given. Omit it only if consent is given by "
-            "other means, such as on paper."
+            "File with the consent. Nothing is stored before the participant agrees. Omit this field only if "
+            "participants give consent by other means, such as on paper."
         ),
     )
     consent_version: str | None = Field(
-        default=None, min_length=1, description="Version of the consent's text, as your ethics board knows it."
+        default=None, min_length=1, description="Version of the consent text, as named by your ethics board."
     )
     demographics: str | None = Field(
         default=None, description="File (YAML) with questions about the participant; see below."
     )
-    fullscreen: bool = Field(default=False, description="true: participants are asked to go to full screen.")
+    fullscreen: bool = Field(default=False, description="true: ask participants to use the full screen.")
     instructions: tuple[str, ...] = Field(default=(), description="Files with the instructions, one page each.")
     breaks: Break | None = Field(default=None, description="Breaks between questions; none if omitted.")
     debrief: str | None = Field(default=None, description="File shown at the end.")
     contact: str | None = Field(
-        default=None, description="File with the contact and the participant's rights; it can be opened at any time."
+        default=None,
+        description="File with the contact and the participant's rights; participants can open it at any time.",
     )
 
     @property
@@ -62,13 +63,13 @@ class Timing(BaseModel):
         default=None,
         ge=100,
         le=3_600_000,
-        description="Time from onset after which a question of the test passes unanswered, in ms; no limit if omitted.",
+        description="Time from onset after which a test trial ends without a response, in ms; no limit if omitted.",
     )
 
     @model_validator(mode="after")
     def _leaves_time_to_answer(self) -> "Timing":
         if self.deadline_ms is not None and self.deadline_ms <= self.reading_ms:
-            raise ValueError("`deadline_ms` leaves no time after `reading_ms`. Fix: increase it.")
+            raise ValueError("`deadline_ms` is not greater than `reading_ms`. Fix: increase `deadline_ms`.")
         return self
 
 
@@ -78,26 +79,29 @@ class PracticeCriterion(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     correct: int = Field(ge=1, description="Right responses needed in one round of the practice trials.")
-    rounds: int = Field(default=3, ge=1, le=20, description="Most rounds.")
+    rounds: int = Field(default=3, ge=1, le=20, description="Largest number of rounds.")
     otherwise: Literal["continue", "end"] = Field(
-        default="continue", description="Consequence if no round was good enough: the questions, or the end."
+        default="continue",
+        description="Consequence if the participant passed no round: continue with the questions, or end the session.",
     )
 
 
 class Device(BaseModel):
-    """Requirements for a participant's device; checked before anything is stored."""
+    """Requirements for a participant's device. They are checked before anything is stored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    phones: bool = Field(default=False, description="true: the study may be taken on a phone.")
-    keyboard: bool = Field(default=False, description="true: a keyboard is required.")
+    phones: bool = Field(default=False, description="true: participants may use a phone.")
+    keyboard: bool = Field(default=False, description="true: participants need a keyboard.")
     width_px: int | None = Field(default=None, ge=200, le=10_000, description="Least width of the window, in CSS px.")
     height_px: int | None = Field(default=None, ge=200, le=10_000, description="Least height of the window, in CSS px.")
-    refresh_hz: int | None = Field(default=None, ge=10, le=1_000, description="Least refresh rate of the screen.")
+    refresh_hz: int | None = Field(
+        default=None, ge=10, le=1_000, description="Least refresh rate of the screen, in Hz."
+    )
 
 
 class Resume(BaseModel):
-    """Rules for participants who come back after a reload, a crash or a pause; by default they resume."""
+    """Rules for participants who come back after a reload, a crash or a pause. By default they resume their session."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -105,7 +109,7 @@ class Resume(BaseModel):
         default=None,
         gt=0,
         allow_inf_nan=False,
-        description="Minutes since its begin after which a session cannot be resumed; no limit if omitted.",
+        description="Minutes for which a session can be resumed after its start; no limit if omitted.",
     )
     max_reloads: int | None = Field(
         default=None, ge=0, description="Number of times that a session may be opened again; no limit if omitted."
@@ -113,11 +117,11 @@ class Resume(BaseModel):
     otherwise: Literal["end", "restart"] = Field(
         default="end",
         description=(
-            "Consequence beyond these limits: the session ends, or the participant begins another one in the same "
+            "Consequence beyond these limits: the session ends, or the participant begins a new session in the same "
             "group."
         ),
     )
     interrupted_trial: Literal["repeat", "skip"] = Field(
         default="repeat",
-        description="The interrupted trial is shown again, or skipped; marked in the data.",
+        description="Show the interrupted trial again, or skip it. The data mark the trial.",
     )

@@ -1,43 +1,52 @@
-"""The texts that participants read and that do not come from the study itself, one catalogue per language.
+"""The participants' texts that do not come from the study itself: one catalogue per language.
 
-A catalogue is a JSON file of texts by name; `{name}` in a text is a placeholder. Web client and server use the same
-catalogues, and a study can replace any text by its own (`texts` in `study.yaml`).
+A catalogue is a JSON file of texts by name, where `{name}` in a text is a placeholder. Web client, laboratory and
+server use the same catalogues. A study can replace any text with its own text (`texts` in `study.yaml`).
 """
 
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 from batteries.errors import InputError
 
-PLACE = re.compile(r"\{(\w+)\}")
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
 FROM_RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"})
-"""Languages whose usual script is read from right to left."""
+"""Languages that are read from right to left."""
+FORMER_NAMES = {
+    "places_taken": "slots_taken",
+    "place_given_away": "slot_given_away",
+    "places_of_address_taken": "slots_of_address_taken",
+    "lab_leave": "lab_stop_for_now",
+}
+"""Former names of texts. A study's own text can still have one; `study.yaml` is not changed, so its digest is not."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """A catalogue with a study's own texts in it."""
+    """A catalogue in which a study's own texts replace the usual texts."""
 
     language: str
-    """The catalogue's language; it is English if the study's language has no catalogue."""
+    """The language of the texts: English if the study's language has no catalogue."""
     direction: Literal["ltr", "rtl"]
-    """Side where the lines of the study's language start."""
+    """Direction in which the study's language is read."""
     by_name: Mapping[str, str]
 
     def say(self, name: str, **values: object) -> str:
         """Return a text with its placeholders filled."""
-        return PLACE.sub(lambda place: str(values[place[1]]), self.by_name[name])
+        return PLACEHOLDER.sub(lambda found: str(values[found[1]]), self.by_name[name])
 
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return the languages for which there is a catalogue."""
+    """Return the languages that have a catalogue."""
     return tuple(sorted(file.name.removesuffix(".json") for file in files(__name__).iterdir() if ".json" in file.name))
 
 
@@ -54,10 +63,11 @@ def texts_in(language: str, own: Mapping[str, str]) -> Texts:
     Parameters
     ----------
     language
-        The study's, such as `de` or `de-AT`. If it has no catalogue, the texts are English.
+        The study's language, such as `de` or `de-AT`. If it has no catalogue, the texts are English.
     own
         The study's own texts, by name; see `check_own`.
     """
+    own = {FORMER_NAMES.get(name, name): text for name, text in own.items()}
     base = language.partition("-")[0]
     found = base if base in languages() else "en"
     is_all_own = own.keys() >= catalogue("en").keys()
@@ -68,24 +78,50 @@ def texts_in(language: str, own: Mapping[str, str]) -> Texts:
     )
 
 
-def check_own(own: Mapping[str, str]) -> None:
-    """Refuse a study's own texts that could not be shown.
+def check_own(own: Mapping[str, str], path: Path) -> None:
+    """Refuse a study's own texts that cannot be shown, and warn of former names.
+
+    Parameters
+    ----------
+    own
+        The study's own texts, by name.
+    path
+        The file with these texts, for the warning.
 
     Raises
     ------
     InputError
-        If a name is unknown, or a text has an unknown placeholder.
+        If a name is unknown, a text has an unknown placeholder, or a text has its former and its present name.
     """
     known = catalogue("en")
-    for name, text in own.items():
+    for written, text in own.items():
+        name = FORMER_NAMES.get(written, written)
         if name not in known:
             like = get_close_matches(name, known, n=1)
-            hint = f"write `{like[0]}`." if like else "see docs/reference/texts.md for their names."
-            raise InputError(f"`texts` names `{name}`, which is not one of our texts. Fix: {hint}")
-        strange = set(PLACE.findall(text)) - set(PLACE.findall(known[name]))
+            hint = f"write `{like[0]}`." if like else "use a name from docs/reference/texts.md."
+            raise InputError(f"`texts` has the unknown name `{name}`. Fix: {hint}")
+        if name != written:
+            _check_former_name(written, own, path)
+        strange = set(PLACEHOLDER.findall(text)) - set(PLACEHOLDER.findall(known[name]))
         if strange:
-            places = ", ".join(f"{{{place}}}" for place in PLACE.findall(known[name])) or "none"
-            raise InputError(f"`texts.{name}` has an unknown placeholder {{{min(strange)}}}. Fix: use {places}.")
+            placeholders = ", ".join(f"{{{found}}}" for found in PLACEHOLDER.findall(known[name])) or "none"
+            raise InputError(
+                f"`texts.{written}` has an unknown placeholder {{{min(strange)}}}. Fix: use {placeholders}."
+            )
+
+
+def _check_former_name(former: str, own: Mapping[str, str], path: Path) -> None:
+    present = FORMER_NAMES[former]
+    if present in own:
+        raise InputError(
+            f"`texts.{former}` is the former name of `texts.{present}`, and both are given. Fix: delete "
+            f"`texts.{former}`."
+        )
+    warnings.warn(
+        f"{path}: `texts.{former}` is now called `texts.{present}`. Fix: rename it in the file.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 ENGLISH = texts_in("en", {})

@@ -1,1 +1,1 @@
-"""The browser client: TypeScript sources (`src/`) and the bundle made of them (`static/`), which the server sends."""
+"""The browser client: TypeScript sources (`src/`), and the bundle (`static/`) that the server sends to browsers."""

@@ -1,5 +1,6 @@
-// Bundles the client into static/, where the server finds it: equipoise.js and equipoise.css; and our plugins for jsPsych
-// experiments of others, equipoise-plugins.js, which takes jsPsych from the variable that its build for browsers makes.
+// Builds the bundles in static/, from where the server sends them. equipoise.js and equipoise.css are the client.
+// equipoise-plugins.js has our plugins for other people's jsPsych experiments. It uses the variable that jsPsych's build
+// for browsers defines.
 import { build } from "esbuild";
 
 const LICENCES =

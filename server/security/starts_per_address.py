@@ -76,7 +76,7 @@ class SlotsPerAddress:
             if address in self._sessions:
                 self._sessions[address] -= begun - held
             if not is_known and not self._has_room(address, start_id):
-                raise Refusal("places_of_address_taken")
+                raise Refusal("slots_of_address_taken")
             self._starting[address][start_id] += 1
 
     def _has_room(self, address: str, start_id: str) -> bool:

@@ -1,4 +1,4 @@
-"""What tests of the whole need."""
+"""Fixtures of the end-to-end tests."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def server(study_folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def visit(chromium: Browser) -> Iterator[Any]:
-    """Open pages, each in a browser of its own or beside the one whose browser is given."""
+    """Open pages: each page in a new browser context, or in the context of another visitor."""
     visitors: list[Visitor] = []
 
     def open_page(url: str, beside: Visitor | None = None, **options: Any) -> Visitor:
@@ -37,7 +37,7 @@ def visit(chromium: Browser) -> Iterator[Any]:
 
 @pytest.fixture
 def query() -> Any:
-    """Read from a study's store while the server runs."""
+    """Read from a study's store while the server is running."""
 
     def read(study_folder: Path, sql: str) -> list[dict[str, Any]]:
         uri = f"{(study_folder / 'data' / 'equipoise.db').as_uri()}?mode=ro"

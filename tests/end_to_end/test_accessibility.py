@@ -1,6 +1,6 @@
 """Every page of the sample studies, and of a study with every part, under the rules of WCAG 2.2 AA that axe-core knows.
 
-axe-core sees about half of what can be wrong; announcements, zoom and reduced motion have tests of their own here.
+axe-core finds about half of all problems. Other tests in this file check announcements, zoom and reduced motion.
 """
 
 import re
@@ -14,8 +14,7 @@ from playwright.sync_api import Page, expect
 
 from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
-from tests.end_to_end.visitor import Visitor
-from tests.end_to_end.walk import STAGES, Walker
+from tests.end_to_end.visitor import STAGES, Visitor, Walker
 from tests.end_to_end.whole_study import PRACTICE, make_whole_study
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
@@ -24,7 +23,7 @@ AXE = Axe()
 
 
 def look_at(visitor: Visitor, name: str) -> None:
-    """Hold the page on the screen to the rules in light, dark and 320 px, and keep pictures of it."""
+    """Check the rules on the page in light colours, in dark colours and at 320 px, and take screenshots."""
     page = visitor.page
     before = page.viewport_size
     for scheme in ("light", "dark"):
@@ -46,11 +45,11 @@ def assert_without_violations(page: Page, of: str) -> None:
         for violation in found.response["violations"]
     ]
     assert not said, f"{of}: {said}"
-    assert found.response["passes"], f"{of}: axe-core looked at nothing"
+    assert found.response["passes"], f"{of}: axe-core checked nothing"
 
 
 def assert_nothing_is_cut_off(page: Page, of: str) -> None:
-    """WCAG 1.4.10: at 320 px everything can be read by scrolling in one direction."""
+    """Check WCAG 1.4.10: at 320 px a reader needs to scroll in one direction only."""
     width, seen = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     assert width <= seen, f"{of} is {width} px wide in {seen} px"
 
@@ -61,7 +60,7 @@ def visitor_task(page: Page) -> str:
 
 
 class Looks:
-    """Looks at each page once, however often its like comes."""
+    """Checks each kind of page once."""
 
     def __init__(self, visitor: Visitor, name: str) -> None:
         self.visitor, self.name = visitor, name
@@ -69,7 +68,7 @@ class Looks:
         self._titles: set[str] = set()
 
     def look(self, stage: str) -> None:
-        """Look at what is on the screen, unless the same kind of page was looked at before."""
+        """Check the page on the screen, unless a page of the same kind was checked before."""
         self.seen.add(stage)
         page = self.visitor.page
         title = ""
@@ -89,7 +88,7 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
         yield request.param, url
 
 
-def test_every_page_of_a_sample_study(visit: Any, sample: tuple[str, str]) -> None:
+def test_every_page_of_a_sample_study_is_accessible(visit: Any, sample: tuple[str, str]) -> None:
     name, url = sample
     visitor: Visitor = visit(url)
     looks = Looks(visitor, name)
@@ -100,13 +99,13 @@ def test_every_page_of_a_sample_study(visit: Any, sample: tuple[str, str]) -> No
 
 
 @pytest.mark.parametrize("language", ["ar", "en"])
-def test_every_page_of_a_study_with_every_part(visit: Any, tmp_path: Path, language: str) -> None:
+def test_every_page_of_a_study_with_every_part_is_accessible(visit: Any, tmp_path: Path, language: str) -> None:
     timing = "{fixation_ms: 100, reading_ms: 300, deadline_ms: 60000}"
     folder = make_whole_study(tmp_path / "study", language, timing)
     wrong = {"Which number comes after three?": iter([3, 1])}
 
     def answer(prompt: str) -> int:
-        page.wait_for_timeout(350)  # the time to read
+        page.wait_for_timeout(350)  # wait for the end of the reading time
         return next(wrong[prompt]) if prompt in wrong else PRACTICE.get(prompt, 2)
 
     with running_server(folder) as url:
@@ -140,7 +139,7 @@ def test_every_page_of_a_study_with_every_part(visit: Any, tmp_path: Path, langu
 
 
 @pytest.mark.parametrize("language", ["ar", "en"])
-def test_the_ways_out(visit: Any, tmp_path: Path, language: str) -> None:
+def test_the_exit_pages_are_accessible(visit: Any, tmp_path: Path, language: str) -> None:
     with running_server(make_whole_study(tmp_path / "study", language)) as url:
         visitor: Visitor = visit(url)
         visitor.page.locator("#page-next").click()
@@ -162,8 +161,8 @@ def test_with_reduced_motion_nothing_moves(visit: Any, tmp_path: Path) -> None:
         assert [found for found in moving if found[1]] == []
 
 
-def test_at_twice_the_size_nothing_is_cut_off(visit: Any, tmp_path: Path) -> None:
-    """A zoom of 200 % halves the window in CSS pixels and doubles each of them."""
+def test_at_a_zoom_of_200_percent_nothing_is_cut_off(visit: Any, tmp_path: Path) -> None:
+    """A zoom of 200 % halves the size of the window in CSS pixels, and doubles the size of each CSS pixel."""
     with running_server(make_whole_study(tmp_path / "study")) as url:
         visitor: Visitor = visit(url, viewport={"width": 640, "height": 400}, device_scale_factor=2)
         Walker(visitor, on_stage=lambda stage: assert_nothing_is_cut_off(visitor.page, stage)).to_the_end()
@@ -182,7 +181,7 @@ addEventListener("DOMContentLoaded", () =>
 """
 
 
-def test_a_screen_reader_is_told_which_question_comes_that_time_is_over_and_how_saving_goes(
+def test_a_screen_reader_announces_the_question_the_end_of_the_time_and_the_state_of_saving(
     visit: Any, tmp_path: Path
 ) -> None:
     folder = make_whole_study(tmp_path / "study", timing="{fixation_ms: 100, deadline_ms: 3000}")

@@ -1,6 +1,6 @@
-"""The sample study taken in a real browser, against a real server process, by keyboard alone and by mouse alone.
+"""Sessions of the sample study in a real browser with a real server process, by keyboard only and by mouse only.
 
-A screenshot of every kind of page is kept in the folder that EQUIPOISE_SCREENSHOTS names, if it is set.
+If EQUIPOISE_SCREENSHOTS names a folder, the tests save a screenshot of every kind of page in this folder.
 """
 
 import json
@@ -22,13 +22,13 @@ ATTENTION_CHECK_OPTION = 2
 
 
 def chosen_outcomes(study: Study, n: int) -> list[str]:
-    """Answers of every kind, in turn."""
+    """Return responses of every kind, in turn."""
     kinds = ["absorbed", "reflected", "west-5", "north-1", "east-8", "south-3"]
     return [kinds[index % len(kinds)] for index in range(n)]
 
 
 def check_whole_session(session: list[dict[str, Any]], answers: list[Any]) -> None:
-    """The store holds what was answered, in order, with plausible timings."""
+    """Check that the store has the given responses, in order, with plausible timings."""
     assert [json.loads(row["response"]) for row in session] == answers
     for row in session:
         assert (row["kind"], row["source"], row["status"]) == ("human", "web", "completed")
@@ -53,7 +53,7 @@ def take_with_keyboard(visitor: Visitor, answers: list[str]) -> list[Any]:
             given.append(answer := answers[len(given)])
             for key in [answer[0], answer.split("-")[1]] if "-" in answer else [answer[0]]:
                 keys.press(key)
-            expect(visitor.page.locator("#answer-text")).to_contain_text("Your answer")
+            expect(visitor.page.locator("#response-text")).to_contain_text("Your answer")
             visitor.shoot("trial-chosen")
             keys.press("Enter")
         if len(given) == 1:
@@ -69,7 +69,7 @@ def test_the_whole_study_by_keyboard_alone(visit: Any, server: str, study_folder
     keys = visitor.page.keyboard
     visitor.page.locator("#consent-agree").wait_for()
     visitor.shoot("consent")
-    keys.press("Enter")  # consent is never given by a stray key
+    keys.press("Enter")  # Enter on the page does not give consent
     expect(visitor.page.locator("#consent-agree")).to_be_visible()
     while visitor.page.evaluate("document.activeElement.id") != "consent-agree":
         keys.press("Tab")
@@ -107,10 +107,10 @@ def test_the_whole_study_by_mouse_alone(
             page.locator(f"[data-option='{ATTENTION_CHECK_OPTION}']").click()
         else:
             given.append(answer := answers[len(given)])
-            page.locator(f"[data-port='{answer}'], [data-answer='{answer}']").click()
+            page.locator(f"[data-port='{answer}'], [data-response='{answer}']").click()
             if len(given) == 2:
                 visitor.shoot("trial-mouse")
-            page.locator("#submit-answer").click()
+            page.locator("#submit-response").click()
         if len(given) == 1:
             visitor.shoot("practice-feedback-mouse")
             page.locator("#feedback-continue").click()
@@ -127,7 +127,7 @@ def test_declining_stores_nothing(visit: Any, server: str, study_folder: Path, r
     assert rows(study_folder) == []
 
 
-def test_leaving_deletes_the_answers(visit: Any, server: str, study_folder: Path, rows: Any) -> None:
+def test_leaving_deletes_the_responses(visit: Any, server: str, study_folder: Path, rows: Any) -> None:
     visitor = visit(server)
     visitor.begin()
     visitor.answer_practice()
@@ -143,7 +143,9 @@ def test_leaving_deletes_the_answers(visit: Any, server: str, study_folder: Path
     expect(visitor.page.get_by_text("Your answers were deleted")).to_be_visible()
 
 
-def test_a_reload_goes_on_at_the_first_open_question(visit: Any, server: str, study_folder: Path, rows: Any) -> None:
+def test_a_reload_resumes_at_the_first_question_without_a_response(
+    visit: Any, server: str, study_folder: Path, rows: Any
+) -> None:
     visitor = visit(server)
     visitor.begin()
     visitor.answer_practice()
@@ -158,7 +160,7 @@ def test_a_reload_goes_on_at_the_first_open_question(visit: Any, server: str, st
     assert len([row for row in rows(study_folder) if row["response"] is not None]) == 3
 
 
-def test_an_address_that_asks_for_a_simulation_never_takes_over_a_persons_session(
+def test_a_simulation_address_never_continues_a_persons_session(
     visit: Any, server: str, study_folder: Path, rows: Any
 ) -> None:
     visitor = visit(server)
@@ -166,7 +168,7 @@ def test_an_address_that_asks_for_a_simulation_never_takes_over_a_persons_sessio
     visitor.answer_practice()
     visitor.wait_for_trial()
     visitor.page.goto(simulated(server, study_folder))
-    visitor.page.reload()  # what is behind the # alone loads nothing
+    visitor.page.reload()  # a change after the # does not reload the page
     expect(visitor.page.locator("h1")).to_have_text("Welcome back")
     visitor.page.locator("#page-next").click()
     visitor.wait_for_trial()
@@ -175,7 +177,7 @@ def test_an_address_that_asks_for_a_simulation_never_takes_over_a_persons_sessio
     assert [row["kind"] for row in rows(study_folder) if row["response"] is not None] == ["human"]
 
 
-def test_a_second_tab_is_told_that_its_answer_was_given_already(
+def test_a_second_tab_shows_that_its_question_already_has_a_response(
     visit: Any, server: str, study_folder: Path, rows: Any
 ) -> None:
     first = visit(server)
@@ -192,7 +194,9 @@ def test_a_second_tab_is_told_that_its_answer_was_given_already(
     second.shoot("not-saved")
     for _ in range(3):
         second.page.keyboard.press("Escape")
-    expect(second.page.locator("#stimulus")).to_have_count(0)  # nobody goes on answering into the void
+    expect(second.page.locator("#stimulus")).to_have_count(
+        0
+    )  # the participant cannot give responses that are not stored
     second.page.get_by_role("button", name="Reload the page").click()
     second.page.locator("#page-next").click()
     second.wait_for_trial()
@@ -201,7 +205,7 @@ def test_a_second_tab_is_told_that_its_answer_was_given_already(
 
 
 @pytest.mark.parametrize("token", ["", "&token=wrong"])
-def test_without_the_researchers_token_no_program_takes_the_study(
+def test_a_simulation_without_the_researchers_token_is_refused(
     visit: Any, server: str, study_folder: Path, rows: Any, token: str
 ) -> None:
     visitor = visit(f"{server}/#simulate=data-only{token}")
@@ -212,7 +216,7 @@ def test_without_the_researchers_token_no_program_takes_the_study(
 
 
 @pytest.mark.parametrize("mode", ["data-only", "visual"])
-def test_a_simulated_session_runs_through_and_is_labelled(
+def test_a_simulated_session_completes_and_is_labelled(
     visit: Any, server: str, study_folder: Path, rows: Any, mode: str
 ) -> None:
     visitor = visit(simulated(server, study_folder, mode))
@@ -223,7 +227,7 @@ def test_a_simulated_session_runs_through_and_is_labelled(
     assert all(row["response"] is not None for row in session)
 
 
-def test_the_page_fits_a_narrow_phone_and_speaks_its_language(visit: Any, server: str) -> None:
+def test_the_page_fits_a_narrow_phone_and_declares_its_language(visit: Any, server: str) -> None:
     visitor = visit(server, viewport={"width": 320, "height": 640})
     visitor.begin()
     visitor.wait_for_trial()
@@ -233,7 +237,7 @@ def test_the_page_fits_a_narrow_phone_and_speaks_its_language(visit: Any, server
     assert min(box["width"], box["height"]) >= 24
 
 
-def test_the_board_is_told_to_a_screen_reader(visit: Any, server: str) -> None:
+def test_a_screen_reader_can_read_the_board(visit: Any, server: str) -> None:
     visitor = visit(server)
     visitor.begin()
     visitor.wait_for_trial()
@@ -245,8 +249,8 @@ def test_the_board_is_told_to_a_screen_reader(visit: Any, server: str) -> None:
     expect(page.get_by_text("The ray enters at WEST 4: left edge, row 4, going right.")).to_be_visible()
 
 
-def test_nothing_the_browser_receives_holds_a_key(chromium: Browser, server: str, study_folder: Path) -> None:
-    """Everything that comes over the wire, from the first page to the last answer, is searched."""
+def test_the_browser_never_receives_an_answer_key(chromium: Browser, server: str, study_folder: Path) -> None:
+    """Search everything that the server sends, from the first page to the last response."""
     received: list[str] = []
     context = chromium.new_context()
     page = context.new_page()
@@ -256,18 +260,18 @@ def test_nothing_the_browser_receives_holds_a_key(chromium: Browser, server: str
     context.close()
     battery = load_study(study_folder).battery
     everything = "\n".join(received)
-    assert "api/session" in everything  # the bundle is among it
-    assert '"atoms"' in everything  # and so is the plan
+    assert "api/session" in everything  # the bundle is included
+    assert '"atoms"' in everything  # the plan is included
     for item in battery.items:
         assert item.item_id not in everything
     assert battery.canary is not None
-    everything = everything.replace('"outcome":"east-5"', "")  # the practice item's feedback, after the answer
-    everything = everything.replace('?"key":', "")  # the bundle's word for an answer made on a keyboard
+    everything = everything.replace('"outcome":"east-5"', "")  # the feedback on the practice item, after the response
+    everything = everything.replace('?"key":', "")  # the bundle's name for the input device keyboard
     for secret in (battery.canary, '"key":', '"factors":', '"outcome":', "imported_correct"):
         assert secret not in everything
 
 
-def test_the_vignette_study_gives_a_person_24_stories(visit: Any, tmp_path: Path, rows: Any) -> None:
+def test_each_participant_of_the_vignette_study_reads_24_stories(visit: Any, tmp_path: Path, rows: Any) -> None:
     folder = tmp_path / "stories"
     copy_sample_study("intuition-single", folder)
     study = load_study(folder)

@@ -1,7 +1,7 @@
-"""The failover drill: the primary database fails under load, its standby is promoted, no acknowledged answer is lost.
+"""Failover test: the primary database fails under load, its standby is promoted, no acknowledged response is lost.
 
-It is what docs/how-to/survive-a-database-failure.md describes: two PostgreSQL servers with synchronous replication, and
-a real server with both in its address.
+The setup is that of docs/how-to/survive-a-database-failure.md: two PostgreSQL servers with synchronous replication, and
+a real server with both PostgreSQL servers in its address.
 """
 
 import os
@@ -31,11 +31,11 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="freezes processes, w
 
 N_CLIENTS = 6
 BACK_WITHIN_S = 30.0
-"""From the moment in which the primary fails to the first answer that each participant has acknowledged again."""
+"""Longest time from the failure of the primary to new acknowledged responses of each participant."""
 
 
 class Participant(threading.Thread):
-    """Takes session after session; sends what was not acknowledged again, as the participant's page does."""
+    """Takes sessions, and sends each request until the server acknowledges it, as the participant's page does."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)
@@ -77,7 +77,7 @@ class Participant(threading.Thread):
 
 @dataclass
 class Drill:
-    """A server under load, with the two databases in its address."""
+    """A server under load, with two databases in its address."""
 
     primary: PostgresCluster
     network: SilentNetwork
@@ -85,11 +85,11 @@ class Drill:
     participants: list[Participant]
 
     def wait_for_answers(self, within_s: float, n: int = 1) -> None:
-        """Wait until each participant has some more answers acknowledged."""
+        """Wait until the server has acknowledged `n` more responses of each participant."""
         deadline = time.monotonic() + within_s
         so_far = [len(one.acknowledged) for one in self.participants]
         while not all(len(one.acknowledged) >= n + m for one, m in zip(self.participants, so_far, strict=True)):
-            assert time.monotonic() < deadline, "some participant got no further"
+            assert time.monotonic() < deadline, "a participant got no more acknowledgements"
             time.sleep(0.05)
 
 
@@ -122,7 +122,7 @@ def drill(study_folder: Path, processes: int = 1) -> Iterator[Drill]:
         acknowledged = sorted(pair for participant in participants for pair in participant.acknowledged)
         with closing(open_store(standby.url(database))) as store, store.snapshot() as db:
             stored = sorted(map(tuple, db.execute("SELECT session, response_id FROM responses").fetchall()))
-            assert stored == acknowledged  # none lost, none doubled
+            assert stored == acknowledged  # no response is lost or duplicate
             assert verify(db).problems == []
 
 
@@ -138,23 +138,23 @@ def unplug(drill: Drill) -> None:
     drill.network.unplug()
 
 
-@pytest.mark.usefixtures("postgres")  # for its reason to skip
+@pytest.mark.usefixtures("postgres")  # skips this test if PostgreSQL is missing
 @pytest.mark.parametrize("fail", [freeze, kill, unplug])
-def test_a_failed_primary_is_replaced_by_its_standby_without_a_lost_or_doubled_answer(
+def test_a_failed_primary_is_replaced_by_its_standby_without_a_lost_or_duplicate_response(
     study_folder: Path, fail: Callable[[Drill], None]
 ) -> None:
     with drill(study_folder) as running:
         failed_at = time.monotonic()
         fail(running)
-        time.sleep(3)  # until somebody, or something, notices
+        time.sleep(3)  # time until the failure is noticed
         running.standby.promote()
         running.wait_for_answers(within_s=BACK_WITHIN_S - (time.monotonic() - failed_at), n=5)
-        assert any(one.failures for one in running.participants), "the failure hit nobody"
-        running.primary.kill()  # as the guide says: an old primary never comes back by itself
+        assert any(one.failures for one in running.participants), "no participant noticed the failure"
+        running.primary.kill()  # by the guide, an old primary never returns by itself
 
 
-def test_no_answer_is_acknowledged_before_the_standby_has_it(postgres: PostgresCluster, study_folder: Path) -> None:
-    """While the standby is frozen, the primary holds commits back; a client that gives up has been told nothing."""
+def test_no_response_is_acknowledged_before_the_standby_has_it(postgres: PostgresCluster, study_folder: Path) -> None:
+    """While the standby is frozen, the primary delays commits, and no client gets an acknowledgement."""
     del postgres
     with drill(study_folder) as running:
         running.standby.freeze()

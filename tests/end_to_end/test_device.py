@@ -1,4 +1,4 @@
-"""What a study demands of a participant's device, checked before anything is stored."""
+"""A study's requirements for a participant's device, which the page checks before anything is stored."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -10,8 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from equipoise.commands.server_process import running_server
-from tests.end_to_end.visitor import PHONE, Visitor, simulated
-from tests.end_to_end.walk import Walker
+from tests.end_to_end.visitor import PHONE, Visitor, Walker, simulated
 from tests.end_to_end.whole_study import make_whole_study
 
 Served = Callable[[str], AbstractContextManager[str]]
@@ -26,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(folder: Path) -> Served:
-    """Serve the study with these demands."""
+    """Serve the study with these device requirements."""
 
     @contextmanager
     def serve(device: str) -> Iterator[str]:
@@ -47,7 +46,9 @@ def expect_refused(visitor: Visitor, reason: str, query: Any, folder: Path) -> N
     assert query(folder, "SELECT * FROM sessions") == []
 
 
-def test_a_phone_is_refused_unless_the_study_takes_phones(visit: Any, served: Served, folder: Path, query: Any) -> None:
+def test_a_phone_is_refused_unless_the_study_allows_phones(
+    visit: Any, served: Served, folder: Path, query: Any
+) -> None:
     with served("{}") as url:
         expect_refused(visit(url, viewport=PHONE, **TOUCH), "cannot be taken on a phone", query, folder)
         for options in ({"viewport": TABLET, **TOUCH}, {}):
@@ -57,14 +58,14 @@ def test_a_phone_is_refused_unless_the_study_takes_phones(visit: Any, served: Se
 def test_a_window_that_is_too_small_can_be_made_larger(visit: Any, served: Served, folder: Path, query: Any) -> None:
     with served("{width_px: 1000, height_px: 700}") as url:
         visitor: Visitor = visit(url, viewport={"width": 900, "height": 800})
-        expect_refused(visitor, "at least 1000 × 700 pixels; this one has 900 × 800", query, folder)
+        expect_refused(visitor, "at least 1000 × 700 pixels; this window has 900 × 800", query, folder)
         visitor.page.locator("#device-try-again").click()
         expect_refused(visitor, "900 × 800", query, folder)
         visitor.page.set_viewport_size({"width": 1000, "height": 700})
         expect(visitor.page.locator("#page-next")).to_be_visible()
 
 
-def test_a_keyboard_is_asked_for_by_a_key(visit: Any, served: Served, folder: Path, query: Any) -> None:
+def test_a_required_keyboard_is_checked_with_a_key(visit: Any, served: Served, folder: Path, query: Any) -> None:
     with served("{keyboard: true}") as url:
         without: Visitor = visit(url)
         without.page.locator("#keyboard-none").click()
@@ -75,7 +76,7 @@ def test_a_keyboard_is_asked_for_by_a_key(visit: Any, served: Served, folder: Pa
         assert walker.stages[0] == "keyboard check"
         (opened,) = query(folder, "SELECT device FROM visits")
         assert json.loads(opened["device"])["keyboard"] is True
-        without.page.reload()  # anyone who is under way is not asked again
+        without.page.reload()  # after a reload, the keyboard is not checked again
         again = Walker(without, "keyboard")
         assert again.look() != "keyboard check"
 
@@ -89,14 +90,14 @@ def test_a_screen_that_is_too_slow_is_refused(visit: Any, served: Served, folder
 
 @contextmanager
 def served_again(folder: Path, before: str, after: str) -> Iterator[str]:
-    """Serve the study with one demand changed."""
+    """Serve the study with one changed requirement."""
     text = (folder / "study.yaml").read_text(encoding="utf-8")
     (folder / "study.yaml").write_text(text.replace(before, after), encoding="utf-8")
     with running_server(folder) as url:
         yield url
 
 
-def test_a_simulation_is_taken_on_any_device(visit: Any, served: Served, rows: Any, folder: Path) -> None:
+def test_a_simulation_runs_on_any_device(visit: Any, served: Served, rows: Any, folder: Path) -> None:
     with served("{keyboard: true, width_px: 5000}") as url:
         visitor: Visitor = visit(simulated(url, folder))
         visitor.page.locator("#completion-code, #ended").wait_for(timeout=60_000)

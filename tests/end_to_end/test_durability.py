@@ -1,4 +1,4 @@
-"""Server processes killed with SIGKILL in mid-load: nothing that they acknowledged is lost, no retry is doubled."""
+"""Server processes killed with SIGKILL under load: no acknowledged response is lost, and no retry is stored twice."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ LOAD_S = 1.5
 
 
 class Client(threading.Thread):
-    """Takes session after session as fast as the server lets it, and notes what was acknowledged."""
+    """Takes sessions as fast as the server allows, and records the acknowledged responses."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)
@@ -62,7 +62,7 @@ def start_server(folder: Path, port: int, *options: str) -> subprocess.Popen[byt
     process = subprocess.Popen(
         [sys.executable, "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet", *options],
         start_new_session=True,
-        # The clients all come from one address, and answer faster than people do.
+        # All clients have the same address, and respond faster than people do.
         env=os.environ
         | {
             "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
@@ -94,8 +94,10 @@ def test_sigkill_under_load_loses_no_acknowledged_response(study_folder: Path) -
         client.start()
     time.sleep(LOAD_S)
     deadline = time.monotonic() + 10
-    while sum(client.unanswered is not None for client in clients if client.is_alive()) < 3:  # kill them on their way
-        assert time.monotonic() < deadline, "no answers are under way; did the clients fail?"
+    while (
+        sum(client.unanswered is not None for client in clients if client.is_alive()) < 3
+    ):  # kill the server during requests
+        assert time.monotonic() < deadline, "no requests are running; did the clients fail?"
         time.sleep(0.0005)
     os.killpg(server.pid, signal.SIGKILL)
     server.wait()
@@ -103,11 +105,11 @@ def test_sigkill_under_load_loses_no_acknowledged_response(study_folder: Path) -
         client.join(30)
 
     acknowledged = {response_id for client in clients for response_id in client.acknowledged}
-    assert len(acknowledged) > 100, "the load was too light to prove anything"
-    assert any(client.unanswered for client in clients), "the kill hit no request under way"
+    assert len(acknowledged) > 100, "the load was too low for this test"
+    assert any(client.unanswered for client in clients), "no request was running when the server was killed"
     assert acknowledged <= set(stored_ids(study_folder))
 
-    # Each client sends its unacknowledged answer again, as the page does: stored or not before, it is there once now.
+    # Each client sends its unacknowledged response again, as the page does. Afterwards each response is stored once.
     server = start_server(study_folder, port)
     try:
         for client in clients:
@@ -126,7 +128,7 @@ def test_sigkill_under_load_loses_no_acknowledged_response(study_folder: Path) -
 
 
 class Traveller(Client):
-    """Goes to the next server when one does not answer, with the very same request, as behind a load balancer."""
+    """Sends the same request to the next server if a server does not reply, as a load balancer does."""
 
     def __init__(self, urls: list[str], first: int) -> None:
         super().__init__(urls[first])
@@ -160,7 +162,7 @@ class Traveller(Client):
                 self.url = self.urls[(self.urls.index(self.url) + 1) % len(self.urls)]
 
 
-def test_one_of_three_servers_on_one_database_is_killed_under_load(study_folder: Path, postgres: Any) -> None:
+def test_killing_one_of_three_servers_under_load_loses_no_response(study_folder: Path, postgres: Any) -> None:
     database = postgres.new_database()
     ports = [free_port() for _ in range(3)]
     servers = [start_server(study_folder, port, "--store", database) for port in ports]
@@ -185,9 +187,9 @@ def test_one_of_three_servers_on_one_database_is_killed_under_load(study_folder:
             server.wait(15)
 
     acknowledged = [response_id for traveller in travellers for response_id in traveller.acknowledged]
-    assert before > 100, "the load was too light to prove anything"
-    assert len(acknowledged) > before + 100, "the others did not go on"
-    assert sum(traveller.moves for traveller in travellers) >= N_CLIENTS // 3, "the kill hit nobody"
+    assert before > 100, "the load was too low for this test"
+    assert len(acknowledged) > before + 100, "the other servers stopped too"
+    assert sum(traveller.moves for traveller in travellers) >= N_CLIENTS // 3, "no client noticed the killed server"
     store = open_store(database)
     try:
         with store.snapshot() as db:
@@ -218,7 +220,7 @@ def start_server_when_free(folder: Path, port: int) -> subprocess.Popen[bytes]:
         except httpx.TransportError:
             return start_server(folder, port)
         time.sleep(0.1)
-    raise AssertionError("the worker still answers on the port")
+    raise AssertionError("the worker still replies on the port")
 
 
 @pytest.fixture
@@ -228,13 +230,13 @@ def port() -> int:
 
 @pytest.fixture
 def http(port: int) -> Iterator[Callable[[], httpx.Client]]:
-    """Make clients of a server on the port."""
+    """Make HTTP clients for the server on the port."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10))
 
 
 class Answering:
-    """A participant who takes a study over HTTP, an answer at a time, and notes what was acknowledged."""
+    """A participant who takes a study over HTTP, one response at a time, and records the acknowledged responses."""
 
     def __init__(self, http: httpx.Client) -> None:
         self.http = http
@@ -245,7 +247,7 @@ class Answering:
         self.acknowledged: list[str] = []
 
     def answer(self, n: int) -> None:
-        """Answer the next questions; an answer that is refused is sent again, as the page does."""
+        """Respond to the next questions. Send a refused response again, as the page does."""
         for trial in (next(self.trials) for _ in range(n)):
             given = "absorbed" if trial["task"] == "blackbox_predict" else 2
             answer = {"response_id": str(uuid.uuid4()), "trial_index": trial["trial_index"], "response": given}
@@ -267,7 +269,7 @@ class Answering:
     ],
     ids=["log deleted", "log moved", "log and index deleted", "log emptied"],
 )
-def test_nothing_acknowledged_is_lost_when_somebody_touches_the_log_under_a_running_server(
+def test_no_acknowledged_response_is_lost_when_the_log_of_a_running_server_is_changed(
     study_folder: Path, touch: Any, port: int, http: Callable[[], httpx.Client]
 ) -> None:
     server = start_server(study_folder, port)
@@ -283,10 +285,10 @@ def test_nothing_acknowledged_is_lost_when_somebody_touches_the_log_under_a_runn
     assert sorted(stored_ids(study_folder)) == sorted(person.acknowledged)
 
 
-def test_the_database_file_alone_has_everything_a_few_seconds_after_the_last_answer(
+def test_the_database_file_alone_has_all_responses_a_few_seconds_after_the_last_response(
     study_folder: Path, tmp_path: Path, port: int, http: Callable[[], httpx.Client]
 ) -> None:
-    """Without its log, which anyone who copies or moves the file may forget; also after a kill."""
+    """Without its log, which a person who copies or moves the file can forget. This also holds after a kill."""
     server = start_server(study_folder, port)
     log = study_folder / "data" / "equipoise.db-wal"
     try:
@@ -305,10 +307,10 @@ def test_the_database_file_alone_has_everything_a_few_seconds_after_the_last_ans
     assert sorted(stored_ids(tmp_path / "alone")) == sorted(person.acknowledged)
 
 
-def test_what_is_deleted_by_a_command_leaves_no_trace_while_the_server_runs(
+def test_a_command_deletes_responses_without_a_trace_while_the_server_runs(
     study_folder: Path, port: int, http: Callable[[], httpx.Client]
 ) -> None:
-    """In any file of the data folder; also the answers that came since are all there."""
+    """No file of the data folder contains a trace, and all responses that came later are stored."""
     server = start_server(study_folder, port)
     data = study_folder / "data"
     try:

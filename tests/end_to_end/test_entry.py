@@ -1,4 +1,4 @@
-"""How people come in, with a real browser and a real server: full studies, panel ids, personal links, coming back."""
+"""Entry of participants, in a real browser with a real server: full studies, panel ids, personal links, resuming."""
 
 import csv
 import sqlite3
@@ -25,7 +25,7 @@ PANEL_ADDRESS = "/?PROLIFIC_PID=5f3a9c0d12ab34cd56ef7890&STUDY_ID=s&SESSION_ID=x
 
 @contextmanager
 def recruiting(study_folder: Path, recruitment: str) -> Iterator[str]:
-    """Serve the study with a section `recruitment`."""
+    """Serve the study with these entries of `recruitment`."""
     with (study_folder / "study.yaml").open("a", encoding="utf-8") as file:
         file.write(f"\nrecruitment: {recruitment}\n")
     with running_server(study_folder) as url:
@@ -39,7 +39,7 @@ def panel(study_folder: Path) -> Iterator[str]:
 
 
 def expect_notice(visitor: Visitor, words: str) -> None:
-    """Expect the study's title and a sentence, announced, and nothing to press."""
+    """Expect the study's title and an announced sentence, without buttons."""
     notice = visitor.page.get_by_role("alert")
     expect(notice).to_be_visible()
     expect(notice).to_be_focused()
@@ -51,14 +51,14 @@ def expect_notice(visitor: Visitor, words: str) -> None:
 
 
 def expect_elsewhere(visitor: Visitor) -> None:
-    """Expect to be told that the session went on elsewhere."""
+    """Expect the notice that the session was opened in another browser."""
     expect(visitor.page.locator("h1")).to_have_text("The study has stopped in this window")
-    expect(visitor.page.get_by_role("alert")).to_contain_text("opened again elsewhere; open the study's link")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("opened again in another browser. Open the study's link")
     expect(visitor.page.locator("#save-status")).to_be_empty()
 
 
 def kept_answers(visitor: Visitor) -> list[int]:
-    """Return the trials whose answers the browser keeps."""
+    """Return the trials whose responses the browser keeps."""
     kept: list[int] = visitor.page.evaluate(
         "Object.entries(localStorage).filter(([key]) => key.startsWith('equipoise-response-'))"
         ".map(([, entry]) => JSON.parse(entry).trial_index).sort((a, b) => a - b)"
@@ -73,7 +73,7 @@ def begin_with_practice(visitor: Visitor) -> None:
 
 
 def complete_over_http(url: str, address: str) -> str:
-    """Take the study to its end without a browser; return the completion code."""
+    """Complete the study without a browser, and return the completion code."""
     with httpx.Client(base_url=url, follow_redirects=True) as http:
         http.get(address)
         digest = http.get("/api/study").json()["consent_digest"]
@@ -92,7 +92,7 @@ def complete_over_http(url: str, address: str) -> str:
     return code
 
 
-def test_a_full_study_says_so_instead_of_asking_for_consent(visit: Any, study_folder: Path) -> None:
+def test_a_full_study_shows_a_notice_instead_of_the_consent(visit: Any, study_folder: Path) -> None:
     with recruiting(study_folder, "{quota: 1}") as url:
         complete_over_http(url, "/")
         visitor = visit(url)
@@ -100,20 +100,23 @@ def test_a_full_study_says_so_instead_of_asking_for_consent(visit: Any, study_fo
         visitor.shoot_everywhere("full")
 
 
-def test_a_study_whose_places_are_all_taken_says_when_to_come_again(visit: Any, study_folder: Path) -> None:
+def test_a_study_without_a_free_slot_says_when_to_try_again(visit: Any, study_folder: Path) -> None:
     with recruiting(study_folder, "{quota: 1}") as url:
         first = visit(url)
         begin_with_practice(first)
         second = visit(url)
         expect_notice(
-            second, "All places in this study are taken at the moment. If another participant leaves, one becomes free"
+            second,
+            "All places in this study are taken at the moment. If another participant leaves, a place becomes free",
         )
         second.shoot_everywhere("taken")
-        first.page.reload()  # who has a place goes on, whatever others are told
+        first.page.reload()  # a participant with a slot resumes
         expect(first.page.locator("h1")).to_have_text("Welcome back")
 
 
-def test_who_agrees_too_late_is_told_so_once_and_for_all(visit: Any, study_folder: Path, query: Any) -> None:
+def test_a_participant_who_agrees_too_late_is_refused_without_retries(
+    visit: Any, study_folder: Path, query: Any
+) -> None:
     with recruiting(study_folder, "{quota: 1}") as url:
         late = visit(url)
         late.page.locator("#consent-agree").wait_for()
@@ -128,7 +131,7 @@ def test_who_agrees_too_late_is_told_so_once_and_for_all(visit: Any, study_folde
     assert len(query(study_folder, "SELECT session FROM sessions")) == 1
 
 
-def test_a_simulation_takes_nobodys_place_and_needs_none(visit: Any, study_folder: Path, rows: Any) -> None:
+def test_a_simulation_neither_uses_nor_needs_a_slot(visit: Any, study_folder: Path, rows: Any) -> None:
     with recruiting(study_folder, "{entry: panel, quota: 1}") as url:
         complete_over_http(url, PANEL_ADDRESS)
         visitor = visit(simulated(url, study_folder))
@@ -136,12 +139,12 @@ def test_a_simulation_takes_nobodys_place_and_needs_none(visit: Any, study_folde
         assert {row["kind"] for row in rows(study_folder)} == {"human", "simulated"}
 
 
-def test_a_panel_study_without_an_id_says_how_to_come_in(visit: Any, panel: str) -> None:
+def test_a_panel_study_without_an_id_says_how_to_open_it(visit: Any, panel: str) -> None:
     visitor = visit(panel)
-    expect_notice(visitor, "Please open this study by the link that you were given")
+    expect_notice(visitor, "Please open this study with the link that you were given")
     visitor.shoot_everywhere("no-panel-id")
     visitor.page.goto(f"{panel}/?PROLIFIC_PID=")
-    expect_notice(visitor, "Please open this study by the link that you were given")
+    expect_notice(visitor, "Please open this study with the link that you were given")
 
 
 def test_a_panel_id_leaves_the_address_and_is_stored_only_after_consent(
@@ -170,7 +173,7 @@ def test_declining_leaves_no_trace_of_a_panel_id(visit: Any, panel: str, study_f
     assert query(study_folder, "SELECT * FROM sessions") == []
 
 
-def test_the_same_person_goes_on_in_another_browser_and_the_first_one_is_told(
+def test_a_participant_resumes_in_another_browser_and_the_first_browser_shows_it(
     visit: Any, panel: str, study_folder: Path, rows: Any
 ) -> None:
     first = visit(panel + PANEL_ADDRESS)
@@ -192,16 +195,17 @@ def test_the_same_person_goes_on_in_another_browser_and_the_first_one_is_told(
 
     second.answer_questions(1)
     expect(second.page.locator("label[for=progress]")).to_contain_text("Question 4")
+    second.wait_until(NOTHING_WAITS)
     assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2, 3]
 
 
 def expect_refusal(visitor: Visitor, words: str) -> None:
-    """Expect a sentence that says what to do, and whom to ask."""
+    """Expect a sentence that says what to do, and the contact."""
     expect_notice(visitor, words)
     expect(visitor.page.locator("#notice")).to_contain_text("Whom to ask")  # the contact of the study
 
 
-def test_who_comes_with_somebodys_id_alone_is_told_where_to_go_on(visit: Any, panel: str) -> None:
+def test_a_participant_with_only_the_panel_id_is_told_where_to_resume(visit: Any, panel: str) -> None:
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     second = visit(panel + PANEL_ADDRESS.replace("SESSION_ID=x", "SESSION_ID=y"))
@@ -212,7 +216,7 @@ def test_who_comes_with_somebodys_id_alone_is_told_where_to_go_on(visit: Any, pa
     expect(first.page.locator("label[for=progress]")).to_contain_text("Question 2")
 
 
-def test_who_is_not_on_the_list_is_told_so(visit: Any, study_folder: Path) -> None:
+def test_a_participant_who_is_not_on_the_list_is_refused(visit: Any, study_folder: Path) -> None:
     (study_folder / "ids.txt").write_text("66aa77bb88cc99dd00ee11ff\n", encoding="utf-8")
     with recruiting(study_folder, "{entry: panel, panel_ids: ids.txt}") as url:
         visitor = visit(url + PANEL_ADDRESS)
@@ -222,10 +226,10 @@ def test_who_is_not_on_the_list_is_told_so(visit: Any, study_folder: Path) -> No
         visitor.shoot_everywhere("not-invited")
 
 
-def test_prolifics_signature_lets_a_person_in_once(
+def test_a_prolific_token_starts_one_session_only(
     visit: Any, study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a real server, and keys of our own in place of Prolific's."""
+    """The test has a real server, and its own keys instead of Prolific's keys."""
     monkeypatch.setenv("EQUIPOISE_PROLIFIC_KEYS", str(write_keys(tmp_path / "keys.json")))
     with recruiting(study_folder, f"{{entry: panel, prolific_secured_url: '{STUDY_URL}'}}") as url:
         unsigned = visit(url + PANEL_ADDRESS)
@@ -241,7 +245,7 @@ def test_prolifics_signature_lets_a_person_in_once(
         replayed.shoot_everywhere("open-again-from-prolific")
 
 
-def test_a_network_that_holds_too_many_places_is_told_so(
+def test_a_network_with_too_many_slots_is_refused(
     visit: Any, study_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EQUIPOISE_SLOTS_PER_ADDRESS", "1")
@@ -254,7 +258,7 @@ def test_a_network_that_holds_too_many_places_is_told_so(
         second.shoot_everywhere("places-of-address")
 
 
-def test_an_answer_that_was_kept_is_sent_when_the_session_comes_back(
+def test_a_kept_response_is_sent_when_the_session_returns_to_the_browser(
     visit: Any, panel: str, study_folder: Path, rows: Any
 ) -> None:
     first = visit(panel + PANEL_ADDRESS)
@@ -270,9 +274,9 @@ def test_an_answer_that_was_kept_is_sent_when_the_session_comes_back(
     asked: list[str] = []
     first.page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     first.page.get_by_role("button", name="Reload the page").click()
-    first.page.locator("#consent-agree").click()  # to the server this is somebody who comes in again
+    first.page.locator("#consent-agree").click()  # for the server, this participant opens the study again
     expect(first.page.get_by_text("Your answers so far are saved (2 of")).to_be_visible()
-    assert asked == []  # what is kept is not lost with the page, so nobody is warned
+    assert asked == []  # kept responses survive the reload, so the page does not ask
     assert kept_answers(first) == []
     answered = [row for row in rows(study_folder) if row["response"] is not None]
     assert [(row["trial_index"], row["response"]) for row in answered] == [(0, '"absorbed"'), (1, '"reflected"')]
@@ -281,7 +285,7 @@ def test_an_answer_that_was_kept_is_sent_when_the_session_comes_back(
     expect_elsewhere(second)
 
 
-def test_an_answer_that_was_given_elsewhere_meanwhile_is_not_sent_again(
+def test_a_kept_response_is_dropped_if_another_browser_gave_it(
     visit: Any, panel: str, study_folder: Path, rows: Any
 ) -> None:
     first = visit(panel + PANEL_ADDRESS)
@@ -299,7 +303,7 @@ def test_an_answer_that_was_given_elsewhere_meanwhile_is_not_sent_again(
     assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2]
 
 
-def test_who_has_completed_sees_the_code_again_in_any_browser(visit: Any, panel: str) -> None:
+def test_a_participant_who_has_completed_gets_the_code_again_in_any_browser(visit: Any, panel: str) -> None:
     code = complete_over_http(panel, PANEL_ADDRESS)
     visitor = visit(panel + PANEL_ADDRESS)
     visitor.page.locator("#consent-agree").click()
@@ -310,7 +314,7 @@ def test_who_has_completed_sees_the_code_again_in_any_browser(visit: Any, panel:
     expect(visitor.page.locator("#completion-code")).to_have_text(code)
 
 
-def test_an_answer_that_was_kept_does_not_stand_before_the_code(visit: Any, panel: str) -> None:
+def test_a_kept_response_does_not_prevent_the_completion_code(visit: Any, panel: str) -> None:
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     code = complete_over_http(panel, PANEL_ADDRESS)
@@ -323,7 +327,7 @@ def test_an_answer_that_was_kept_does_not_stand_before_the_code(visit: Any, pane
     assert kept_answers(first) == []
 
 
-def test_who_has_left_cannot_begin_again(visit: Any, panel: str) -> None:
+def test_a_participant_who_has_withdrawn_cannot_begin_again(visit: Any, panel: str) -> None:
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     first.page.locator("#leave-study").click()
@@ -335,15 +339,15 @@ def test_who_has_left_cannot_begin_again(visit: Any, panel: str) -> None:
     second.shoot_everywhere("left-before")
 
 
-def test_a_personal_link_lets_one_person_in(visit: Any, study_folder: Path, tmp_path: Path, query: Any) -> None:
+def test_a_personal_link_admits_one_participant(visit: Any, study_folder: Path, tmp_path: Path, query: Any) -> None:
     with recruiting(study_folder, "{entry: link}") as url:
         made = tmp_path / "links.csv"
         options = ["links", str(study_folder), "-n", "2", "--address", url, "-o", str(made)]
         assert CliRunner().invoke(main, options).exit_code == 0
         with made.open(encoding="utf-8") as file:
             links = [row["link"] for row in csv.DictReader(file)]
-        expect_notice(visit(url), "Please open this study by the link that you were given")
-        expect_notice(visit(links[0][:-3]), "Please open this study by the link that you were given")
+        expect_notice(visit(url), "Please open this study with the link that you were given")
+        expect_notice(visit(links[0][:-3]), "Please open this study with the link that you were given")
         first = visit(links[0])
         assert first.page.url == f"{url}/"
         begin_with_practice(first)
@@ -357,7 +361,7 @@ def test_a_personal_link_lets_one_person_in(visit: Any, study_folder: Path, tmp_
     assert [identity["source"] for identity in identities] == ["link", "link"]
 
 
-def test_whose_place_was_given_away_is_told_and_what_they_answered_is_kept(
+def test_a_participant_who_lost_the_slot_is_informed_and_the_responses_are_kept(
     visit: Any, study_folder: Path, rows: Any
 ) -> None:
     with recruiting(study_folder, "{quota: 1}") as url:
@@ -382,6 +386,6 @@ def test_whose_place_was_given_away_is_told_and_what_they_answered_is_kept(
 
 
 def let_time_pass(study_folder: Path) -> None:
-    """Let everybody's last visit be years ago."""
+    """Set the last visit of all participants to a time years ago."""
     with closing(sqlite3.connect(study_folder / "data" / "equipoise.db")) as db, db:
         db.execute("UPDATE sessions SET seen_at = '2020-01-01T00:00:00.000Z'")

@@ -1,4 +1,4 @@
-"""Whole ways through a study with every part, and what the store holds at their end: what a researcher would expect."""
+"""Complete sessions of a study with every part. At the end, the tests check the records in the store."""
 
 import json
 import os
@@ -16,8 +16,7 @@ from server.serve import free_port
 from server.store.open import open_store
 from server.store.verify import verify
 from tests.end_to_end.test_durability import start_server
-from tests.end_to_end.visitor import PHONE, Visitor
-from tests.end_to_end.walk import Walker
+from tests.end_to_end.visitor import PHONE, Visitor, Walker
 from tests.end_to_end.whole_study import CHECK, N_STORIES, PRACTICE, make_whole_study
 
 ALL_STAGES = ["page", "consent", "demographics", "full screen", "page", "trial"]
@@ -32,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 @contextmanager
 def verified(folder: Path):
-    """Serve the study; afterwards its books must balance."""
+    """Serve the study. Afterwards, verify its store."""
     with running_server(folder) as url:
         yield url
     problems_in(folder)
@@ -50,7 +49,7 @@ def answered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def check_whole(rows: list[dict[str, Any]], walker: Walker, n_practice: int = 2) -> None:
-    """The store holds every question that was on the screen once, with its answer, and nothing else."""
+    """Check that the store has each shown question once, with its response, and nothing else."""
     assert {row["status"] for row in rows} == {"completed"}
     assert len(rows) == 2 * len(PRACTICE) + N_QUESTIONS
     given = answered(rows)
@@ -67,7 +66,9 @@ def check_whole(rows: list[dict[str, Any]], walker: Walker, n_practice: int = 2)
 
 
 @pytest.mark.parametrize("hand", ["keyboard", "mouse", "touch"])
-def test_the_whole_way(visit: Any, folder: Path, rows: Any, query: Any, hand: Any) -> None:
+def test_a_participant_completes_a_study_with_every_part(
+    visit: Any, folder: Path, rows: Any, query: Any, hand: Any
+) -> None:
     options = {"has_touch": True, "is_mobile": True, "viewport": PHONE} if hand == "touch" else {}
     with verified(folder) as url:
         visitor: Visitor = visit(url, **options)
@@ -94,7 +95,7 @@ def test_the_whole_way(visit: Any, folder: Path, rows: Any, query: Any, hand: An
         assert device["phone"] is (hand == "touch")
 
 
-def test_a_reload_at_every_stage_goes_on_there(visit: Any, folder: Path, rows: Any, query: Any) -> None:
+def test_a_reload_at_every_stage_resumes_at_that_stage(visit: Any, folder: Path, rows: Any, query: Any) -> None:
     seen: list[str] = []
     with verified(folder) as url:
         visitor: Visitor = visit(url)
@@ -122,7 +123,7 @@ def test_a_reload_at_every_stage_goes_on_there(visit: Any, folder: Path, rows: A
             PRACTICE.get(json.loads(row["content"])["prompt"], 2) for row in given
         ]
         assert len(given) == 2 + N_QUESTIONS
-        # Each question was interrupted once: shown again, and marked.
+        # Each question was interrupted once, shown again, and marked.
         assert [row["attempt"] for row in given] == [2] * len(given)
         assert [row["visit"] for row in given] == sorted(row["visit"] for row in given)
         assert given[-1]["visit"] > len(given)
@@ -130,10 +131,10 @@ def test_a_reload_at_every_stage_goes_on_there(visit: Any, folder: Path, rows: A
 
 
 class Reloaded(Exception):
-    """The page was loaded anew; what is on the screen is another one."""
+    """The page was reloaded, so the elements on the screen are new."""
 
 
-def test_an_interrupted_question_is_passed_over_where_the_study_says_so(visit: Any, tmp_path: Path, rows: Any) -> None:
+def test_an_interrupted_trial_is_skipped_if_the_study_asks_for_it(visit: Any, tmp_path: Path, rows: Any) -> None:
     folder = make_whole_study(tmp_path / "study", resume="{interrupted_trial: skip}")
     with verified(folder) as url:
         visitor: Visitor = visit(url)
@@ -152,7 +153,7 @@ def test_an_interrupted_question_is_passed_over_where_the_study_says_so(visit: A
         assert len(answered(rows(folder))) == 2 + N_QUESTIONS
 
 
-def test_a_deadline_passes_over_a_question(visit: Any, tmp_path: Path, rows: Any) -> None:
+def test_a_trial_ends_at_its_deadline(visit: Any, tmp_path: Path, rows: Any) -> None:
     folder = make_whole_study(tmp_path / "study", timing="{fixation_ms: 100, deadline_ms: 4000}")
     with verified(folder) as url:
         visitor: Visitor = visit(url)
@@ -168,7 +169,7 @@ def test_a_deadline_passes_over_a_question(visit: Any, tmp_path: Path, rows: Any
         assert {row["status"] for row in rows(folder)} == {"completed"}
 
 
-def test_no_answer_is_taken_while_there_is_time_to_read(visit: Any, tmp_path: Path, rows: Any) -> None:
+def test_no_response_is_accepted_during_the_reading_time(visit: Any, tmp_path: Path, rows: Any) -> None:
     folder = make_whole_study(tmp_path / "study", timing="{fixation_ms: 100, reading_ms: 1200}")
     with verified(folder) as url:
         visitor: Visitor = visit(url)
@@ -202,9 +203,7 @@ def test_practice_is_repeated_until_it_is_passed(visit: Any, folder: Path, rows:
         assert [row["phase"] for row in answered(rows(folder))].count("practice") == 4
 
 
-def test_who_does_not_pass_the_practice_is_thanked_and_sent_back(
-    visit: Any, folder: Path, rows: Any, query: Any
-) -> None:
+def test_a_participant_who_fails_the_practice_gets_its_exit(visit: Any, folder: Path, rows: Any, query: Any) -> None:
     with verified(folder) as url:
         visitor: Visitor = visit(url)
         walker = Walker(visitor, answer=lambda _prompt: 3)
@@ -220,7 +219,7 @@ def test_who_does_not_pass_the_practice_is_thanked_and_sent_back(
         assert session == {"status": "active", "slot": "released", "release_reason": "practice not passed"}
 
 
-def test_who_fails_the_check_gets_the_code_for_that_and_is_replaced(
+def test_a_participant_who_fails_the_check_gets_its_code_and_is_replaced(
     visit: Any, folder: Path, rows: Any, query: Any
 ) -> None:
     with verified(folder) as url:
@@ -236,7 +235,7 @@ def test_who_fails_the_check_gets_the_code_for_that_and_is_replaced(
         ]
 
 
-def test_refusing_consent_leaves_nothing_and_has_its_own_exit(visit: Any, folder: Path, query: Any) -> None:
+def test_refusing_consent_stores_nothing_and_has_its_own_exit(visit: Any, folder: Path, query: Any) -> None:
     with verified(folder) as url:
         visitor: Visitor = visit(url)
         walker = Walker(visitor)
@@ -247,7 +246,9 @@ def test_refusing_consent_leaves_nothing_and_has_its_own_exit(visit: Any, folder
             assert query(folder, f"SELECT * FROM {table}") == []
 
 
-def test_withdrawing_during_and_after(visit: Any, folder: Path, rows: Any, query: Any) -> None:
+def test_a_participant_can_withdraw_during_and_after_the_session(
+    visit: Any, folder: Path, rows: Any, query: Any
+) -> None:
     with verified(folder) as url:
         during: Visitor = visit(url)
         Walker(during).to_trial(4)
@@ -257,7 +258,7 @@ def test_withdrawing_during_and_after(visit: Any, folder: Path, rows: Any, query
         after: Visitor = visit(url)
         Walker(after).to_the_end()
         code = after.page.locator("#withdrawal-code").inner_text()
-        elsewhere: Visitor = visit(f"{url}/withdraw")  # another browser, where nothing but the code is known
+        elsewhere: Visitor = visit(f"{url}/withdraw")  # another browser, which has only the code
         elsewhere.page.locator("#code").fill(code.lower())
         elsewhere.page.locator("#delete-answers").click()
         expect(elsewhere.page.get_by_text("Your answers were deleted")).to_be_visible()
@@ -269,7 +270,7 @@ def test_withdrawing_during_and_after(visit: Any, folder: Path, rows: Any, query
         expect(after.page.locator("#withdrawn")).to_be_visible()
 
 
-def test_a_minute_offline_in_mid_study_loses_nothing(visit: Any, folder: Path, rows: Any) -> None:
+def test_a_minute_offline_loses_no_response(visit: Any, folder: Path, rows: Any) -> None:
     with verified(folder) as url:
         visitor: Visitor = visit(url)
         walker = Walker(visitor)
@@ -286,7 +287,7 @@ def test_a_minute_offline_in_mid_study_loses_nothing(visit: Any, folder: Path, r
         check_whole(rows(folder), walker)
 
 
-def test_a_server_killed_in_mid_study_and_started_again_loses_nothing(visit: Any, folder: Path, rows: Any) -> None:
+def test_a_killed_and_restarted_server_loses_no_response(visit: Any, folder: Path, rows: Any) -> None:
     port = free_port()
     server = start_server(folder, port)
     try:
@@ -306,7 +307,7 @@ def test_a_server_killed_in_mid_study_and_started_again_loses_nothing(visit: Any
     problems_in(folder)
 
 
-def test_two_tabs_give_one_answer_to_each_question(visit: Any, folder: Path, rows: Any) -> None:
+def test_two_tabs_give_one_response_to_each_question(visit: Any, folder: Path, rows: Any) -> None:
     with verified(folder) as url:
         first: Visitor = visit(url)
         walker = Walker(first)
@@ -314,7 +315,7 @@ def test_two_tabs_give_one_answer_to_each_question(visit: Any, folder: Path, row
         second: Visitor = visit(url, beside=first)
         other = Walker(second)
         other.to_trial(1)
-        walker.step()  # the second tab has answered this question already
+        walker.step()  # the second tab has already given a response to this question
         expect(first.page.get_by_text("perhaps in another window")).to_be_visible()
         other.to_the_end()
         given = answered(rows(folder))
@@ -330,7 +331,7 @@ for (const name of ["localStorage", "sessionStorage"]) {
 """
 
 
-def test_without_storage_the_whole_way_can_be_gone(visit: Any, folder: Path, rows: Any) -> None:
+def test_a_study_can_be_completed_without_browser_storage(visit: Any, folder: Path, rows: Any) -> None:
     with verified(folder) as url:
         visitor: Visitor = visit("about:blank")
         visitor.page.add_init_script(NO_STORAGE)
@@ -340,7 +341,7 @@ def test_without_storage_the_whole_way_can_be_gone(visit: Any, folder: Path, row
         check_whole(rows(folder), walker)
 
 
-def test_the_back_button_loses_nothing(visit: Any, folder: Path, rows: Any) -> None:
+def test_the_back_button_loses_no_trial(visit: Any, folder: Path, rows: Any) -> None:
     with verified(folder) as url:
         visitor: Visitor = visit(url)
         walker = Walker(visitor)
@@ -357,7 +358,7 @@ def test_the_back_button_loses_nothing(visit: Any, folder: Path, rows: Any) -> N
 @pytest.mark.parametrize(
     ("rules", "reason"), [("{max_reloads: 1}", "too often"), ("{max_age_min: 0.01}", "too long ago")]
 )
-def test_who_comes_back_beyond_the_rules_is_told_so(
+def test_a_participant_who_comes_back_beyond_the_limits_is_refused(
     visit: Any, tmp_path: Path, rows: Any, rules: str, reason: str
 ) -> None:
     folder = make_whole_study(tmp_path / "study", resume=rules)
@@ -373,7 +374,7 @@ def test_who_comes_back_beyond_the_rules_is_told_so(
         assert len(answered(rows(folder))) == 3
 
 
-def test_who_begins_again_gets_another_session_in_the_same_group(visit: Any, tmp_path: Path, query: Any) -> None:
+def test_a_restarted_session_is_in_the_same_group(visit: Any, tmp_path: Path, query: Any) -> None:
     folder = make_whole_study(tmp_path / "study", resume="{max_reloads: 0, otherwise: restart}")
     with verified(folder) as url:
         visitor: Visitor = visit(url)
@@ -392,7 +393,7 @@ def test_who_begins_again_gets_another_session_in_the_same_group(visit: Any, tmp
         assert (first["status"], first["release_reason"], second["status"]) == ("active", "begun again", "completed")
 
 
-def test_what_happens_on_the_page_is_recorded_with_its_question(visit: Any, folder: Path, rows: Any) -> None:
+def test_events_on_the_page_are_recorded_with_their_trial(visit: Any, folder: Path, rows: Any) -> None:
     with verified(folder) as url:
         visitor: Visitor = visit(url)
         page = visitor.page

@@ -1,4 +1,4 @@
-"""A published jsPsych plugin as trials of a study, in a real browser against a real server."""
+"""Trials of a published jsPsych plugin in a study, in a real browser with a real server."""
 
 import json
 import re
@@ -93,7 +93,7 @@ def test_a_published_plugins_trials_are_shown_stored_and_scored(visit: Any, dots
 
 
 @pytest.mark.parametrize("mode", ["data-only", "visual"])
-def test_a_published_plugin_is_simulated_by_its_own_simulation(visit: Any, dots: Path, rows: Any, mode: str) -> None:
+def test_a_published_plugin_uses_its_own_simulation(visit: Any, dots: Path, rows: Any, mode: str) -> None:
     with running_server(dots) as url:
         visitor: Visitor = visit(simulated(url, dots, mode))
         visitor.page.locator("#completion-code").wait_for(timeout=60_000)
@@ -102,7 +102,7 @@ def test_a_published_plugin_is_simulated_by_its_own_simulation(visit: Any, dots:
         assert all(1 <= json.loads(row["response"])["response"] <= 3 for row in stored)
 
 
-def test_a_plugin_that_cannot_be_loaded_is_told_and_begins_nothing(visit: Any, dots: Path) -> None:
+def test_a_plugin_that_cannot_be_loaded_is_reported_and_begins_no_trial(visit: Any, dots: Path) -> None:
     (dots / "slider.js").write_text("// jsPsychHtmlSliderResponse is not made here\n", encoding="utf-8")
     with running_server(dots) as url:
         visitor: Visitor = visit(url)
@@ -118,7 +118,7 @@ INFOS = """() => Object.values(equipoisePlugins).filter((plugin) => plugin.info)
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> str:
-    """The how-to's experiment, made as it says."""
+    """Make the experiment of the how-to guide, by its instructions."""
     folder = tmp_path / "experiment"
     done = CliRunner().invoke(main, ["jspsych-plugins", "-o", str(folder / "equipoise")])
     assert done.exit_code == 0, done.output
@@ -128,7 +128,7 @@ def experiment(tmp_path: Path) -> str:
     return (folder / "index.html").as_uri()
 
 
-def test_our_plugins_are_trials_of_any_jspsych_experiment(visit: Any, experiment: str) -> None:
+def test_our_plugins_work_in_other_jspsych_experiments(visit: Any, experiment: str) -> None:
     visitor: Visitor = visit("about:blank")
     visitor.expected.append("file:// protocol")
     visitor.page.goto(experiment)
@@ -148,7 +148,7 @@ def test_our_plugins_are_trials_of_any_jspsych_experiment(visit: Any, experiment
     assert choice["onset_source"] == "presented"
 
 
-def test_the_how_to_names_every_parameter_and_every_datum(visit: Any, experiment: str) -> None:
+def test_the_how_to_names_every_parameter_and_data_field(visit: Any, experiment: str) -> None:
     visitor: Visitor = visit("about:blank")
     visitor.expected.append("file:// protocol")
     visitor.page.goto(experiment)

@@ -1,4 +1,4 @@
-"""A study in the language of those who take it, with a real browser and a real server."""
+"""Studies in the participants' language, in a real browser with a real server."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PRACTICE_FEEDBACK = re.compile("صحيح|ليس تمامًا")
 
 @contextmanager
 def served(study_folder: Path, language: str, *lines: str) -> Iterator[str]:
-    """Serve the sample study as if its pages were in another language, with further lines of study.yaml."""
+    """Serve the sample study with another `language`, and with further lines in study.yaml."""
     path = study_folder / "study.yaml"
     text = re.sub(r"^language: .*$", f"language: {language}", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     path.write_text("\n".join([text, *lines, ""]), encoding="utf-8")
@@ -32,9 +32,7 @@ def words_of(page: Any) -> str:
     return text
 
 
-def test_an_arabic_study_is_read_from_right_to_left_and_says_everything_in_arabic(
-    visit: Any, study_folder: Path
-) -> None:
+def test_an_arabic_study_is_read_from_right_to_left_with_arabic_texts(visit: Any, study_folder: Path) -> None:
     arabic = catalogue("ar")
     with served(study_folder, "ar") as url:
         visitor: Visitor = visit(url)
@@ -42,13 +40,13 @@ def test_an_arabic_study_is_read_from_right_to_left_and_says_everything_in_arabi
         expect(page.locator("#consent-agree")).to_have_text(arabic["agree"])
         assert page.evaluate("[document.dir, document.documentElement.lang]") == ["rtl", "ar"]
         assert page.evaluate("getComputedStyle(document.querySelector('.buttons')).direction") == "rtl"
-        # The sample's own pages are English: they are read in their own direction.
+        # The pages of the sample study are English, so they are read from left to right.
         assert page.evaluate("getComputedStyle(document.querySelector('.server-html p')).unicodeBidi") == "plaintext"
         visitor.shoot_everywhere("arabic-consent")
         visitor.begin()
         visitor.wait_for_trial()
         expect(page.locator("label[for=progress]")).to_have_text(arabic["practice"])
-        # Left is left on the board.
+        # The board is not mirrored.
         west, east = (page.locator(f"[data-port={port}]").bounding_box() for port in ("west-4", "east-4"))
         assert west["x"] < east["x"]
         visitor.shoot_everywhere("arabic-trial")
@@ -73,7 +71,7 @@ def test_a_notice_of_the_server_is_in_the_studys_language(visit: Any, study_fold
         assert httpx.get(f"{url}/api/session").json()["error"] == catalogue("de")["no_session"]
 
 
-def test_a_studys_own_words_stand_in_place_of_ours(visit: Any, study_folder: Path) -> None:
+def test_a_studys_own_texts_replace_ours(visit: Any, study_folder: Path) -> None:
     own = ["texts:", "  agree: Yes, I take part", "  practice: First try", "  question_of: Board {number}"]
     with served(study_folder, "en", *own) as url:
         visitor = visit(url)

@@ -1,4 +1,4 @@
-"""Signing in in a real browser: by the link with its token behind the `#`, by the form, and out again."""
+"""Sign-in of a researcher in a real browser: with the link and its token, with the form, and sign-out."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def token(study_folder: Path, server: str) -> str:
 
 
 def keep_screenshots(page: Page, name: str) -> None:
-    """Keep what the page looks like on a phone and on a desktop, where the tests were told a folder."""
+    """Save screenshots of the page on a phone and on a desktop, if EQUIPOISE_SCREENSHOTS names a folder."""
     folder = os.environ.get("EQUIPOISE_SCREENSHOTS")
     for size, viewport in (("desktop", {"width": 1280, "height": 800}), ("phone", PHONE)):
         page.set_viewport_size(viewport)  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def test_the_printed_link_signs_in_and_its_token_is_in_no_address(
     assert not [url for url in asked if token in url.partition("#")[0]]
     assert [text for text in complaints if "403" not in text] == []  # the page without a sign-in is a 403
     keep_screenshots(page, "progress")
-    page.goto(f"{server}/researcher/#{token}")  # once more, signed in
+    page.goto(f"{server}/researcher/#{token}")  # the same link again, after the sign-in
     page.wait_for_url(f"{server}/researcher/")
     page.get_by_role("button", name="Sign out").click()
     page.get_by_label("Token").wait_for()
@@ -58,7 +58,7 @@ def test_the_printed_link_signs_in_and_its_token_is_in_no_address(
     keep_screenshots(page, "sign-in")
 
 
-def test_the_link_works_where_the_page_is_open_already(context: BrowserContext, server: str, token: str) -> None:
+def test_the_link_works_if_the_page_is_already_open(context: BrowserContext, server: str, token: str) -> None:
     page = context.new_page()
     page.goto(f"{server}/researcher/")
     page.evaluate("token => { location.hash = token; }", token)
@@ -66,7 +66,7 @@ def test_the_link_works_where_the_page_is_open_already(context: BrowserContext, 
     assert page.url == f"{server}/researcher/"
 
 
-def test_a_wrong_token_says_so_and_the_right_one_is_taken_after_it(
+def test_a_wrong_token_is_refused_and_the_right_token_is_then_accepted(
     context: BrowserContext, server: str, token: str
 ) -> None:
     page = context.new_page()

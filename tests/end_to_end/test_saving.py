@@ -1,4 +1,4 @@
-"""Answers on their way from a real browser to a real server: offline, to a busy server, in batches, after a reload."""
+"""Saving of responses from a real browser to a real server: offline, with a busy server, in batches, after a reload."""
 
 import json
 import time
@@ -18,7 +18,7 @@ DELAYED = "Saving takes a while"
 
 @pytest.fixture
 def begun(visit: Any, server: str) -> Iterator[Visitor]:
-    """A participant who has answered the practice trial and the first question."""
+    """A participant with responses to the practice trial and the first question."""
     visitor = visit(server)
     visitor.begin()
     visitor.answer_practice()
@@ -29,7 +29,7 @@ def begun(visit: Any, server: str) -> Iterator[Visitor]:
 
 
 def expect_sent(visitor: Visitor, trials: list[list[int]], timeout_s: float = 20) -> None:
-    """Wait until the server has taken these answers, in these requests."""
+    """Wait until the server has accepted these responses, in these requests."""
     deadline = time.monotonic() + timeout_s
     while visitor.sent_trials != trials and time.monotonic() < deadline:
         visitor.page.wait_for_timeout(50)
@@ -41,7 +41,7 @@ def stored_trials(rows: list[dict[str, Any]]) -> list[int]:
 
 
 def refuse_first(n: int, status: int, retry_after: str | None) -> tuple[Callable[[Route], None], list[Any]]:
-    """Make a route that refuses the first requests and lets the others pass; and the list of when which one came."""
+    """Return a route that refuses the first `n` requests and passes the other requests, and the list of requests."""
     seen: list[tuple[float, Any]] = []
 
     def handle(route: Route) -> None:
@@ -55,7 +55,7 @@ def refuse_first(n: int, status: int, retry_after: str | None) -> tuple[Callable
     return handle, seen
 
 
-def test_answers_given_offline_arrive_in_one_request_when_the_connection_is_back(
+def test_responses_given_offline_arrive_in_one_request_after_the_connection_returns(
     begun: Visitor, study_folder: Path, rows: Any
 ) -> None:
     begun.context.set_offline(True)
@@ -70,7 +70,7 @@ def test_answers_given_offline_arrive_in_one_request_when_the_connection_is_back
 
 
 @pytest.mark.parametrize("status", [503, 429])
-def test_a_busy_server_gets_the_same_answers_again_after_the_time_it_asked_for(
+def test_a_busy_server_gets_the_same_responses_again_after_the_requested_time(
     begun: Visitor, study_folder: Path, rows: Any, status: int
 ) -> None:
     begun.expected.append(f"status of {status}")
@@ -95,8 +95,8 @@ def test_a_busy_server_gets_the_same_answers_again_after_the_time_it_asked_for(
     assert len(stored) == 5
 
 
-def test_a_hiccup_of_the_server_is_not_worth_a_word(begun: Visitor) -> None:
-    """A word that pops up during a trial would draw the eye."""
+def test_a_short_failure_of_the_server_is_not_shown(begun: Visitor) -> None:
+    """A message that appears during a trial would distract the participant."""
     begun.expected.append("status of 503")
     handle, _ = refuse_first(1, 503, retry_after="1")
     begun.page.route(RESPONSES, handle)
@@ -109,7 +109,7 @@ def test_a_hiccup_of_the_server_is_not_worth_a_word(begun: Visitor) -> None:
     assert begun.page.evaluate("said") == []
 
 
-def test_a_busy_server_delays_the_start_and_the_practice_and_spoils_neither(
+def test_a_busy_server_only_delays_the_start_and_the_practice(
     visit: Any, server: str, study_folder: Path, rows: Any
 ) -> None:
     visitor = visit("about:blank")
@@ -133,16 +133,18 @@ def test_a_busy_server_delays_the_start_and_the_practice_and_spoils_neither(
     visitor.shoot_everywhere("practice-delayed")
     visitor.page.locator("#feedback-continue").click()
     visitor.wait_for_trial()
-    assert starts[0][1] == starts[1][1]  # the same start, so that one session begins
+    assert starts[0][1] == starts[1][1]  # both requests have the same start id, so one session begins
     assert len({row["session"] for row in rows(study_folder)}) == 1
     assert stored_trials(rows(study_folder)) == [0]
 
 
-def test_answers_that_wait_survive_a_reload(begun: Visitor, study_folder: Path, rows: Any) -> None:
+def test_waiting_responses_survive_a_reload(begun: Visitor, study_folder: Path, rows: Any) -> None:
     begun.expected.append("ERR_FAILED")
     begun.page.route(RESPONSES, lambda route: route.abort())
     begun.answer_questions(2)
-    begun.page.once("dialog", lambda dialog: dialog.accept())  # the browser asks whether to leave unsent answers
+    begun.page.once(
+        "dialog", lambda dialog: dialog.accept()
+    )  # the browser asks whether to leave the page with unsent responses
     begun.page.unroute(RESPONSES)
     begun.page.reload()
     expect(begun.page.get_by_text("Your answers so far are saved (4 of")).to_be_visible()
@@ -150,7 +152,7 @@ def test_answers_that_wait_survive_a_reload(begun: Visitor, study_folder: Path, 
     assert begun.sent_trials[2:] == [[2, 3]]
 
 
-def test_a_refused_answer_takes_none_before_it_along(begun: Visitor, study_folder: Path, rows: Any) -> None:
+def test_responses_before_a_refused_response_are_stored(begun: Visitor, study_folder: Path, rows: Any) -> None:
     begun.expected += ["status of 422", "ERR_INTERNET_DISCONNECTED"]
     begun.context.set_offline(True)
     begun.answer_questions(3)
@@ -170,7 +172,7 @@ def test_a_refused_answer_takes_none_before_it_along(begun: Visitor, study_folde
     assert stored_trials(rows(study_folder)) == [0, 1, 2]
 
 
-def test_what_a_proxy_says_is_no_refusal_of_the_servers(begun: Visitor, study_folder: Path, rows: Any) -> None:
+def test_a_refusal_by_a_proxy_does_not_discard_responses(begun: Visitor, study_folder: Path, rows: Any) -> None:
     begun.expected.append("status of 403")
     blocked: list[Route] = []
 
@@ -188,10 +190,10 @@ def test_what_a_proxy_says_is_no_refusal_of_the_servers(begun: Visitor, study_fo
 
 
 @pytest.mark.parametrize(("n", "length", "sizes"), [(150, 1, [100, 50]), (40, 2_000, [23, 17])])
-def test_a_long_backlog_is_sent_in_requests_that_browser_and_server_take(
+def test_a_long_backlog_is_sent_in_requests_that_browser_and_server_accept(
     begun: Visitor, n: int, length: int, sizes: list[int]
 ) -> None:
-    """The browser sends no more than 64 KB for a page that may be closed, the server takes 100 answers at once."""
+    """The browser sends at most 64 KB for a page that can be closed, and the server accepts 100 responses at once."""
     page = begun.page
     page.evaluate(
         """async ([n, length]) => {

@@ -1,4 +1,4 @@
-"""What is recorded of a trial's timing, beside what the browser itself tells of it."""
+"""Recorded timing of trials, compared with the browser's own reports."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +27,7 @@ def answer_some(visitor: Any, n: int) -> None:
     visitor.wait_until(NOTHING_WAITS)
 
 
-def test_a_response_time_counts_from_the_moment_the_stimulus_was_presented(
+def test_response_time_begins_when_the_browser_presents_the_stimulus(
     visit: Any, server: str, study_folder: Path, rows: Any
 ) -> None:
     visitor = visit("about:blank")
@@ -47,7 +47,7 @@ def test_a_response_time_counts_from_the_moment_the_stimulus_was_presented(
     assert all(one < other for one, other in pairwise(onsets))
 
 
-def test_where_the_browser_does_not_tell_the_onset_is_the_moment_after_painting(
+def test_without_a_presentation_time_stamp_the_onset_is_just_after_painting(
     visit: Any, server: str, study_folder: Path, rows: Any
 ) -> None:
     visitor = visit("about:blank")
@@ -60,7 +60,7 @@ def test_where_the_browser_does_not_tell_the_onset_is_the_moment_after_painting(
     assert len(answered) == 3
     for row, onset_ms in zip(answered, presented, strict=False):
         assert row["onset_source"] == "painted"
-        # The browser of these tests does tell, if not our page: the two differ by some milliseconds, or a late frame.
+        # The browser reports the onset only to the test. The two times differ by some ms, or by a late frame.
         assert min(abs(onset_ms + row["rt_ms"] - at_ms) for at_ms in pressed) < 200
 
 
@@ -84,7 +84,7 @@ addEventListener("DOMContentLoaded", () =>
 """
 
 
-def test_a_key_pressed_before_the_stimulus_can_be_seen_is_no_answer(visit: Any, tmp_path: Path, rows: Any) -> None:
+def test_a_key_pressed_before_the_stimulus_is_visible_is_no_response(visit: Any, tmp_path: Path, rows: Any) -> None:
     folder = tmp_path / "study"
     copy_sample_study("intuition-single", folder)
     with running_server(folder) as url:

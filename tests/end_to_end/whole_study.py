@@ -1,4 +1,4 @@
-"""A study with every part that a study can have: two practice questions, an attention check, six stories a person."""
+"""A study with every part that a study can have: two practice questions, an attention check, six stories per group."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ questions:
   - {name: remarks, ask: Is there anything else that we should know?, answer: text}
 """
 PRACTICE = {"Which number comes after three?": 1, "Which number comes before three?": 2}
-"""The right answers to the practice questions."""
+"""The practice questions, each with the number of its right option."""
 CHECK = "Please choose the second answer."
 N_STORIES = 6
 
@@ -63,9 +63,9 @@ def make_whole_study(
     folder
         The folder to make.
     language
-        The language of our words; the study's own stay English.
+        The language of our texts. The study's own pages are English.
     timing, resume
-        What study.yaml says under these names.
+        The content of these entries of study.yaml.
     """
     copy_sample_study("intuition-single", folder)
     files = {
@@ -81,7 +81,7 @@ def make_whole_study(
 
 
 def battery() -> str:
-    """Return the battery as its file says it; each participant reads half of the stories."""
+    """Return the text of the battery file. Each participant reads half of the stories."""
     (after, first), (before, second) = PRACTICE.items()
     items = [
         item("practice-1", after, ["four", "five", "two"], first),
@@ -95,7 +95,7 @@ def battery() -> str:
 
 
 def item(item_id: str, prompt: str, options: list[str], key: int, **factors: int) -> str:
-    """Return an item as a battery's file says it."""
+    """Return an item as the text of a battery file."""
     return (
         f"  - item_id: {item_id}\n    task: multiple_choice\n    factors: {factors}\n"
         f"    content: {{text: A ball lies on the table., prompt: '{prompt}', options: {options}}}\n    key: {key}\n"

@@ -90,13 +90,13 @@ def test_new_makes_a_study_that_loads_and_replaces_no_study(tmp_path: Path) -> N
     assert all("description" in field or "$ref" in field for field in schema["properties"].values())
     again = equipoise("new", tmp_path / "mine")
     assert again.returncode == 2
-    assert "this already exists" in again.stderr
+    assert "this path exists" in again.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["new", "x", "--from", "dance"], "unknown sample study `dance`. Fix: name one of blackbox-predict"),
+        (["new", "x", "--from", "dance"], "unknown sample study `dance`. Fix: use one of blackbox-predict"),
         (["serve", "nowhere"], "nowhere: no study.yaml in this folder"),
         (["simulate", "nowhere", "-n", "3"], "nowhere: no study.yaml in this folder"),
         (["analyze", "nowhere", "-o", "out"], "nowhere: no study.yaml in this folder"),

@@ -42,7 +42,7 @@ Edit = Callable[[Path, str, str], None]
         ("battery.jsonl", '"key":"west-5"', '"key":"west-6"', r"line 2, item `config-0.north-1`: the key is"),
     ],
 )
-def test_a_mistake_in_a_study_is_named_with_its_place(
+def test_an_error_in_a_study_names_its_file_and_line(
     study_folder: Path, edit: Edit, file: str, old: str, new: str, message: str
 ) -> None:
     edit(study_folder / file, old, new)
@@ -51,12 +51,12 @@ def test_a_mistake_in_a_study_is_named_with_its_place(
     assert str(study_folder) in str(error.value)
 
 
-def test_a_folder_without_a_study_is_named(tmp_path: Path) -> None:
+def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no study.yaml in this folder"):
         load_study(tmp_path)
 
 
-def test_the_digest_changes_with_what_people_see_and_what_replaces_them(study_folder: Path, edit: Edit) -> None:
+def test_the_digest_depends_on_the_shown_content_and_the_attention_check_rule(study_folder: Path, edit: Edit) -> None:
     digests = {load_study(study_folder).digest}
     for file, old, new in [
         ("consent.md", "ten minutes", "twenty minutes"),
@@ -68,12 +68,12 @@ def test_the_digest_changes_with_what_people_see_and_what_replaces_them(study_fo
     assert len(digests) == 4
 
 
-def test_the_digest_does_not_depend_on_the_place(study_folder: Path, tmp_path: Path) -> None:
+def test_the_digest_does_not_depend_on_the_folder(study_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(study_folder, tmp_path / "elsewhere")
     assert load_study(tmp_path / "elsewhere").digest == load_study(study_folder).digest
 
 
-# A session's course: pages, timing, device, practice, coming back, exits
+# Parts of a session: pages, timing, device, practice, resuming, exits
 
 
 PARTS = {
@@ -81,7 +81,7 @@ PARTS = {
     "timing": "  fixation_ms: 200\n",
     "device": "device:\n",
 }
-"""Where a line can be put in a part that the sample study has; all else is put at the end."""
+"""The line of the sample study after which a line of this part is added. Other parts are added at the end."""
 
 
 def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
@@ -154,8 +154,8 @@ def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
         ("recruitment", "{panel_id_pattern: '[0-9]'}", "`panel_id_pattern` needs `entry: panel`"),
         ("recruitment", "{entry: link, prolific_secured_url: 'https://x.org/'}", "`prolific_secured_url` needs"),
         ("recruitment", "{entry: panel, panel_ids: ids.txt}", "ids.txt: this file does not exist"),
-        ("recruitment", "{entry: panel, panel_id_pattern: '[0-9'}", "not a regular expression.*Fix: correct it"),
-        ("recruitment", "{entry: panel, panel_id_pattern: 'a{99999999999}'}", "not a regular expression.*Fix: correct"),
+        ("recruitment", "{entry: panel, panel_id_pattern: '[0-9'}", "not a regular expression.*Fix: write"),
+        ("recruitment", "{entry: panel, panel_id_pattern: 'a{99999999999}'}", "not a regular expression.*Fix: write"),
         ("recruitment", "{entry: panel, panel_id_pattern: '[[a]]'}", r"ambiguous .*nested set.*Fix: .*`\\\["),
         ("recruitment", "{entry: panel, panel_id_pattern: '[a--b]'}", "ambiguous .*set difference.*Fix:"),
         ("recruitment", "{entry: panel, panel_ids: ../ids.txt}", "outside the study's folder.*Fix: copy the file"),
@@ -183,7 +183,7 @@ def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
         ("recruitment", "{exits: {completed: {link: 'javascript:alert(1)'}}}", "`recruitment.exits.completed.link`"),
     ],
 )
-def test_a_mistake_in_a_sessions_course_is_one_sentence_with_its_file_and_line(
+def test_an_error_in_a_part_of_the_session_is_one_sentence_with_file_and_line(
     study_folder: Path, edit: Edit, part: str, line: str, message: str
 ) -> None:
     if line.startswith("{deadline_ms"):
@@ -195,22 +195,22 @@ def test_a_mistake_in_a_sessions_course_is_one_sentence_with_its_file_and_line(
     said = str(error.value)
     assert "\n" not in said and said.endswith(".")
     assert str(study_folder) in said
-    is_of_a_file_that_is_missing = "does not exist" in said
-    assert is_of_a_file_that_is_missing or "study.yaml" in said
-    assert is_of_a_file_that_is_missing or ", line " in said or "practice trials" in said
+    is_about_a_missing_file = "does not exist" in said
+    assert is_about_a_missing_file or "study.yaml" in said
+    assert is_about_a_missing_file or ", line " in said or "practice trials" in said
 
 
 LINKS = ["http://x.org/", "https://{id}.x.org/", "https://x.org/{Code}", "https://x.org?cc={code}", "x.org"]
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_a_wrong_return_link_is_explained_in_words_and_not_as_a_pattern(
+def test_an_invalid_return_link_is_explained_in_words_and_not_as_a_pattern(
     study_folder: Path, edit: Edit, link: str
 ) -> None:
     with_line(study_folder, edit, "recruitment", f"{{exits: {{completed: {{link: '{link}'}}}}}}")
     with pytest.raises(InputError, match=r"https://") as error:
         load_study(study_folder)
-    assert "[^" not in str(error.value), "a scientist reads no regular expressions"
+    assert "[^" not in str(error.value), "the message must not contain a regular expression"
 
 
 @pytest.mark.parametrize(
@@ -223,10 +223,8 @@ def test_a_wrong_return_link_is_explained_in_words_and_not_as_a_pattern(
         "{completed: {code: '    '}}",
     ],
 )
-def test_an_exit_that_would_send_people_back_with_nothing_in_it_is_refused(
-    study_folder: Path, edit: Edit, exits: str
-) -> None:
-    """A code's place without a code, a panel's id where nobody comes from a panel, a code of spaces."""
+def test_an_exit_link_with_an_empty_placeholder_is_refused(study_folder: Path, edit: Edit, exits: str) -> None:
+    """A placeholder for a code without a code, for a panel id without a panel, and a code of spaces."""
     with_line(study_folder, edit, "recruitment", f"{{exits: {exits}}}")
     with pytest.raises(InputError, match=r"`recruitment"):
         load_study(study_folder)
@@ -251,11 +249,11 @@ def test_an_exit_that_would_send_people_back_with_nothing_in_it_is_refused(
         ("recruitment", "{entry: panel, exits: {completed: {link: 'https://x.org/{id}/?a=%20&pid={id}#end'}}}"),
     ],
 )
-def test_what_the_reference_allows_is_taken(study_folder: Path, edit: Edit, part: str, line: str) -> None:
+def test_values_that_the_reference_allows_are_accepted(study_folder: Path, edit: Edit, part: str, line: str) -> None:
     load_study(with_line(study_folder, edit, part, line))
 
 
-def test_what_people_meet_changes_the_digest_and_where_they_are_sent_does_not(study_folder: Path, edit: Edit) -> None:
+def test_session_rules_change_the_digest_and_exit_links_do_not(study_folder: Path, edit: Edit) -> None:
     digests = [load_study(study_folder).digest]
     for part, line in [
         ("timing", "deadline_ms: 5000"),
@@ -274,7 +272,7 @@ def test_what_people_meet_changes_the_digest_and_where_they_are_sent_does_not(st
 
 
 def names(study_folder: Path, field: str, name: str) -> str:
-    """Have a field of study.yaml name a file; return how the error calls the field."""
+    """Make a field of study.yaml name a file, and return the field's name in errors."""
     path = study_folder / "study.yaml"
     quoted = json.dumps(name)
     lines = {
@@ -328,7 +326,7 @@ def test_no_field_of_a_study_publishes_a_file_outside_its_folder(study_folder: P
      "link.md", "linked/secret.md", "data/researcher-token", "DATA/signing-key", "./data/signing-key", "data-link",
      "round.md"],
 )  # fmt: skip
-def test_no_way_leads_out_of_a_studys_folder_or_into_its_data(study_folder: Path, name: str) -> None:
+def test_no_path_leads_out_of_a_studys_folder_or_into_its_data(study_folder: Path, name: str) -> None:
     outside = study_folder.parent / "elsewhere"
     outside.mkdir()
     (outside / "secret.md").write_text("a secret", encoding="utf-8")
@@ -346,7 +344,7 @@ def test_no_way_leads_out_of_a_studys_folder_or_into_its_data(study_folder: Path
         load_study(study_folder)
 
 
-def test_a_studys_own_folders_and_links_within_it_are_its_own(study_folder: Path, tmp_path: Path) -> None:
+def test_subfolders_and_links_within_a_studys_folder_are_accepted(study_folder: Path, tmp_path: Path) -> None:
     (study_folder / "pages").mkdir()
     (study_folder / "pages" / "consent.md").write_text("I agree.", encoding="utf-8")
     (study_folder / "agreed.md").symlink_to(study_folder / "pages" / "consent.md")
@@ -372,7 +370,7 @@ def with_ids(study_folder: Path, content: str, more: str = "") -> Path:
     return study_folder
 
 
-def test_the_list_of_panel_ids_is_read_and_is_no_part_of_the_digest(study_folder: Path) -> None:
+def test_the_list_of_panel_ids_is_read_and_does_not_change_the_digest(study_folder: Path) -> None:
     before = load_study(study_folder)
     assert before.panel_ids is None
     study = load_study(with_ids(study_folder, f"\ufeff{IDS[0]}\r\n\n  {IDS[1]}  \n"))
@@ -383,21 +381,24 @@ def test_the_list_of_panel_ids_is_read_and_is_no_part_of_the_digest(study_folder
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "the file holds no ids. Fix: write one id on each line"),
-        ("\n \n", "the file holds no ids"),
+        ("", "the file has no ids. Fix: write one id on each line"),
+        ("\n \n", "the file has no ids"),
         (f"{IDS[0]}\njane\n", r"line 2: `jane` is not a panel id of the form `\[0-9a-f\]\{24\}`. Fix:"),
         (f"participant,code\n{IDS[0]},1\n", "line 1: `participant,code` is not a panel id"),
-        (f"{IDS[0]}\n{IDS[1]}\n{IDS[0]}\n", rf"duplicate id `{IDS[0]}` \(lines 1 and 3\). Fix: delete one of them"),
+        (
+            f"{IDS[0]}\n{IDS[1]}\n{IDS[0]}\n",
+            rf"duplicate id `{IDS[0]}` \(lines 1 and 3\). Fix: delete one of the two lines",
+        ),
     ],
 )
-def test_a_mistake_in_the_list_of_panel_ids_is_named(study_folder: Path, content: str, said: str) -> None:
+def test_an_error_in_the_list_of_panel_ids_names_its_line(study_folder: Path, content: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as error:
         load_study(with_ids(study_folder, content))
     assert "ids.txt" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["ids.txt", "data/ids.txt", "./data/ids.txt", "lists/ids.txt"])
-def test_the_list_of_panel_ids_is_in_the_studys_folder_or_in_its_data(study_folder: Path, name: str) -> None:
+def test_the_list_of_panel_ids_can_be_in_the_studys_folder_or_in_its_data(study_folder: Path, name: str) -> None:
     (study_folder / name).parent.mkdir(exist_ok=True)
     (study_folder / name).write_text(IDS[0], encoding="utf-8")
     with (study_folder / "study.yaml").open("a", encoding="utf-8") as file:
@@ -408,7 +409,7 @@ def test_the_list_of_panel_ids_is_in_the_studys_folder_or_in_its_data(study_fold
 @pytest.mark.parametrize(
     "name", ["../ids.txt", "data/../../ids.txt", "/etc/passwd", "..\\ids.txt", "C:\\ids.txt", "link.txt", "round.txt"]
 )
-def test_the_list_of_panel_ids_is_never_outside_the_studys_folder(study_folder: Path, name: str) -> None:
+def test_a_list_of_panel_ids_outside_the_studys_folder_is_refused(study_folder: Path, name: str) -> None:
     outside = study_folder.parent / "ids.txt"
     outside.write_text(IDS[0], encoding="utf-8")
     (study_folder / "data").mkdir(exist_ok=True)
@@ -421,6 +422,6 @@ def test_the_list_of_panel_ids_is_never_outside_the_studys_folder(study_folder: 
     assert name in str(refused.value) and "outside the study's folder" in str(refused.value)
 
 
-def test_the_list_holds_ids_of_the_studys_own_form(study_folder: Path) -> None:
+def test_the_list_can_have_ids_of_another_panel(study_folder: Path) -> None:
     more = ", panel_parameter: sona, panel_id_pattern: '[0-9]{5}'"
     assert load_study(with_ids(study_folder, "12345\n54321\n", more)).panel_ids == {"12345", "54321"}

@@ -16,12 +16,12 @@ def longest_run(levels: list[str]) -> int:
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=7), st.integers(1, 3), st.integers(0, 2**32), st.sampled_from([0, 9]))
-def test_an_order_is_found_exactly_when_there_is_one(
+def test_an_order_is_found_if_and_only_if_one_exists(
     levels: list[str], max_run: int, seed: int, most_shuffles: int
 ) -> None:
     possible = any(longest_run(list(order)) <= max_run for order in set(permutations(levels)))
     if possible:
-        with patch("experiment.order.MOST_SHUFFLES", most_shuffles):  # 0: always built
+        with patch("experiment.order.MOST_SHUFFLES", most_shuffles):  # with 0 shuffles, the order is always built
             order = shuffle_with_max_run(levels, levels, max_run, random.Random(seed))
         assert Counter(order) == Counter(levels)
         assert longest_run(order) <= max_run
@@ -34,7 +34,7 @@ def test_an_order_is_found_exactly_when_there_is_one(
 def test_a_long_list_keeps_the_constraint(levels: list[str], seed: int) -> None:
     counts = Counter(levels).most_common(1)
     most = counts[0][1] if counts else 0
-    max_run = max(1, -(-most // (len(levels) - most + 1)))  # the shortest run that is possible
+    max_run = max(1, -(-most // (len(levels) - most + 1)))  # the shortest possible longest run
     order = shuffle_with_max_run(range(len(levels)), levels, max_run, random.Random(seed))
     assert sorted(order) == list(range(len(levels)))
     assert longest_run([levels[n] for n in order]) <= max_run
@@ -62,7 +62,9 @@ def test_without_a_constraint_every_order_is_equally_likely() -> None:
 
 
 @given(st.integers(0, 5), st.integers(0, 60), st.integers(1, 8), st.integers(0, 2**32))
-def test_checks_stand_apart_from_the_ends_and_each_other(n_checks: int, n_trials: int, spacing: int, seed: int) -> None:
+def test_checks_are_apart_from_the_ends_and_from_each_other(
+    n_checks: int, n_trials: int, spacing: int, seed: int
+) -> None:
     if n_checks and n_trials < spacing * (n_checks + 1):
         with pytest.raises(InputError, match="lower attention_check_spacing"):
             spread_slots(n_checks, n_trials, spacing, random.Random(seed))
@@ -73,6 +75,6 @@ def test_checks_stand_apart_from_the_ends_and_each_other(n_checks: int, n_trials
     assert not n_checks or all(after - before >= spacing for before, after in pairwise(marks))
 
 
-def test_checks_reach_every_place_they_may_stand_at() -> None:
+def test_checks_reach_every_allowed_position() -> None:
     slots = Counter(spread_slots(1, 24, 5, random.Random(seed))[0] for seed in range(2_000))
     assert set(slots) == set(range(5, 20))

@@ -42,7 +42,7 @@ def test_a_plan_does_not_depend_on_the_process(sample_study: Study) -> None:
 
 
 @given(st.integers(1, 10), st.integers(0, 2**63))
-def test_a_session_has_its_groups_items_once_and_keeps_the_constraints(
+def test_a_session_has_each_item_of_its_group_once_and_keeps_the_constraints(
     sample_study: Study, group: int, seed: int
 ) -> None:
     trials = plan_session(sample_study, group, seed).trials
@@ -59,7 +59,7 @@ def test_a_session_has_its_groups_items_once_and_keeps_the_constraints(
     assert max(len(list(run)) for _, run in groupby(outcomes)) <= 4
 
 
-def test_another_seed_or_group_gives_another_order(sample_study: Study) -> None:
+def test_each_seed_gives_a_different_order(sample_study: Study) -> None:
     plans = {tuple(t.item_id for t in plan_session(sample_study, 1, seed).trials) for seed in range(50)}
     assert len(plans) == 50
 
@@ -76,6 +76,6 @@ def test_over_all_groups_every_test_item_is_seen_once(sample_study: Study) -> No
 
 
 @pytest.mark.parametrize("group", [0, 11, -1])
-def test_there_is_no_other_group(sample_study: Study, group: int) -> None:
-    with pytest.raises(ValueError, match="groups 1 to 10"):
+def test_an_unknown_group_is_refused(sample_study: Study, group: int) -> None:
+    with pytest.raises(ValueError, match="Fix: use a group from 1 to 10"):
         plan_session(sample_study, group, 1)

@@ -21,7 +21,7 @@ def test_response_times_are_ex_gaussian() -> None:
     rng = np.random.default_rng(1)
     drawn = np.array([draw_rt_ms(CAREFUL, 0, rng) for _ in range(20_000)])
     rts = drawn[drawn < INTERRUPTION_MS]
-    assert 0 < len(drawn) - len(rts) < 200  # now and then somebody is called away
+    assert 0 < len(drawn) - len(rts) < 200  # a few trials are interrupted
     # Mean mu + tau, variance sigma^2 + tau^2, third central moment 2 tau^3.
     assert rts.mean() == pytest.approx(8_000, rel=0.02)
     assert rts.var() == pytest.approx(800**2 + 3_000**2, rel=0.06)
@@ -29,19 +29,19 @@ def test_response_times_are_ex_gaussian() -> None:
     assert min(draw_rt_ms(CARELESS, 0, rng) for _ in range(5_000)) >= FASTEST_RT_MS
 
 
-def test_the_time_to_read_comes_before_the_answer() -> None:
+def test_reading_time_is_added_to_the_response_time() -> None:
     short, long = (draw_rt_ms(CAREFUL, n_words, np.random.default_rng(1)) for n_words in (0, 120))
     assert long - short == pytest.approx(120 * 250)
 
 
-def test_a_careful_participant_is_right_as_often_as_the_rasch_model_says(sample_study: Study) -> None:
+def test_the_accuracy_of_careful_participants_follows_the_rasch_model(sample_study: Study) -> None:
     rng = np.random.default_rng(1)
     item = sample_study.test_items[0]
     right = np.mean([draw_response(CAREFUL, item, is_check=False, rng=rng) == item.key for _ in range(4_000)])
     assert right == pytest.approx(1 / (1 + np.exp(difficulty(item) - 1.0)), abs=0.03)
 
 
-def test_careless_participants_mostly_fail_the_check_and_careful_ones_never(sample_study: Study) -> None:
+def test_careless_participants_mostly_fail_the_check_and_careful_participants_never_do(sample_study: Study) -> None:
     rng = np.random.default_rng(1)
     check = sample_study.battery.by_id["attention-1"]
     passed = {

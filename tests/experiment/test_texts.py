@@ -5,7 +5,7 @@ import pytest
 
 from batteries.errors import InputError
 from experiment.load_study import load_study
-from experiment.texts import PLACE, catalogue, check_own, languages, texts_in
+from experiment.texts import FORMER_NAMES, PLACEHOLDER, catalogue, check_own, languages, texts_in
 
 
 def with_lines(study_folder: Path, *lines: str) -> Path:
@@ -22,50 +22,50 @@ def in_language(study_folder: Path, language: str) -> Path:
     return study_folder
 
 
-def test_there_are_the_four_languages() -> None:
+def test_there_are_catalogues_in_four_languages() -> None:
     assert set(languages()) >= {"ar", "de", "en", "es"}
 
 
 @pytest.mark.parametrize("language", languages())
-def test_every_catalogue_says_everything_with_the_same_values(language: str) -> None:
+def test_every_catalogue_has_all_texts_with_the_same_placeholders(language: str) -> None:
     english, other = catalogue("en"), catalogue(language)
     assert other.keys() == english.keys()
     for name, text in other.items():
         assert text.strip(), name
-        assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(english[name])), name
+        assert sorted(PLACEHOLDER.findall(text)) == sorted(PLACEHOLDER.findall(english[name])), name
     assert texts_in(language, {}).direction == ("rtl" if language == "ar" else "ltr")
 
 
 @pytest.mark.parametrize("language", sorted(set(languages()) - {"en"}))
 def test_a_catalogue_is_translated(language: str) -> None:
-    """Nothing was left in English, but for what is the same word in both languages."""
+    """No text is English, except for texts that are equal in both languages."""
     english = catalogue("en")
     same = {name for name, text in catalogue(language).items() if text == english[name]}
     assert same <= {"between_cells", "side_west", "mark_in"}
 
 
-def test_the_language_is_found_whatever_the_country() -> None:
+def test_a_language_with_a_country_uses_the_catalogue_of_the_language() -> None:
     assert texts_in("de-AT", {}).by_name == catalogue("de")
     assert texts_in("de-AT", {}).language == "de"
 
 
-def test_a_language_without_a_catalogue_is_told_in_english_and_says_so() -> None:
+def test_a_language_without_a_catalogue_gets_english_texts_marked_as_english() -> None:
     words = texts_in("fr", {"agree": "J'accepte"})
     assert words.language == "en"
     assert words.say("agree") == "J'accepte"
     assert words.say("decline") == catalogue("en")["decline"]
 
 
-def test_who_puts_everything_into_another_language_has_a_study_in_that_language() -> None:
+def test_a_study_that_replaces_all_texts_is_in_its_own_language() -> None:
     assert texts_in("he", dict.fromkeys(catalogue("en"), "..")).language == "he"
 
 
-def test_a_study_is_read_from_right_to_left_where_its_language_is() -> None:
+def test_the_direction_of_a_study_is_that_of_its_language() -> None:
     assert texts_in("he-IL", {}).direction == "rtl"
     assert texts_in("he-IL", {}).language == "en"
 
 
-def test_values_stand_in_their_places_as_they_are() -> None:
+def test_placeholder_values_are_inserted_unchanged() -> None:
     words = texts_in("en", {"question_of": "{number}/{total} {number}"})
     assert words.say("question_of", number="{total}", total=3) == "{total}/3 {total}"
 
@@ -79,27 +79,43 @@ def test_values_stand_in_their_places_as_they_are() -> None:
         ({"agree": "{x}"}, "Fix: use none."),
     ],
 )
-def test_own_words_that_cannot_be_shown_are_refused(own: dict[str, str], sentence: str) -> None:
+def test_texts_that_cannot_be_shown_are_refused(own: dict[str, str], sentence: str) -> None:
     with pytest.raises(InputError, match=re.escape(sentence)):
-        check_own(own)
+        check_own(own, Path("study.yaml"))
 
 
-def test_own_words_may_leave_a_value_out() -> None:
-    check_own({"question_of": "Question {number}"})
+def test_a_studys_text_may_omit_a_placeholder() -> None:
+    check_own({"question_of": "Question {number}"}, Path("study.yaml"))
 
 
-def test_a_study_says_its_own_words(study_folder: Path) -> None:
+def test_a_study_replaces_texts(study_folder: Path) -> None:
     before = load_study(study_folder)
     study = load_study(with_lines(study_folder, "texts:", "  agree: Yes, I will"))
     assert study.words.say("agree") == "Yes, I will"
     assert study.words.say("decline") == catalogue("en")["decline"]
-    assert study.digest != before.digest  # participants read something else
+    assert study.digest != before.digest  # participants read another text
 
 
-def test_a_mistake_in_own_words_names_the_file(study_folder: Path) -> None:
-    with pytest.raises(InputError, match=r"study\.yaml: `texts` names `agre`"):
+def test_an_error_in_a_studys_texts_names_the_file(study_folder: Path) -> None:
+    with pytest.raises(InputError, match=r"study\.yaml: `texts` has the unknown name `agre`"):
         load_study(with_lines(study_folder, "texts:", "  agre: Yes"))
 
 
-def test_a_study_speaks_its_language(study_folder: Path) -> None:
+@pytest.mark.parametrize(("former", "present"), FORMER_NAMES.items())
+def test_a_text_with_its_former_name_is_shown_with_a_warning(study_folder: Path, former: str, present: str) -> None:
+    folder = with_lines(study_folder, "texts:", f"  {former}: Wait")
+    sentence = rf"study\.yaml: `texts\.{former}` is now called `texts\.{present}`\. Fix: rename it in the file\."
+    with pytest.warns(FutureWarning, match=sentence):
+        study = load_study(folder)
+    assert study.words.say(present) == "Wait"
+    assert study.definition.texts == {former: "Wait"}, "the digest of the study is as before"
+
+
+def test_a_text_with_its_former_and_its_present_name_is_refused(study_folder: Path) -> None:
+    folder = with_lines(study_folder, "texts:", "  slots_taken: Wait", "  places_taken: Wait")
+    with pytest.raises(InputError, match=r"`texts\.places_taken` is the former name of `texts\.slots_taken`, and both"):
+        load_study(folder)
+
+
+def test_a_study_uses_the_texts_of_its_language(study_folder: Path) -> None:
     assert load_study(in_language(study_folder, "de")).words.say("next") == "Weiter"

@@ -1,4 +1,4 @@
-/** Our trial plugins for other people's jsPsych experiments: built to be loaded after jsPsych itself, as
+/** Our trial plugins for other people's jsPsych experiments. The build is loaded after jsPsych, and defines the variable
  * `equipoisePlugins`.
  */
 export { measureFrameInterval_ms } from "./timing/fixation";

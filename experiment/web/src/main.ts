@@ -1,31 +1,29 @@
 /** A participant's session: device, information, consent, instructions, trials, end.
  *
- * The server stores the progress of a session, so after a reload at any point the participant resumes there.
- * `#simulate=data-only&token=...` or `#simulate=visual&token=...` lets jsPsych's simulation mode take the participant's
- * part. The token is the researcher's, which the server requires for a simulated session; it is removed from the
- * address at once. Both are after the `#`, which browsers send to no server.
+ * The server stores the progress of a session, so that the participant can resume at the same point after a reload.
+ * `#simulate=data-only&token=...` or `#simulate=visual&token=...` starts jsPsych's simulation mode, in which a program
+ * gives the responses. The server requires the researcher's token for a simulated session. The client removes the token
+ * from the address at once. Mode and token are after the `#`, a part of the address that browsers never send to a server.
  *
- * Ids and attributes that tests may rely on: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
+ * Tests may rely on these ids and attributes: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
  * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
- * [data-option="2"], [data-port="west-5"], [data-answer="absorbed"], [data-answer="reflected"], #submit-answer, #time-
+ * [data-option="2"], [data-port="west-5"], [data-response="absorbed"], [data-response="reflected"], #submit-response, #time-
  * hints, #feedback-continue, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
- * #notice; the ends #declined, #incompatible, #withdrawn, #ended, #completed, and on them #completion-code, #exit-code,
- * #exit-link, #withdrawal-code, #withdraw-link.
+ * #notice. The end pages are #declined, #incompatible, #withdrawn, #ended and #completed. An end page can have
+ * #completion-code, #exit-code, #exit-link, #withdrawal-code and #withdraw-link.
  */
 import { initJsPsych, type JsPsych } from "jspsych";
-import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type SessionKind, type Study } from "./saving/server-api";
+import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type Study } from "./saving/server-api";
+import { entrance } from "./entrance";
 import { forgetBegun } from "./saving/trial-attempts";
 import { deviceFound, frameInterval_ms, isPhone, untilDeviceFits } from "./pages/device-check";
-import { html } from "./pages/dom";
 import { showCompletion, showDeclined, showEnded, showWithdrawn, showWrongDevice } from "./pages/end-pages";
 import { loadPlugins } from "./plugins/published-plugins";
-import { leaveFullscreen } from "./pages/fullscreen";
 import { showElsewhere, showError, showNotice, showNotSaved, showWaiting } from "./pages/notices";
 import { Outbox } from "./saving/outbox";
-import PagePlugin, { type PageData } from "./plugins/page";
 import { retrying } from "./saving/retry";
 import { ignoreHeldKeysOnButtons } from "./timing/input-events";
-import { sessionTimeline, type Timeline } from "./session-timeline";
+import { leaveFullscreen, sessionTimeline, type Timeline } from "./session-timeline";
 import { createLeaveDialog, StudyBar } from "./pages/study-bar";
 import { say } from "./pages/texts";
 import { uuid4 } from "./saving/uuid";
@@ -36,22 +34,22 @@ const askedSimulation = simulationMode(asked.get("simulate"));
 const researcherToken = askedSimulation && asked.get("token");
 if (researcherToken !== null) history.replaceState(history.state, "", `#simulate=${askedSimulation}`);
 
-/** The state of the browser's history in which a study is under way. */
+/** State of the browser's history while a study is running. */
 const IN_STUDY = "study";
 
 const jsPsych: JsPsych = initJsPsych({
   display_element: main,
   on_trial_start: () => {
-    main.tabIndex = -1; // jsPsych focuses it so that keys arrive; it need not be a stop of the tab key
+    main.tabIndex = -1; // jsPsych focuses <main> to receive keys; the tab key can skip <main>
   },
 });
 const bar = new StudyBar(main, createLeaveDialog(withdraw));
 const outbox = new Outbox(
   (status) => bar.showSaveStatus(status),
-  () => timelineRuns && jsPsych.abortExperiment(), // whatever came after a refused response would be refused too
+  () => timelineRuns && jsPsych.abortExperiment(), // the server would refuse all later responses too
 );
 
-/** The contact, once it is known. */
+/** The contact page; null before the server has sent it. */
 let contact_html: string | null = null;
 let timelineRuns = false;
 /** Shows the end of a session that ended before all questions were answered. */
@@ -60,13 +58,13 @@ let showEarlyEnd: (() => void) | null = null;
 window.addEventListener("beforeunload", (event) => {
   if (outbox.unsent > 0 && outbox.rejection === null) event.preventDefault();
 });
-// Trials accept keys while the focus is in <main>; a click elsewhere must not end that.
+// Trials accept keys only while the focus is in <main>. A click outside <main> must not take the focus away.
 document.addEventListener("click", () => {
   if (document.activeElement === document.body) main.focus({ preventScroll: true });
 });
-// The browser's Back button would lose the trial on the screen; the page has its own way out.
+// The browser's Back button would lose the trial on the screen. Participants leave with the page's own button.
 window.addEventListener("popstate", () => timelineRuns && history.pushState(IN_STUDY, ""));
-// A page that the browser kept while the participant was elsewhere does not know of later changes.
+// A page from the browser's cache can be out of date, so reload it.
 window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 ignoreHeldKeysOnButtons();
 start().catch(showFailure);
@@ -79,7 +77,7 @@ async function start(): Promise<void> {
   if (found && found.status !== "active") return showEndOf(found);
   contact_html = study.contact_html;
   if (contact_html !== null) bar.offerContact(contact_html);
-  // Checks for people only: a simulation takes no participant's slot, and has no screen.
+  // These checks are for people only: a simulation uses no participant's slot, and has no screen.
   if (!askedSimulation) {
     if (!found && study.notice !== null) {
       bar.hide();
@@ -92,12 +90,21 @@ async function start(): Promise<void> {
   if (session && session.status !== "active") return showEndOf(session);
 
   main.replaceChildren();
-  // A program never takes over a person's session, whatever the address asks for.
+  // A simulation never continues a person's session, even if the address asks for one.
   const simulation = session?.kind === "human" ? null : askedSimulation;
   const timeline: Timeline = session ? await timelineOf(study, session) : [];
   if (!session) {
     const kind = simulation ? "simulated" : "human";
-    timeline.push(entrance(study, kind, (begun) => timeline.push(...begun)));
+    const onDeclined = () => {
+      showEarlyEnd = () => showDeclined(main, study.exits.no_consent);
+    };
+    const onStarted = async (started: Session) => {
+      const current = (await sendEarlier(started)) ? await reach(api.session) : started;
+      // jsPsych accepts trials that are added while its timeline runs.
+      if (current.status === "active") timeline.push(...(await timelineOf(study, current)));
+      else showEarlyEnd = () => showEndOf(current);
+    };
+    timeline.push(entrance(study, { kind, researcherToken, container, reach, onDeclined, onStarted }));
   }
   timelineRuns = timeline.length > 0;
   if (timelineRuns) await (simulation ? jsPsych.simulate(timeline, simulation) : jsPsych.run(timeline));
@@ -128,7 +135,7 @@ function showFailure(error: unknown): void {
   else showError(main, message);
 }
 
-/** A session that is over, however it ended. */
+/** Shows the end page of a session that is over. */
 function showEndOf(session: Session): void {
   forgetBegun();
   if (session.status === "completed") showCompletion(main, session);
@@ -136,15 +143,15 @@ function showEndOf(session: Session): void {
   else showWithdrawn(main);
 }
 
-/** This browser's session, or null when it has none for the present participant. */
+/** Returns this browser's session, or null if the browser has none for this participant. */
 async function savedSession(): Promise<Session | null> {
   const session = await reach(api.findSession);
-  if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program's session, not a person's
+  if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program began this session, not the participant
   await sendEarlier(session);
   return session;
 }
 
-/** Sends what an earlier visit with this browser left in the outbox; returns true if there was anything. */
+/** Sends the responses that an earlier visit kept in this browser. Returns true if there were any. */
 async function sendEarlier({ session: name, status, next_trial_index }: Session): Promise<boolean> {
   outbox.drop((response) => status !== "active" || response.session !== name || response.trial_index < next_trial_index);
   if (outbox.unsent === 0) return false;
@@ -153,43 +160,11 @@ async function sendEarlier({ session: name, status, next_trial_index }: Session)
   return true;
 }
 
-/** Reports that a participant comes back to their session; the server decides by the study's rules how it continues. */
+/** Reports a new visit to the session. The server decides by the study's rules how the session continues. */
 async function comeBack(): Promise<Session> {
   const visit_id = uuid4();
   const device = await deviceFound();
   return reach(() => api.visit(visit_id, device));
-}
-
-/** Asks for consent, after the information. Only then is there a session, whose timeline `onBegun` receives; jsPsych
- * accepts trials added while it runs.
- */
-function entrance(study: Study, kind: SessionKind, onBegun: (timeline: Timeline) => void): Timeline[number] {
-  const { title, information_html, consent_html, consent_digest, exits } = study;
-  const pages = [...information_html, ...(consent_html === null ? [] : [consent_html])];
-  const start_id = uuid4();
-  return {
-    type: PagePlugin,
-    pages: pages.length > 0 ? pages : [html("h1", {}, title).outerHTML],
-    buttons:
-      consent_html === null
-        ? [{ id: "page-next", label: say("begin") }]
-        : [
-            { id: "consent-agree", label: say("agree") },
-            { id: "consent-decline", label: say("decline") },
-          ],
-    on_finish: async ({ button }: PageData) => {
-      if (button === "consent-decline") {
-        showEarlyEnd = () => showDeclined(main, exits.no_consent);
-        return;
-      }
-      showWaiting(container(), say("connecting"));
-      const start = { start_id, consent_digest, kind, device: await deviceFound() };
-      const begun = await reach(() => api.startSession(start, researcherToken));
-      const session = (await sendEarlier(begun)) ? await reach(api.session) : begun;
-      if (session.status === "active") onBegun(await timelineOf(study, session));
-      else showEarlyEnd = () => showEndOf(session);
-    },
-  };
 }
 
 async function timelineOf(study: Study, session: Session): Promise<Timeline> {
@@ -215,12 +190,12 @@ async function withdraw(): Promise<void> {
   jsPsych.abortExperiment();
 }
 
-/** A request to the server, repeated until the server replies. */
+/** Sends a request to the server, and repeats the request until the server replies. */
 function reach<T>(request: () => Promise<T>): Promise<T> {
   return retrying(request, (error) => showWaiting(container(), error instanceof ApiError ? say("busy") : say("unreachable")));
 }
 
-/** Where the participant looks: jsPsych's display while its timeline runs. */
+/** Returns the element with the page's content: jsPsych's display while its timeline runs, otherwise <main>. */
 function container(): HTMLElement {
   return timelineRuns ? jsPsych.getDisplayElement() : main;
 }

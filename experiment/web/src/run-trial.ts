@@ -1,9 +1,7 @@
-/** The course of every trial of our plugins: fixation, stimulus until a response, and in practice the server's
- * feedback.
- */
+/** A trial of our plugins: fixation, then the stimulus until a response, then in practice the server's feedback. */
 import type { JsPsych } from "jspsych";
 import { ResponseWindow } from "./timing/response-window";
-import type { Answer, Feedback, TrialData } from "./saving/server-api";
+import type { Feedback, ResponseValue, TrialData } from "./saving/server-api";
 import { html } from "./pages/dom";
 import { keepFramesComing, showAfterFixation, untilFrameBetweenTrials } from "./timing/fixation";
 import { firstText, type Onset, watchOnset } from "./timing/onset";
@@ -12,21 +10,21 @@ import { TrialSignals } from "./signals";
 import { say, TEXTS_LANGUAGE } from "./pages/texts";
 import type { TimeBounds } from "./timing/time-hints";
 
-/** A plugin's content on the screen. It is built completely in advance, so that showing it takes one frame. */
-export interface Stimulus<A extends Answer> {
+/** A plugin's content on the screen. It is built completely before its onset, so that it appears within one frame. */
+export interface Stimulus<R extends ResponseValue> {
   element: HTMLElement;
-  /** The controls for responses; marked as disabled while none are accepted. */
+  /** The controls for responses. They are marked as disabled while no response is accepted. */
   controls: Element[];
-  /** Resolves with the participant's response and its event, the first that `answers` accepts. */
-  answered(answers: ResponseWindow): Promise<Answered<A>>;
-  /** Shows that no responses are accepted any more; the stimulus stays on the screen. */
+  /** Resolves with the first response that `responseWindow` accepts, and its input event. */
+  responded(responseWindow: ResponseWindow): Promise<GivenResponse<R>>;
+  /** Shows that no more responses are accepted. The stimulus stays on the screen. */
   close(): void;
-  /** Marks the right answer on the stimulus, which is closed. */
+  /** Marks the right answer on the closed stimulus. */
   showSolution(solution: unknown): void;
 }
 
-export interface Answered<A extends Answer> {
-  response: A;
+export interface GivenResponse<R extends ResponseValue> {
+  response: R;
   event: Event;
 }
 
@@ -35,68 +33,68 @@ export interface TrialParameters extends TimeBounds {
   frame_ms: number;
   continue_label: string;
   on_shown: () => void;
-  /** Receives the data of the trial as soon as there is a response; its result is shown as feedback. */
+  /** Receives the trial's data as soon as there is a response. A result that is not null is shown as feedback. */
   on_response: (data: TrialData) => Promise<TrialFeedback | null>;
 }
 
-/** Feedback on the screen, with a remark below it. */
+/** Feedback on the screen, with an optional remark below it. */
 export type TrialFeedback = Feedback & { note?: string };
 
-/** The program that plays the participant in a visual simulation. */
+/** The program that acts for the participant in a visual simulation. */
 export interface SimulatedParticipant {
-  answer(): void;
+  respond(): void;
   continue(button: HTMLElement): void;
 }
 
-export async function runTrial<A extends Answer>(
+export async function runTrial<R extends ResponseValue>(
   display: HTMLElement,
-  build: () => Stimulus<A>,
+  build: () => Stimulus<R>,
   trial: TrialParameters,
   on_load: () => void,
   simulated?: SimulatedParticipant,
-): Promise<TrialData<A>> {
+): Promise<TrialData<R>> {
   const counted = new TrialSignals();
-  const answers = new ResponseWindow(() => counted.count("too_early"));
-  let stimulus!: Stimulus<A>;
-  let answered!: Promise<Answered<A>>;
+  const responseWindow = new ResponseWindow(() => counted.count("too_early"));
+  let stimulus!: Stimulus<R>;
+  let responded!: Promise<GivenResponse<R>>;
   const { end_ms, ...fixation } = await showAfterFixation(
     display,
     () => {
       stimulus = build();
       firstText(stimulus.element).setAttribute("elementtiming", "stimulus");
       if (trial.reading_ms > 0) markReading(stimulus, true);
-      answered = stimulus.answered(answers);
-      on_load(); // with the cross on the screen there is time for what else a page does for each trial
+      responded = stimulus.responded(responseWindow);
+      on_load(); // during the fixation cross there is time for the page's other work on a trial
       return stimulus.element;
     },
     trial.fixation_ms,
     trial.frame_ms,
   );
   const onset = watchOnset(stimulus.element, end_ms);
-  if (trial.reading_ms === 0) void answers.open(end_ms + trial.frame_ms); // before, nobody has seen anything
-  const timeIsOver = keepTime(stimulus, answers, onset, trial);
+  if (trial.reading_ms === 0) void responseWindow.open(end_ms + trial.frame_ms); // earlier, the stimulus is not visible
+  const timeIsOver = keepTime(stimulus, responseWindow, onset, trial);
   void keepFramesComing(stimulus.element).then(() => {
-    answers.close();
+    responseWindow.close();
     counted.stop();
   });
   setTimeout(() => {
-    // Screen readers start reading here; after the paint, to keep the frame of the onset short.
+    // Screen readers begin to read the focused stimulus. Focus it after the paint, to keep the onset frame short.
     stimulus.element.focus({ preventScroll: true });
     trial.on_shown();
   });
-  simulated?.answer();
+  simulated?.respond();
 
-  const answer = await Promise.race([answered, timeIsOver]);
-  if (!stimulus.element.isConnected) return new Promise(() => {}); // the experiment was aborted meanwhile
-  answers.close();
-  // Nothing changes on the screen: a frame drawn for it would delay the one with the next cross.
+  const given = await Promise.race([responded, timeIsOver]);
+  if (!stimulus.element.isConnected) return new Promise(() => {}); // the experiment was aborted during the trial
+  responseWindow.close();
+  // Do not change the screen now: another painted frame would delay the frame with the next fixation cross.
   const happened = counted.stop();
   const { onset_ms, onset_source } = await onset();
-  const data: TrialData<A> = {
-    response: answer && answer.response,
-    missing: answer ? null : "deadline",
-    input: answer && inputOf(answer.event),
-    rt_ms: answer && Math.max(0, answer.event.timeStamp - onset_ms),
+  const data: TrialData<R> = {
+    response: given && given.response,
+    missing: given ? null : "deadline",
+    input: given && inputOf(given.event),
+    rt_ms: given && Math.max(0, given.event.timeStamp - onset_ms),
     ...fixation,
     frame_ms: trial.frame_ms,
     shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
@@ -104,7 +102,7 @@ export async function runTrial<A extends Answer>(
     ...happened,
   };
   const panel = html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, say("checking")));
-  // Only a practice trial waits for the server, and only then is there feedback.
+  // Only a practice trial waits for the server, because only practice has feedback.
   const waiting = setTimeout(() => stimulus.element.append(panel), 150);
   const feedback = await trial.on_response(data);
   clearTimeout(waiting);
@@ -114,30 +112,30 @@ export async function runTrial<A extends Answer>(
     stimulus.showSolution(feedback.solution);
     await untilContinued(panel, feedback, trial, simulated);
   }
-  await untilFrameBetweenTrials(); // what was answered stays on the screen until the next fixation takes its place
+  await untilFrameBetweenTrials(); // the stimulus stays on the screen until the next fixation replaces it
   return data;
 }
 
-/** Accepts responses from the end of the time for reading; resolves when the deadline has passed, if there is one. */
-async function keepTime<A extends Answer>(
-  stimulus: Stimulus<A>,
-  answers: ResponseWindow,
+/** Accepts responses after the reading time. Resolves when the deadline has passed, or never if there is no deadline. */
+async function keepTime<R extends ResponseValue>(
+  stimulus: Stimulus<R>,
+  responseWindow: ResponseWindow,
   onset: () => Promise<Onset>,
   { reading_ms, deadline_ms }: TimeBounds,
 ): Promise<null> {
   if (reading_ms > 0 || deadline_ms !== null) {
     const { onset_ms } = await onset();
-    if (reading_ms > 0) void answers.open(onset_ms + reading_ms).then(() => markReading(stimulus, false));
+    if (reading_ms > 0) void responseWindow.open(onset_ms + reading_ms).then(() => markReading(stimulus, false));
     if (deadline_ms !== null) {
-      await answers.deadline(onset_ms + deadline_ms);
+      await responseWindow.deadline(onset_ms + deadline_ms);
       return null;
     }
   }
   return new Promise(() => {});
 }
 
-/** Shows if there is still time to read first. `aria-disabled` leaves the tab key's way through the page unchanged. */
-function markReading<A extends Answer>({ element, controls }: Stimulus<A>, reading: boolean): void {
+/** Shows whether the reading time is running. `aria-disabled` does not change the order of the tab key. */
+function markReading<R extends ResponseValue>({ element, controls }: Stimulus<R>, reading: boolean): void {
   element.classList.toggle("reading", reading);
   for (const control of controls) {
     if (reading) control.setAttribute("aria-disabled", "true");
@@ -164,8 +162,8 @@ function untilContinued(
   });
 }
 
-/** The record of a trial in a data-only simulation, where nothing is shown: as on a perfect display. */
-export function simulatedData<A extends Answer>(jsPsych: JsPsych, trial: TrialParameters, response: A): TrialData<A> {
+/** Returns the record of a trial in a data-only simulation, which shows nothing: the timing of a display without errors. */
+export function simulatedData<R extends ResponseValue>(jsPsych: JsPsych, trial: TrialParameters, response: R): TrialData<R> {
   const { fixation_ms, frame_ms, reading_ms, deadline_ms } = trial;
   const rt_ms = reading_ms + jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true);
   const inTime = deadline_ms === null || rt_ms <= deadline_ms;

@@ -1,8 +1,8 @@
-/** Progress of a session: the next trial, and the participant's progress display. Rounds of practice count once. */
+/** Progress of a session: the next trial, and the progress display. The display counts only one round of practice. */
 import type { Practice, Session, SessionTrial } from "./saving/server-api";
 import { say } from "./pages/texts";
 
-/** Position of a trial, in words, and on a scale from 0 to `total`. */
+/** Position of a trial: in words, and as a number from 0 to `total`. */
 export interface TrialPosition {
   words: string;
   answered: number;
@@ -11,9 +11,9 @@ export interface TrialPosition {
 
 export class SessionProgress {
   next_trial_index: number;
-  /** Result of the last completed round of practice, if the study has a practice criterion. */
+  /** Result of the last completed practice round; null without a practice criterion. */
   practice: Practice | null = null;
-  /** Number of trials in one round of practice. */
+  /** Number of trials in one practice round. */
   private round: number;
   private practiceTrials: number;
 
@@ -31,7 +31,7 @@ export class SessionProgress {
     return this.session.trials.length - this.practiceTrials;
   }
 
-  /** Number of questions before a trial; practice trials do not count. */
+  /** Returns the number of questions before a trial. Practice trials are not counted. */
   questionsBefore({ trial_index }: SessionTrial): number {
     return Math.max(0, trial_index - this.practiceTrials);
   }
@@ -40,7 +40,9 @@ export class SessionProgress {
     return trial_index % this.round === 0;
   }
 
-  /** Moves to the next trial, or to where the practice leads; past the last one if the practice ends the session. */
+  /** Moves to the next trial, or to the trial that the practice result names. If the practice ends the session, moves
+   * behind the last trial.
+   */
   advance(practice?: Practice): void {
     this.next_trial_index++;
     if (!practice) return;
@@ -48,7 +50,7 @@ export class SessionProgress {
     this.next_trial_index = practice.ended ? this.session.trials.length : practice.next_trial_index;
   }
 
-  /** Position of a trial; the end for none. */
+  /** Returns the position of a trial, or the end if there is no trial. */
   position(trial = this.trial): TrialPosition {
     const total = this.round + this.questions;
     if (!trial) return { words: "", answered: total, total };

@@ -1,5 +1,5 @@
-/** A session as a jsPsych timeline: questions about the participant, the full screen, instructions, and the trials with
- * their breaks. A returning participant gets a welcome page instead of the instructions.
+/** A session as a jsPsych timeline: questions about the participant, the full screen, instructions, and trials with breaks.
+ * A participant who resumes gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
 import { api, type Ended, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
@@ -7,7 +7,6 @@ import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
-import { canGoFullscreen, enterFullscreen } from "./pages/fullscreen";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
 import DemographicsPlugin, { type DemographicsData } from "./plugins/demographics";
 import MultipleChoicePlugin from "./plugins/multiple-choice";
@@ -23,23 +22,23 @@ import { uuid4 } from "./saving/uuid";
 export type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
 type TimelinePart = Timeline[number];
 
-/** Ends a page with the full screen: within the click or key that ended it, as browsers require. */
+/** Opens the full screen at the end of a page. Browsers allow it only during the click or key that ends the page. */
 const GOING_FULLSCREEN = {
   buttons: [{ id: "fullscreen-go", label: say("fullscreen_go") }],
   on_finish: enterFullscreen,
 };
 
-/** The parts that a session needs. */
+/** The parts of the page that a session uses. */
 export interface Surroundings {
   jsPsych: JsPsych;
   bar: StudyBar;
   outbox: Outbox;
   frame_ms: number;
-  /** The published plugins of the study. */
+  /** The study's published plugins, by name. */
   plugins: Map<string, ForeignPlugin>;
-  /** A request to the server, repeated until it answers. */
+  /** Sends a request to the server, and repeats the request until the server replies. */
   reach: <T>(request: () => Promise<T>) => Promise<T>;
-  /** Called if the study ends for the participant before all questions are answered. */
+  /** Called if the study ends before the participant has answered all questions. */
   onEnded: (ended: Ended) => void;
 }
 
@@ -57,7 +56,9 @@ export function sessionTimeline(study: Study, session: Session, surroundings: Su
   ];
 }
 
-/** Skips the interrupted trial if the study says so; practice is repeated. */
+/** Skips the interrupted trial if the study asks for it. A practice trial is always repeated. Returns true if a trial was
+ * skipped.
+ */
 function skipInterrupted({ session, visit, interrupted_trial }: Session, progress: SessionProgress, outbox: Outbox): boolean {
   const begun = begunTrial(session);
   const { trial } = progress;
@@ -95,9 +96,9 @@ function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSki
   return [{ type: PagePlugin, pages: [page], ...(fullscreen && GOING_FULLSCREEN) }];
 }
 
-/** A trial, and a page before it if one is due; skipped if the session does not come to it. */
+/** Returns a trial, with a page before it if necessary. The step is skipped if it is not the session's next trial. */
 function step(trial: SessionTrial, session: Session, progress: SessionProgress, surroundings: Surroundings): TimelinePart {
-  const isFirstOfVisit = trial === progress.trial; // after another page
+  const isFirstOfVisit = trial === progress.trial; // the welcome page or the instructions come before it
   return {
     timeline: [
       ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
@@ -116,7 +117,7 @@ function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionP
 }
 
 function practiceAgain({ practice }: SessionProgress): string {
-  const { correct, needed } = practice!; // there is a further round only if the one before it did not suffice
+  const { correct, needed } = practice!; // a new round exists only after a round that was not passed
   return ourPage("practice_again_title", say("practice_again", { correct, needed }));
 }
 
@@ -139,11 +140,11 @@ function ownTrial(trial: OwnTrial, session: Session, { frame_ms }: Surroundings,
     deadline_ms: isPractice(trial) ? null : session.deadline_ms,
     on_load: () => record.begin(),
     on_shown: () => record.remember(),
-    on_response: (data: TrialData) => record.answer(data, plugin.info.name, plugin.info.version),
+    on_response: (data: TrialData) => record.respond(data, plugin.info.name, plugin.info.version),
   };
 }
 
-/** A published plugin's trial, after our fixation; in practice a page with the feedback follows. */
+/** Returns a trial of a published plugin, after our fixation. In practice, a page with the feedback follows. */
 function foreignTrial(
   { content, phase }: ForeignSessionTrial,
   { fixation_ms }: Session,
@@ -162,7 +163,7 @@ function foreignTrial(
       record.begin();
     },
     on_finish: async (data: Record<string, unknown>) => {
-      feedback = await record.answer(await foreign.record(data), plugin.info.name, (data["plugin_version"] as string) ?? null);
+      feedback = await record.respond(await foreign.record(data), plugin.info.name, (data["plugin_version"] as string) ?? null);
     },
   };
   if (phase !== "practice") return trial;
@@ -186,4 +187,19 @@ function ourPage(title: TextName, ...paragraphs: string[]): string {
     html("h1", {}, say(title)),
     ...paragraphs.map((words) => html("p", {}, words)),
   ).outerHTML;
+}
+
+/** True if the browser supports the full screen and does not show it already. */
+function canGoFullscreen(): boolean {
+  return document.fullscreenEnabled && document.fullscreenElement === null;
+}
+
+/** Opens the full screen. The browser allows it only right after a click or a key. The study also runs without it. */
+async function enterFullscreen(): Promise<void> {
+  await document.documentElement.requestFullscreen().catch(() => {});
+}
+
+/** Leaves the full screen, if the page is shown on it. */
+export function leaveFullscreen(): void {
+  if (document.fullscreenElement) void document.exitFullscreen().catch(() => {});
 }

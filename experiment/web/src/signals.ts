@@ -1,9 +1,9 @@
-/** Signals beside the response during a trial: the page hidden, something copied, a program's clicks. They are recorded
- * for the analysis, and never acted upon.
+/** Signals of a trial: events beside the response, such as a hidden page, a copied text or a program's clicks. The client
+ * records them for the analysis, and changes nothing because of them.
  */
 import type { SignalName, Signals } from "./saving/server-api";
 
-/** A window that is dragged to another size reports each step; steps closer together than this are one change. */
+/** Resize events that are closer together than this count as one change of the window's size. */
 const ONE_RESIZING_MS = 500;
 
 export class TrialSignals {
@@ -35,7 +35,7 @@ export class TrialSignals {
     this.counts[name] = (this.counts[name] ?? 0) + number;
   }
 
-  /** Stops, and returns the counts; `focus_lost` is the number of times the page lost the participant's focus. */
+  /** Stops counting and returns the counts. `focus_lost` is the number of times that the page lost the focus. */
   stop(): { focus_lost: number; signals: Signals | null } {
     this.listening.abort();
     this.endAway();
@@ -49,7 +49,7 @@ export class TrialSignals {
   }
 
   private leave(): void {
-    // A change of tab both blurs and hides the page; that is one loss.
+    // A change of tab blurs the page and hides it. Count both events as one loss of focus.
     if (!this.away) this.losses++;
     this.away = true;
     this.awaySince_ms ??= performance.now();

@@ -219,7 +219,7 @@ def reserve_in(log: Log, held: "HeldSlot", recruitment: Recruitment, session: st
         If the group is full.
     """
     if not _has_room_now(log, held.kind, held.group, recruitment):
-        raise StudyFull("place_given_away")
+        raise StudyFull("slot_given_away")
     groups = read_slots(log.db, log.study_digest, held.kind)
     seed = _next_seed(log, held.kind, groups[held.group - 1])
     _count(log, held.kind, held.group, n_begun=1, n_reserved=1)
@@ -321,7 +321,7 @@ def regain(log: Log, held: HeldSlot, recruitment: Recruitment) -> None:
     if held.slot is SlotState.RELEASED:
         may_return = held.release_reason in REGAINED_AFTER
         if not may_return or not _has_room_now(log, held.kind, held.group, recruitment):
-            raise StudyFull("place_given_away")
+            raise StudyFull("slot_given_away")
         _count(log, held.kind, held.group, n_reserved=1)
         log.write("regained", held.session, group=held.group)
     log.db.execute(
@@ -391,4 +391,4 @@ def _why_full(groups: Sequence[GroupSlots], recruitment: Recruitment) -> StudyFu
     """Return the refusal for a late participant: final, or until a participant under way leaves."""
     if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
         return StudyFull("study_full")
-    return StudyFull("places_taken", minutes=round(recruitment.time_out_min))
+    return StudyFull("slots_taken", minutes=round(recruitment.time_out_min))

@@ -1,4 +1,4 @@
-"""The file with questions about the person: what it may say, and a sentence for everything that it may not."""
+"""The file with questions about the participant: valid content, and the error for each invalid content."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ WORK = "{name: work, ask: What do you do?, answer: text}"
 
 @pytest.fixture
 def asking(study_folder: Path, edit: Callable[[Path, str, str], None]) -> Callable[[str], Study]:
-    """Load the sample study with a file of questions."""
+    """Load the sample study with a question file."""
 
     def load(text: str) -> Study:
         edit(study_folder / "study.yaml", "timeline:\n", "timeline:\n  demographics: about-you.yaml\n")
@@ -34,7 +34,7 @@ def questions(*lines: str) -> str:
     return "questions:\n" + "".join(f"  - {line}\n" for line in lines)
 
 
-def test_a_study_has_the_questions_of_its_file_in_their_order(asking: Callable[[str], Study]) -> None:
+def test_a_study_has_the_questions_of_its_file_in_order(asking: Callable[[str], Study]) -> None:
     study = asking(questions(AGE, GENDER, WORK))
     assert [question.name for question in study.demographics] == ["age", "gender", "work"]
     age, gender, work = study.demographics
@@ -43,11 +43,11 @@ def test_a_study_has_the_questions_of_its_file_in_their_order(asking: Callable[[
     assert (work.answer, work.options) == ("text", ())
 
 
-def test_a_study_without_a_file_asks_nothing(sample_study: Study) -> None:
+def test_a_study_without_a_question_file_has_no_questions(sample_study: Study) -> None:
     assert sample_study.demographics == ()
 
 
-def test_words_of_yaml_1_1_are_words(asking: Callable[[str], Study]) -> None:
+def test_yes_no_and_off_are_read_as_texts(asking: Callable[[str], Study]) -> None:
     study = asking(questions("{name: drives, ask: Do you drive?, answer: choice, options: [yes, no, off]}"))
     assert study.demographics[0].options == ("yes", "no", "off")
 
@@ -61,7 +61,7 @@ def test_words_of_yaml_1_1_are_words(asking: Callable[[str], Study]) -> None:
         ("questions: age\n", r"line 1: `questions` must be a list"),
         ("questions: [age\n", r"line \d: this is not valid YAML"),
         (questions(*[WORK.replace("work", f"q{n}") for n in range(31)]), r"`questions`.* at most 30"),
-        (questions(AGE, AGE), r"duplicate question name `age`. Fix: give each its own"),
+        (questions(AGE, AGE), r"duplicate question name `age`. Fix: give each question its own name"),
         (questions(AGE) + "title: About you\n", r"line 3: `title` is an unknown field"),
         (questions(GENDER, "age"), r"line 3: `questions.1` must hold `name: value` fields"),
         (questions("{name: Age, ask: How old?, answer: number}"), r"line 2: `questions.0.name`.*`Age`"),
@@ -90,7 +90,7 @@ def test_words_of_yaml_1_1_are_words(asking: Callable[[str], Study]) -> None:
         (questions("{name: g, ask: Gender?, answer: choice, options: a}"), r"`questions.0.options` must be a list"),
     ],
 )
-def test_a_mistake_in_the_questions_is_one_sentence_with_its_file_and_line(
+def test_an_error_in_the_questions_is_one_sentence_with_file_and_line(
     asking: Callable[[str], Study], text: str, message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as error:
@@ -101,25 +101,25 @@ def test_a_mistake_in_the_questions_is_one_sentence_with_its_file_and_line(
 
 
 @pytest.mark.parametrize("name", ["Age", "a b", "1st", "é"])
-def test_a_wrong_name_is_explained_in_words_and_not_as_a_pattern(asking: Callable[[str], Study], name: str) -> None:
+def test_an_invalid_name_is_explained_in_words_and_not_as_a_pattern(asking: Callable[[str], Study], name: str) -> None:
     with pytest.raises(InputError) as error:
         asking(questions(f"{{name: {name}, ask: What?, answer: text}}"))
     assert "^[a-z]" not in str(error.value)
     assert "letters" in str(error.value)
 
 
-def test_two_questions_of_one_name_are_told_apart_by_it(asking: Callable[[str], Study]) -> None:
+def test_a_duplicate_question_name_is_refused_with_file_and_line(asking: Callable[[str], Study]) -> None:
     with pytest.raises(InputError, match=r"about-you.yaml, line \d+: duplicate question name `age`"):
         asking(questions(GENDER, AGE, AGE))
 
 
-def test_a_file_that_is_not_there_is_named(study_folder: Path, edit: Callable[[Path, str, str], None]) -> None:
+def test_a_missing_question_file_is_named(study_folder: Path, edit: Callable[[Path, str, str], None]) -> None:
     edit(study_folder / "study.yaml", "timeline:\n", "timeline:\n  demographics: about-you.yaml\n")
     with pytest.raises(InputError, match=r"about-you.yaml: this file does not exist"):
         load_study(study_folder)
 
 
-def test_a_file_that_is_not_utf_8_is_named(study_folder: Path, edit: Callable[[Path, str, str], None]) -> None:
+def test_a_question_file_that_is_not_utf_8_is_named(study_folder: Path, edit: Callable[[Path, str, str], None]) -> None:
     edit(study_folder / "study.yaml", "timeline:\n", "timeline:\n  demographics: about-you.yaml\n")
     (study_folder / "about-you.yaml").write_bytes("questions: é".encode("latin-1"))
     with pytest.raises(InputError, match=r"about-you.yaml: byte 11 is not UTF-8 text"):
@@ -134,7 +134,7 @@ text = DemographicQuestion(name="work", ask="Work?", answer="text")
 
 
 @pytest.mark.parametrize("question", [number, choice, text])
-def test_every_question_may_be_left_unanswered(question: DemographicQuestion) -> None:
+def test_every_question_can_be_skipped(question: DemographicQuestion) -> None:
     question.check(None)
 
 
@@ -142,7 +142,7 @@ def test_every_question_may_be_left_unanswered(question: DemographicQuestion) ->
     ("question", "answer"),
     [(number, 18), (number, 120), (choice, "woman"), (choice, "man"), (text, ""), (text, "é" * LONGEST_TEXT)],
 )
-def test_an_answer_is_taken(question: DemographicQuestion, answer: Any) -> None:
+def test_a_valid_answer_is_accepted(question: DemographicQuestion, answer: Any) -> None:
     question.check(answer)
 
 
@@ -154,21 +154,21 @@ def test_an_answer_is_taken(question: DemographicQuestion, answer: Any) -> None:
         (text, 1), (text, ["a"]), (text, False), (text, "x" * (LONGEST_TEXT + 1)),
     ],
 )  # fmt: skip
-def test_what_is_no_answer_is_refused_in_a_sentence_that_names_the_question(
+def test_an_invalid_answer_is_refused_in_a_sentence_that_names_the_question(
     question: DemographicQuestion, answer: Any
 ) -> None:
-    with pytest.raises(InputError, match=rf"^`{question.name}` (takes .*|is longer than .* Fix: .*)\.$"):
+    with pytest.raises(InputError, match=rf"^`{question.name}` (needs .*|is longer than .* Fix: .*)\.$"):
         question.check(answer)
 
 
 @pytest.mark.parametrize("answer", [True, False, 1.0])
-def test_yes_is_no_number_though_python_takes_it_for_one(answer: Any) -> None:
+def test_a_boolean_is_not_accepted_as_a_number(answer: Any) -> None:
     with pytest.raises(InputError):
         DemographicQuestion(name="q", ask="?", answer="number", low=0, high=1).check(answer)
 
 
 @given(low=st.integers(-100, 100), high=st.integers(-100, 100), answer=st.integers(-300, 300))
-def test_a_number_is_taken_within_its_bounds_and_nowhere_else(low: int, high: int, answer: int) -> None:
+def test_a_number_is_accepted_only_within_its_bounds(low: int, high: int, answer: int) -> None:
     low, high = min(low, high), max(low, high)
     question = DemographicQuestion(name="q", ask="?", answer="number", low=low, high=high)
     if low <= answer <= high:
@@ -178,7 +178,7 @@ def test_a_number_is_taken_within_its_bounds_and_nowhere_else(low: int, high: in
             question.check(answer)
 
 
-def test_a_questionnaire_and_its_questions_do_not_change() -> None:
+def test_a_questionnaire_and_its_questions_are_immutable() -> None:
     one = Questionnaire(questions=(number,))
     with pytest.raises(ValueError, match="frozen"):
         one.questions[0].low = 0  # type: ignore[misc]

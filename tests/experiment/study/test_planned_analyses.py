@@ -1,4 +1,4 @@
-"""What a plan may say, and what is refused before any data are read."""
+"""Valid analysis plans, and invalid plans that are refused before data are read."""
 
 from pathlib import Path
 
@@ -39,13 +39,13 @@ def test_a_level_keeps_the_type_that_it_has_in_the_plan(written, level):
     assert type(where["z"]) is type(level), "true is not 1, and 1 is not true"
 
 
-def test_levels_of_one_list_keep_their_types_and_their_order():
+def test_levels_in_a_list_keep_their_types_and_order():
     levels = plan_of('tests: {a: {test: anova, of: x, per: p, between: y, levels: [2, true, "3", 0.5]}}').tests["a"]
     assert [(type(level), level) for level in levels.levels] == [(int, 2), (bool, True), (str, "3"), (float, 0.5)]
 
 
 @pytest.mark.parametrize("written", ["null", "{a: b}", "[[1]]", ".nan", ".inf", "[.nan]"])
-def test_what_is_no_level_is_refused(written):
+def test_an_invalid_level_is_refused(written):
     assert "plan.yaml, line 1" in said(
         f"tests: {{a: {{test: chi_square, of: x, between: y, where: {{z: {written}}}}}}}"
     )
@@ -55,13 +55,13 @@ def test_what_is_no_level_is_refused(written):
 
 
 @pytest.mark.parametrize("name", ["warm-up", "T2I", "x_1", "9lives", "a" * 64])
-def test_a_name_may_be_the_name_of_a_file(name):
+def test_a_name_that_can_be_a_file_name_is_accepted(name):
     assert list(PlannedAnalyses(tests={name: TEST}).tests) == [name]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "../x", ".hidden", "-x", "a" * 65, "übung", "a\n", "a.b"])
 @pytest.mark.parametrize("part", ["tests", "tables", "models", "flags"])
-def test_a_name_that_no_file_can_have_is_refused(part, name):
+def test_a_name_that_cannot_be_a_file_name_is_refused(part, name):
     content = {"tests": TEST, "tables": {"by": ["a"], "of": ["b"]}, "models": {"formula": "a ~ b"}, "flags": {"a": 1}}
     with pytest.raises(ValidationError):
         PlannedAnalyses.model_validate({part: {name: content[part]}})
@@ -106,7 +106,7 @@ def test_an_incomplete_or_contradictory_test_is_refused(changes, what):
         {"between": None, "within": "item"},
     ],
 )
-def test_a_complete_test_is_accepted_and_knows_its_factor(changes):
+def test_a_complete_test_is_accepted_and_has_its_factor(changes):
     planned = PlannedTest.model_validate(TEST | changes)
     assert planned.factor == ("item" if "within" in changes else "group")
 
@@ -130,7 +130,7 @@ def test_a_leaderboard_has_a_whole_number_of_rows(first):
 
 
 @pytest.mark.parametrize("margin", [0, 1, 5, -0.1])
-def test_a_margin_of_accuracy_is_a_share(margin):
+def test_an_equivalence_margin_of_accuracy_is_between_0_and_1(margin):
     with pytest.raises(ValidationError):
         PlannedComparison(equivalence_margin=margin)
 
@@ -153,16 +153,16 @@ def test_a_margin_of_accuracy_is_a_share(margin):
         ("{rule: focus_lost, max_time: 1}", "max_time"),
         ("{rule: fast}", "write one of `attention_check`"),
         ("{min_ms: 5}", "lacks the field"),
-        ("{rule: missing}, {rule: missing, max_share: 0.5}", "2 times). Fix: state it once"),
+        ("{rule: missing}, {rule: missing, max_share: 0.5}", "2 times). Fix: state the rule once"),
     ],
 )
-def test_a_rule_that_cannot_be_meant_is_refused_with_its_line(rule, what):
+def test_an_invalid_rule_is_refused_with_its_line(rule, what):
     message = said(f"by: [a]\nexclusions: [{rule}]")
     assert what in message
     assert "plan.yaml, line 2" in message
 
 
-def test_without_settings_a_rule_is_at_its_strictest():
+def test_a_rule_without_settings_is_strictest():
     rules = plan_of("exclusions: [{rule: missing}, {rule: focus_lost}, {rule: trial_rt, min_ms: 0}]").exclusions
     assert rules == (
         MissingRule(rule="missing", max_share=0), FocusLostRule(rule="focus_lost", max_times=0),
@@ -173,38 +173,38 @@ def test_without_settings_a_rule_is_at_its_strictest():
 # The whole
 
 
-def test_what_only_a_study_has_is_no_part_of_the_plan_of_a_table():
+def test_parts_that_only_a_study_has_are_refused_in_the_plan_of_a_table():
     for part in ("exclusions: [{rule: missing}]", "by: [a]", "comparisons: {a: {}}"):
         assert plan_of(part)
         assert "is an unknown field" in said(part, PlannedAnalyses)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 1, 95, 0.05])
-def test_a_confidence_is_between_a_half_and_one(confidence):
+def test_a_confidence_level_is_between_a_half_and_one(confidence):
     with pytest.raises(ValidationError):
         PlannedAnalyses(confidence=confidence)
 
 
-def test_tests_are_about_people_and_tables_about_everyone_unless_the_plan_says_so():
+def test_by_default_tests_use_people_and_tables_use_everyone():
     plan = PlannedAnalyses(
         tests={"a": TEST}, tables={"a": {"by": ["a"], "of": ["b"]}}, models={"a": {"formula": "a ~ b"}}
     )
     assert (plan.tests["a"].who, plan.tables["a"].who, plan.models["a"].who) == ("people", "everyone", "everyone")
 
 
-def test_nothing_is_exploratory_unless_the_plan_says_so():
+def test_by_default_no_analysis_is_exploratory():
     plan = plan_of("tests: {a: {test: chi_square, of: x, between: y}}\ncomparisons: {a: {}}")
     assert not plan.tests["a"].exploratory
     assert not plan.comparisons["a"].exploratory
 
 
-def test_a_misspelt_field_of_a_test_is_named_with_its_line_and_what_was_probably_meant():
+def test_a_misspelt_field_of_a_test_is_named_with_its_line_and_a_suggestion():
     message = said("tests:\n  a:\n    test: t\n    of: x\n    per: p\n    betwen: y")
     assert "line 6" in message
     assert "did you mean `between`" in message
 
 
-def test_a_level_that_is_none_is_refused_in_one_sentence_without_the_parser_s_own_types():
+def test_a_null_level_is_refused_in_one_sentence_without_internal_types():
     message = said("tests: {a: {test: chi_square, of: x, between: y, where: {z: null}}}")
     assert len(message.splitlines()) == 1
     assert "union" not in message
@@ -216,7 +216,9 @@ def test_a_former_key_is_read_under_its_present_name_with_a_warning(tmp_path: Pa
     with pytest.warns(FutureWarning, match=r"plan\.yaml: `calibration` is now called `difficulty`\. Fix: rename it"):
         plan = read_yaml(path, AnalysisPlan)
     assert plan == AnalysisPlan(difficulty="inference_level")
-    assert AnalysisPlan.model_validate({"calibration": "inference_level"}) == plan, "as a store holds it, in silence"
+    assert AnalysisPlan.model_validate({"calibration": "inference_level"}) == plan, (
+        "a plan from a store, without a warning"
+    )
 
 
 def test_a_key_under_both_names_is_refused(tmp_path: Path) -> None:

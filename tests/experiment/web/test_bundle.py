@@ -1,4 +1,4 @@
-"""The browser's bundle: built from the sources that are here, typed, and small."""
+"""The browser's bundle: it is built from the current sources, has correct types, and is small."""
 
 import gzip
 import os
@@ -13,8 +13,8 @@ from tests.paths import ROOT
 WEB = ROOT / "experiment" / "web"
 
 
-def test_the_bundle_is_built_from_these_sources() -> None:
-    assert not _is_stale(WEB), "the client has changed since it was built; run `make demo` or `pip install -e .`"
+def test_the_bundle_is_up_to_date_with_its_sources() -> None:
+    assert not _is_stale(WEB), "the client has changed since its last build. Fix: run `make demo` or `pip install -e .`"
 
 
 def test_the_client_passes_the_type_checker() -> None:

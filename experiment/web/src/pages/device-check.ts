@@ -1,5 +1,5 @@
-/** Checks that this device meets the study's requirements, before anything is stored or sent. It shows what is missing,
- * with a way to try again if the same device can meet them.
+/** Checks that this device meets the study's requirements, before anything is stored or sent. If a requirement is not met,
+ * a page shows it. Except on a phone, the page has a button to try again.
  */
 import type { DeviceFound, DeviceNeeds, Exit } from "../saving/server-api";
 import { html } from "./dom";
@@ -8,13 +8,13 @@ import { measureFrameInterval_ms } from "../timing/fixation";
 import { replaceAndFocus } from "./notices";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
-/** Touch screens whose short side is below this, in CSS pixels, are phones. */
+/** A device with a touch screen is a phone if the short side of its screen is less than this, in CSS pixels. */
 const SMALLEST_TABLET_PX = 600;
 
-/** Displays rarely have exactly their nominal rate: 59.94 Hz is sold as 60. */
+/** Tolerance of the refresh rate. A display rarely has exactly its nominal rate: a display of 60 Hz can have 59.94 Hz. */
 const REFRESH_TOLERANCE = 0.02;
 
-/** The display's frame interval, as last measured. */
+/** The display's frame interval, from the last measurement. */
 export let frameInterval_ms = measureFrameInterval_ms();
 
 let keyboard: true | null = null;
@@ -38,13 +38,13 @@ export function isPhone(): boolean {
   return matchMedia("(pointer: coarse)").matches && Math.min(screen.width, screen.height) < SMALLEST_TABLET_PX;
 }
 
-/** Resolves once the device meets the study's requirements; until then, pages in `container` ask for it, or show what
- * is missing.
+/** Resolves once the device meets the study's requirements. Until then, `container` shows the unmet requirements, or asks
+ * for a key.
  */
 export async function untilDeviceFits(container: HTMLElement, needs: DeviceNeeds, exit: Exit): Promise<void> {
   for (let lacks; (lacks = await lacking(container, needs)).length > 0; ) {
     await untilTriedAgain(container, needs, lacks, exit);
-    frameInterval_ms = measureFrameInterval_ms(); // the window may be on another screen now
+    frameInterval_ms = measureFrameInterval_ms(); // the participant may have moved the window to another screen
   }
 }
 
@@ -70,8 +70,8 @@ async function lackingRefresh({ refresh_hz }: DeviceNeeds): Promise<string[]> {
   return isFast ? [] : [say("device_refresh", { hz: refresh_hz, here_hz: Math.round(here_hz) })];
 }
 
-/** Shows what is missing; resolves when the participant wants to try again, or has enlarged a window that was too
- * small.
+/** Shows the unmet requirements. Resolves when the participant presses the button to try again, or has made a too small
+ * window large enough.
  */
 function untilTriedAgain(container: HTMLElement, needs: DeviceNeeds, lacks: string[], exit: Exit): Promise<void> {
   const tryAgain = html("button", { id: "device-try-again", type: "button", class: "primary" }, say("device_try_again"));
@@ -90,7 +90,7 @@ function untilTriedAgain(container: HTMLElement, needs: DeviceNeeds, lacks: stri
   });
 }
 
-/** Asks for the space bar, because no browser reports whether there is a keyboard. */
+/** Asks the participant to press the space bar, because no browser reports whether there is a keyboard. */
 function hasKeyboard(container: HTMLElement): Promise<boolean> {
   const none = html("button", { id: "keyboard-none", type: "button", class: "secondary" }, say("keyboard_none"));
   const page = html(
@@ -104,15 +104,15 @@ function hasKeyboard(container: HTMLElement): Promise<boolean> {
   return new Promise((resolve) => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== " " || event.repeat) return;
-      event.preventDefault(); // would scroll, or press the button
+      event.preventDefault(); // the space bar would scroll the page or press the button
       keyboard = true;
-      answered(true);
+      decide(true);
     };
-    const answered = (there: boolean) => {
+    const decide = (there: boolean) => {
       document.removeEventListener("keydown", onKey);
       resolve(there);
     };
     document.addEventListener("keydown", onKey);
-    none.addEventListener("click", () => answered(false));
+    none.addEventListener("click", () => decide(false));
   });
 }

@@ -31,8 +31,8 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-/** A block of the server's sanitised Markdown, the only HTML that the client parses. Its links open beside the study,
- * so that reading them does not leave it.
+/** Makes a block from the server's sanitised Markdown, the only HTML that the client parses. Links open in a new tab, so
+ * that the participant stays in the study.
  */
 export function serverHtml(markup: string): HTMLElement {
   const block = html("div", { class: "server-html" });
@@ -41,7 +41,7 @@ export function serverHtml(markup: string): HTMLElement {
   return block;
 }
 
-/** The same below a heading of ours: its own headings are one level lower. */
+/** Makes the same block for a place below one of our headings: the headings in the block are one level lower. */
 export function embeddedHtml(markup: string): HTMLElement {
   const block = serverHtml(markup);
   for (const tag of ["h5", "h4", "h3", "h2", "h1"]) {

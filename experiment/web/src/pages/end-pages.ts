@@ -1,4 +1,4 @@
-/** The end pages of a session, each with the link to follow and the code to keep. */
+/** The end pages of a session. An end page can have a link back to the panel, and codes to copy. */
 import type { Completion, Ended, Exit } from "../saving/server-api";
 import { embeddedHtml, html } from "./dom";
 import { replaceAndFocus } from "./notices";
@@ -12,13 +12,13 @@ export function showWithdrawn(container: HTMLElement): void {
   showEnd(container, "withdrawn", [title("withdrawn_title"), paragraph("withdrawn")]);
 }
 
-/** Shows what this device lacks, in sentences; nothing was stored. */
+/** Shows the unmet requirements of the device, one sentence each. Nothing was stored. */
 export function showIncompatible(container: HTMLElement, lacks: string[], exit: Exit, ...buttons: HTMLElement[]): void {
   const words = [...lacks, say("device_nothing_stored")].map((sentence) => html("p", {}, sentence));
   showEnd(container, "incompatible", [title("device_title"), ...words, ...buttonRow(...buttons)], exit);
 }
 
-/** For a participant who has begun on another device, and continues there. */
+/** Shows that this phone cannot continue a session that the participant began on another device. */
 export function showWrongDevice(container: HTMLElement): void {
   showEnd(container, "incompatible", [title("device_title"), paragraph("device_phone")]);
 }
@@ -73,7 +73,7 @@ function contact(contact_html: string | null): HTMLElement[] {
   return contact_html === null ? [] : [embeddedHtml(contact_html)];
 }
 
-/** How the responses can be deleted after the end. */
+/** Explains how to delete the responses after the end. */
 function changeOfMind(withdrawal_code: string | null): HTMLElement[] {
   if (withdrawal_code === null) return [];
   const code = html("code", { id: "withdrawal-code", dir: "ltr" }, withdrawal_code);
@@ -87,14 +87,16 @@ function changeOfMind(withdrawal_code: string | null): HTMLElement[] {
   return [section];
 }
 
-/** The link back to the panel; last on the page, so that nothing above it is missed. */
+/** Makes the link back to the panel. It is last on the page, so that the participant reads everything above it. */
 function wayOut(exit?: Exit): HTMLElement[] {
   if (!exit?.url) return [];
   const link = html("a", { id: "exit-link", class: "button primary", href: exit.url, lang: TEXTS_LANGUAGE }, say("exit_link"));
   return buttonRow(link);
 }
 
-/** A code with a button that copies it. It is filled in after it is on the page, so that screen readers announce it. */
+/** Makes a code with a button that copies it. `announce` writes the code once the page shows the element, so that screen
+ * readers read the code aloud.
+ */
 function codeToTake(id: string, label: TextName, code: string): { elements: HTMLElement[]; announce: () => void } {
   const output = html("output", { id, class: "code", dir: "ltr", tabindex: -1 });
   const copied = html("span", { role: "status" });
@@ -104,7 +106,7 @@ function codeToTake(id: string, label: TextName, code: string): { elements: HTML
       await navigator.clipboard.writeText(code);
       copied.textContent = say("code_copied");
     } catch {
-      // No clipboard over plain HTTP, or not allowed: leave the code selected.
+      // Over plain HTTP there is no clipboard, or the browser did not allow it. Leave the code selected.
       window.getSelection()?.selectAllChildren(output);
       copied.textContent = say("code_not_copied");
     }

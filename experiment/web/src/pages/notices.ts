@@ -1,4 +1,4 @@
-/** Pages of our own, outside the jsPsych timeline: waiting, and obstacles. The ends are in `pages/end-pages.ts`. */
+/** Pages outside the jsPsych timeline: the waiting message, notices and problems. `pages/end-pages.ts` has the end pages. */
 import { embeddedHtml, html } from "./dom";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
@@ -6,7 +6,7 @@ export function showWaiting(container: HTMLElement, message: string): void {
   container.replaceChildren(html("p", { class: "waiting", role: "status", lang: TEXTS_LANGUAGE }, message));
 }
 
-/** Why a participant cannot take part, or not continue, in the server's words, and the contact. */
+/** Shows why a participant cannot take part or cannot continue, in the server's words, and the contact. */
 export function showNotice(container: HTMLElement, title: string, notice: string, contact_html: string | null): void {
   const page = html(
     "article",
@@ -18,17 +18,17 @@ export function showNotice(container: HTMLElement, title: string, notice: string
   replaceAndFocus(container, page);
 }
 
-/** Reports that the session continues in another window or browser. */
+/** Shows that the session was opened in another window or browser. */
 export function showElsewhere(container: HTMLElement, reason: string, unsent: number): void {
   showProblem(container, say("elsewhere_title"), reason, ...(unsent > 0 ? [say("elsewhere_kept")] : []));
 }
 
-/** An error that the client cannot resolve, in the server's own words, with a way to try again. */
+/** Shows an error that the client cannot resolve, in the server's words, with a button to reload the page. */
 export function showError(container: HTMLElement, message: string): void {
   showProblem(container, say("error_title"), message);
 }
 
-/** Reports that the server refused a response, and that the ones before it are stored. */
+/** Shows that the server refused a response, and that the earlier responses are stored. */
 export function showNotSaved(container: HTMLElement, reason: string): void {
   showProblem(container, say("not_saved_title"), reason, say("not_saved"));
 }

@@ -1,21 +1,21 @@
-/** A question about the participant as a field of a form, which shows what is wrong with an invalid answer. */
+/** Form fields for the questions about the participant. A field shows what is wrong with an invalid answer. */
 import type { Question } from "../saving/server-api";
 import { html } from "./dom";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
-/** The longest text that the server accepts. */
+/** Length of the longest text that the server accepts, in characters. */
 const LONGEST_TEXT = 500;
 
-/** Most options shown at once; more go into a list that opens. */
+/** Largest number of options shown as radio buttons. A question with more options gets a drop-down list. */
 const MOST_IN_SIGHT = 7;
 
 type PersonAnswer = number | string | null;
 
 export interface QuestionField {
   element: HTMLElement;
-  /** The answer, null if none is given. */
+  /** Returns the answer, or null if the participant gave none. */
   read(): PersonAnswer;
-  /** True if the content is a valid answer; if not, the field says why. */
+  /** Returns true if the answer is valid. If it is not, the field shows why. */
   check(): boolean;
   /** Fills in an answer, for simulations. */
   fill(answer: PersonAnswer): void;
@@ -34,7 +34,7 @@ function numberField({ name, ask, low, high }: Question): QuestionField {
     name,
     class: "number",
     "aria-describedby": `${id}-problem`,
-    inputmode: low < 0 ? "text" : "numeric", // the numeric keys of a telephone have no minus
+    inputmode: low < 0 ? "text" : "numeric", // the number keyboard of a phone has no minus sign
   });
   const problem = html("p", { id: `${id}-problem`, class: "problem", lang: TEXTS_LANGUAGE });
   const read = () => (input.value.trim() === "" ? null : wholeNumber(input.value.trim()));
@@ -52,7 +52,7 @@ function numberField({ name, ask, low, high }: Question): QuestionField {
   };
 }
 
-/** A whole number in any usual form, also in Arabic and Persian digits; NaN for anything else. */
+/** Parses a whole number in European, Arabic or Persian digits. Returns NaN for anything else. */
 function wholeNumber(text: string): number {
   const digits = text.replace(/[٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
   return /^[+-]?\d+$/.test(digits) ? Number(digits) : NaN;

@@ -1,11 +1,11 @@
-/** The bar around the trials: progress, contact, the way out of the study, and the state of saving. */
+/** The bar around the trials: progress, contact, the button to leave the study, and the state of saving. */
 import { isTemporary } from "../saving/server-api";
 import type { TrialPosition } from "../session-progress";
 import { embeddedHtml, html } from "./dom";
 import type { SaveStatus } from "../saving/outbox";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
-/** A faster save is not reported. */
+/** The bar shows the state of saving only after this time. */
 const QUIET_SAVE_MS = 1_500;
 const SAVED_SHOWN_MS = 4_000;
 const STILL_BEING_READ_MS = 1_000;
@@ -41,7 +41,7 @@ export class StudyBar {
 
   show(words = ""): void {
     this.header.hidden = false;
-    if (!this.leave.isConnected) this.buttons.append(this.leave); // before, there is nothing to leave
+    if (!this.leave.isConnected) this.buttons.append(this.leave); // without a session there is nothing to leave
     this.label.textContent = words;
     this.progress.hidden = words === "";
   }
@@ -50,8 +50,8 @@ export class StudyBar {
     this.header.hidden = true;
   }
 
-  /** Shows the contact and the participant's rights: from now on in a dialog of its own, and later in the one that asks
-   * whether to leave.
+  /** Adds the button that opens the contact and the participant's rights. The dialog that asks whether to leave shows them
+   * too.
    */
   offerContact(contact_html: string): void {
     const dialog = createContactDialog();
@@ -63,7 +63,7 @@ export class StudyBar {
     this.progress.hidden = true;
   }
 
-  /** Shows and announces the next trial; called during its fixation, so that it does not affect the timing. */
+  /** Shows and announces the next trial. Call it during the fixation, so that it does not affect the timing. */
   showTrial({ words, answered, total }: TrialPosition): void {
     this.show(words);
     this.progress.max = total;
@@ -72,14 +72,14 @@ export class StudyBar {
     this.announcer.textContent = justSaid + words;
   }
 
-  /** Announces a text to screen readers. The next trial may come at once, and must not interrupt it. */
+  /** Announces a text to screen readers. The announcement of the next trial must not interrupt this text. */
   announce(words: string): void {
     this.announcer.textContent = words;
     this.announced_ms = performance.now();
   }
 
   showSaveStatus(status: SaveStatus): void {
-    // A further attempt is not reported: nothing has been sent yet.
+    // Another attempt to send is not shown: no response has arrived yet.
     if (status === this.status || (status === "saving" && this.status !== "saved")) return;
     clearTimeout(this.statusTimer);
     const worried = this.status !== "saved" && this.saveStatus.textContent !== "";
@@ -91,14 +91,14 @@ export class StudyBar {
     else this.statusTimer = window.setTimeout(() => this.say(say(status)), QUIET_SAVE_MS);
   }
 
-  /** Stops reporting the state of saving: the page itself says what is to be said. */
+  /** Stops showing the state of saving, because the page itself shows it. */
   hideSaveStatus(): void {
     clearTimeout(this.statusTimer);
     this.status = "saved";
     this.say("");
   }
 
-  /** A button that opens a dialog; the contact is moved into the open one. */
+  /** Makes a button that opens a dialog. The contact is moved into the open dialog. */
   private opener(id: string, label: string, dialog: HTMLDialogElement): HTMLButtonElement {
     const button = html("button", { id, type: "button", class: "quiet" }, label);
     button.addEventListener("click", () => {
@@ -114,7 +114,9 @@ export class StudyBar {
   }
 }
 
-/** The browser returns the focus to the button that opened the dialog; the trial's keys need it on the trial. */
+/** Focuses the trial after a dialog closes. The browser would focus the button that opened the dialog, and the trial would
+ * receive no keys.
+ */
 function giveFocusToTrial(): void {
   document.getElementById("stimulus")?.focus({ preventScroll: true });
 }
@@ -125,14 +127,14 @@ function createContactDialog(): HTMLDialogElement {
   const dialog = html(
     "dialog",
     { id: "contact-dialog", "aria-label": say("contact"), lang: TEXTS_LANGUAGE },
-    html("div", { class: "contact", tabindex: -1, autofocus: true }), // else a button below it would be scrolled to
+    html("div", { class: "contact", tabindex: -1, autofocus: true }), // otherwise the browser scrolls to the button below
     html("div", { class: "buttons" }, close),
   );
   dialog.addEventListener("close", giveFocusToTrial);
   return dialog;
 }
 
-/** Asks whether to leave and delete the responses; `withdraw` does it and may fail. */
+/** Makes the dialog that asks whether to leave and delete the responses. `withdraw` deletes them, and may fail. */
 export function createLeaveDialog(withdraw: () => Promise<void>): HTMLDialogElement {
   const problem = html("p", { role: "alert", class: "problem" });
   const stay = html("button", { type: "button", class: "primary" }, say("leave_stay"));

@@ -1,22 +1,22 @@
-/** The texts that a participant reads and that do not come from the study itself, in the study's language. */
+/** The participants' texts that do not come from the study itself, in the study's language. */
 import english from "../../../texts/en.json";
 
 export type TextName = keyof typeof english;
 
-/** The page contains its catalogue; in another jsPsych experiment the texts are English. */
+/** The server writes the catalogue into the page. In other people's jsPsych experiments the texts are English. */
 const catalogue = document.getElementById("texts");
 const byName: Record<TextName, string> = catalogue ? JSON.parse(catalogue.textContent!) : english;
 
-/** The language of these texts, which may not be the study's; elements that contain only them are marked with it. */
+/** The language of these texts, which can differ from the study's. Elements with only these texts have it as `lang`. */
 export const TEXTS_LANGUAGE = catalogue?.lang || "en";
 
-/** A text, with its placeholders `{name}` filled. */
+/** Returns a text with its placeholders `{name}` filled. */
 export function say(name: TextName, values: Record<string, string | number> = {}): string {
-  return byName[name].replace(/\{(\w+)\}/g, (_, place: string) => String(values[place]));
+  return byName[name].replace(/\{(\w+)\}/g, (_, placeholder: string) => String(values[placeholder]));
 }
 
-/** A text with an element in the place of the placeholder `{name}`. */
-export function sayAround(name: TextName, place: string, element: HTMLElement): (string | Node)[] {
-  const [before, after] = byName[name].split(`{${place}}`);
+/** Returns a text with an element instead of the placeholder `{name}`. */
+export function sayAround(name: TextName, placeholder: string, element: HTMLElement): (string | Node)[] {
+  const [before, after] = byName[name].split(`{${placeholder}}`);
   return [before!, element, after ?? ""];
 }

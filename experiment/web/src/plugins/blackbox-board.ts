@@ -1,5 +1,5 @@
-/** The Black Box board as SVG: atoms, grid, and the ports around it, which are radio buttons for assistive technology.
- * Marks differ by word and shape, never by colour alone; colours are in style/colours.css.
+/** The Black Box board as SVG: grid, atoms, and the ports around the grid. The ports are radio buttons for assistive
+ * technology. Marks differ in word and shape, never only in colour. The colours are in style/colours.css.
  */
 import type { BlackboxContent, BlackboxSolution } from "../saving/server-api";
 import { atomsInWords, portSpoken, rayEnters } from "./blackbox-words";
@@ -7,10 +7,10 @@ import { html, svg } from "../pages/dom";
 import { type ArrowKey, type Cell, isPort, parsePort, type Port, portCell, portsOf, portTowards } from "./blackbox-ports";
 import { say } from "../pages/texts";
 
-/** A cell's side in SVG units. Whole numbers well above 1 keep text sharp in every browser. */
+/** Side of a cell in SVG units. A whole number far above 1 keeps text sharp in every browser. */
 const CELL = 40;
 
-/** Turns an arrow of the top edge to the other edges. */
+/** Rotation that turns an arrow of the north edge into an arrow of another edge. */
 const INWARD_DEGREES = { north: 0, east: 90, south: 180, west: 270 };
 
 const centre = ([row, column]: Cell) => ({ x: (column + 0.5) * CELL, y: (row + 0.5) * CELL });
@@ -21,7 +21,7 @@ export class Board {
   private chosen: Port | null = null;
   private locked = false;
 
-  /** `labelId` names the element with the question; `onChoose` receives every port chosen by pointer or keyboard. */
+  /** `labelId` is the id of the element with the question. `onChoose` receives every port that the participant chooses. */
   constructor(
     private content: BlackboxContent,
     labelId: string,
@@ -46,29 +46,29 @@ export class Board {
     this.choose(null);
   }
 
-  /** Marks `port` as the response; null removes the mark. */
+  /** Marks `port` as the chosen response; null removes the mark. */
   choose(port: Port | null): void {
     this.chosen = port;
     this.element.querySelector(".arrow-out")?.remove();
     if (port && port !== this.content.entry) this.element.append(this.arrow(port, "out"));
-    // Roving tabindex: the tab key reaches one port, the arrow keys the others.
+    // Roving tabindex: the tab key reaches one port, and the arrow keys reach the other ports.
     const reachable = port ?? this.content.entry;
     for (const [name, group] of this.ports) {
       group.setAttribute("aria-checked", String(name === port));
       group.setAttribute("tabindex", name === reachable ? "0" : "-1");
       group.classList.toggle("chosen", name === port);
-      this.label(name, this.markWhileAnswering(name));
+      this.label(name, this.markBeforeFeedback(name));
     }
   }
 
-  /** Moves the choice by an arrow key, from the entry if nothing is chosen yet. */
+  /** Moves the choice with an arrow key. Begins at the entry port if no port is chosen yet. */
   chooseTowards(press: KeyboardEvent): void {
     const port = portTowards(this.chosen ?? this.content.entry, press.key as ArrowKey, this.content.size);
     this.onChoose(port, press);
     this.ports.get(port)!.focus({ preventScroll: true });
   }
 
-  /** Draws the ray's actual path. The board accepts no response after that. */
+  /** Draws the ray's actual path. After this, the board accepts no response. */
   showSolution({ outcome, path }: BlackboxSolution): void {
     this.locked = true;
     const { entry } = this.content;
@@ -83,7 +83,7 @@ export class Board {
     if (path.length > 0) {
       const points = [this.edge(entry), ...path.map(centre), ...(exit ? [this.edge(exit)] : [])];
       const route = points.map(({ x, y }) => `${x},${y}`).join(" ");
-      // A wide line below a narrow one keeps the path visible over grid and atoms.
+      // A wide line below a narrow line keeps the path visible over grid and atoms.
       this.element.append(svg("polyline", { class: "ray-halo", points: route }), svg("polyline", { class: "ray", points: route }));
     }
     this.element.append(this.arrow(entry, "in"));
@@ -99,7 +99,7 @@ export class Board {
     this.onChoose(port as Port, event);
   }
 
-  private markWhileAnswering(port: Port): string {
+  private markBeforeFeedback(port: Port): string {
     const { entry } = this.content;
     if (port === entry) return port === this.chosen ? say("mark_back") : say("mark_in");
     return port === this.chosen ? say("mark_out") : "";
@@ -126,7 +126,7 @@ export class Board {
     return svg("circle", { class: "atom", cx: x, cy: y, r: CELL * 0.32, "aria-hidden": "true" });
   }
 
-  /** A ring and a cross on the atom that absorbs the ray. */
+  /** Draws a ring and a cross on the atom that absorbs the ray. */
   private hit(cell: Cell): SVGGElement {
     const { x, y } = centre(cell);
     return svg(
@@ -158,7 +158,7 @@ export class Board {
     return group;
   }
 
-  /** Writes a port's short name, and its mark below it. */
+  /** Writes a port's short name, and the mark below the name. */
   private label(port: Port, mark: string): void {
     const { side, position } = parsePort(port);
     const { x, y } = centre(portCell(port, this.content.size));
@@ -168,7 +168,7 @@ export class Board {
     if (mark) group.append(svg("text", { class: "port-mark", x, y: y + 12 }, mark));
   }
 
-  /** The middle of the edge between a port and the box. */
+  /** Returns the middle of the edge between a port and the box. */
   private edge(port: Port): { x: number; y: number } {
     const { size } = this.content;
     const [row, column] = portCell(port, size);
@@ -191,7 +191,7 @@ export class Board {
   }
 }
 
-/** The board in words, for everybody: where the atoms are and where the ray enters. */
+/** Describes the board in words, which every participant sees: the entry of the ray and the cells of the atoms. */
 export function describeBoard({ atoms, entry }: BlackboxContent): HTMLElement {
   const inReadingOrder = [...atoms].sort(([row, column], [otherRow, otherColumn]) => row - otherRow || column - otherColumn);
   return html("div", { class: "board-in-words" }, html("p", {}, rayEnters(entry)), html("p", {}, atomsInWords(inReadingOrder)));

@@ -1,4 +1,4 @@
-/** The 4 x size ports around a Black Box board: their names and positions. Rows and columns count from 1, at the top
+/** Names and positions of the 4 x size ports around a Black Box board. Rows and columns are counted from 1, from the top
  * left.
  */
 
@@ -18,11 +18,11 @@ export function parsePort(name: Port): { side: Side; position: number } {
   return { side: side as Side, position: Number(position) };
 }
 
-export function isPort(answer: string): answer is Port {
-  return /^(north|east|south|west)-\d+$/.test(answer);
+export function isPort(response: string): response is Port {
+  return /^(north|east|south|west)-\d+$/.test(response);
 }
 
-/** All ports, clockwise from the top left. */
+/** Returns all ports, clockwise from the top left. */
 export function portsOf(size: number): Port[] {
   const positions = Array.from({ length: size }, (_, index) => index + 1);
   const reversed = [...positions].reverse();
@@ -34,7 +34,7 @@ export function portsOf(size: number): Port[] {
   ];
 }
 
-/** The cell of the surrounding frame that holds a port: row or column 0 or size + 1. */
+/** Returns the cell of a port in the frame around the board: its row or column is 0 or size + 1. */
 export function portCell(name: Port, size: number): Cell {
   const { side, position } = parsePort(name);
   switch (side) {
@@ -49,7 +49,7 @@ export function portCell(name: Port, size: number): Cell {
   }
 }
 
-/** The port that an arrow key leads to: along its edge, round the corner, or straight across the board. */
+/** Returns the port that an arrow key selects: the next port on the edge or around the corner, or the opposite port. */
 export function portTowards(from: Port, key: ArrowKey, size: number): Port {
   const { side, position } = parsePort(from);
   const forward = key === "ArrowRight" || key === "ArrowDown";

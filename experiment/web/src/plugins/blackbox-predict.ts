@@ -5,7 +5,7 @@ import { Board, describeBoard } from "./blackbox-board";
 import { portName, rayPath } from "./blackbox-words";
 import { html } from "../pages/dom";
 import { isPort, type Port, port, portsOf, type Side } from "./blackbox-ports";
-import { type Answered, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
+import { type GivenResponse, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 import { type TimeBounds, timeHints } from "../timing/time-hints";
 import { trialData, trialParameters } from "./shared-info";
@@ -30,11 +30,11 @@ const info = {
 } as const;
 
 type Info = typeof info;
-/** jsPsych fills in the defaults before it calls us; `TrialType` alone does not say so. */
+/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include this. */
 type Trial = TrialType<Info> & BlackboxContent & TrialParameters;
 type Prediction = "absorbed" | "reflected" | Port;
 
-/** A Black Box with its atoms shown: where does the ray leave? The response is chosen first, then submitted. */
+/** A Black Box with visible atoms: where does the ray leave? The participant chooses a response, and then submits it. */
 export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
   static info = info;
 
@@ -63,7 +63,7 @@ export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
       return data;
     }
     return this.run(this.jsPsych.getDisplayElement(), trial, on_load, {
-      answer: () => {
+      respond: () => {
         if (data.response === null || data.rt_ms === null) return;
         for (const key of keysFor(data.response)) api.pressKey(key, (trial.reading_ms + data.rt_ms) / 2);
         api.pressKey("Enter", data.rt_ms);
@@ -80,10 +80,10 @@ export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
 
 const SIDE_OF_KEY: Record<string, Side> = { n: "north", e: "east", s: "south", w: "west" };
 
-/** All keys of a prediction; no other key counts as a response that came too early. */
-const ANSWERING_KEY = /^([aresnw1-9]|enter|arrow(up|right|down|left))$/i;
+/** The keys for a prediction. Only these keys can count as a response that came too early. */
+const RESPONSE_KEY = /^([aresnw1-9]|enter|arrow(up|right|down|left))$/i;
 
-/** The keys that type a prediction: "w" and "5" for "west-5", "a" for "absorbed". */
+/** Returns the keys that type a prediction: "w" and "5" for "west-5", "a" for "absorbed". */
 function keysFor(prediction: string): string[] {
   return isPort(prediction) ? [prediction[0]!, prediction.split("-")[1]!] : [prediction[0]!];
 }
@@ -93,24 +93,24 @@ class BlackboxStimulus implements Stimulus<string> {
   readonly controls: Element[];
   private board: Board;
   private words: HTMLElement;
-  private answerButtons: HTMLButtonElement[];
-  private answerText = html("p", { id: "answer-text", role: "status" }, say("blackbox_no_answer"));
-  private submitButton = html("button", { id: "submit-answer", class: "primary", type: "button", disabled: true }, say("blackbox_submit"));
+  private responseButtons: HTMLButtonElement[];
+  private responseText = html("p", { id: "response-text", role: "status" }, say("blackbox_no_answer"));
+  private submitButton = html("button", { id: "submit-response", class: "primary", type: "button", disabled: true }, say("blackbox_submit"));
   private choice: Prediction | null = null;
-  /** A typed side letter whose digit is still missing. */
+  /** The side whose letter was typed, while its digit is missing. */
   private typedSide: Side | null = null;
-  private answers!: ResponseWindow;
+  private responseWindow!: ResponseWindow;
 
   constructor(
     private content: BlackboxContent & TimeBounds,
     private keyboard: HTMLElement,
   ) {
     this.board = new Board(content, "prompt", (chosen, event) => this.chooseBy(event, chosen));
-    this.answerButtons = [
-      this.answerButton("absorbed", say("absorbed"), say("absorbed_hint")),
-      this.answerButton("reflected", say("reflected"), say("reflected_hint")),
+    this.responseButtons = [
+      this.responseButton("absorbed", say("absorbed"), say("absorbed_hint")),
+      this.responseButton("reflected", say("reflected"), say("reflected_hint")),
     ];
-    this.controls = [this.board.element, ...this.answerButtons, this.submitButton];
+    this.controls = [this.board.element, ...this.responseButtons, this.submitButton];
     this.words = describeBoard(content);
     this.words.id = "board-in-words";
     const hints = timeHints(content);
@@ -131,53 +131,53 @@ class BlackboxStimulus implements Stimulus<string> {
       this.board.element,
       html(
         "div",
-        { class: "answer-panel" },
-        html("div", { class: "answer-buttons" }, ...this.answerButtons),
-        this.answerText,
+        { class: "response-panel" },
+        html("div", { class: "response-buttons" }, ...this.responseButtons),
+        this.responseText,
         this.submitButton,
         keyboardHelp(content.size),
       ),
     );
   }
 
-  answered(answers: ResponseWindow): Promise<Answered<string>> {
-    this.answers = answers;
+  responded(responseWindow: ResponseWindow): Promise<GivenResponse<string>> {
+    this.responseWindow = responseWindow;
     return new Promise((resolve) => {
       const submit = (event: Event) => {
         if (this.choice !== null) resolve({ response: this.choice, event });
       };
       const onKey = (event: KeyboardEvent) => {
-        if (!ANSWERING_KEY.test(event.key) || !answers.takes(event)) return;
+        if (!RESPONSE_KEY.test(event.key) || !responseWindow.takes(event)) return;
         if (event.key === "Enter") this.onEnter(event, submit);
         else this.onChoiceKey(event);
       };
-      this.keyboard.addEventListener("keydown", onKey, { signal: answers.closed });
-      this.submitButton.addEventListener("click", (event) => answers.takes(event) && submit(event));
+      this.keyboard.addEventListener("keydown", onKey, { signal: responseWindow.closed });
+      this.submitButton.addEventListener("click", (event) => responseWindow.takes(event) && submit(event));
     });
   }
 
   close(): void {
-    this.element.classList.add("answered");
-    for (const button of [...this.answerButtons, this.submitButton]) button.disabled = true;
+    this.element.classList.add("closed");
+    for (const button of [...this.responseButtons, this.submitButton]) button.disabled = true;
   }
 
   showSolution(solution: unknown): void {
     const { outcome, path } = solution as BlackboxSolution;
     this.board.showSolution({ outcome, path });
     this.words.append(html("p", { class: "visually-hidden" }, rayPath(path)));
-    this.answerButtons.find((button) => button.dataset.answer === outcome)?.classList.add("right");
+    this.responseButtons.find((button) => button.dataset.response === outcome)?.classList.add("right");
   }
 
   private chooseBy(event: Event, choice: Prediction): void {
-    if (this.answers.takes(event)) this.choose(choice);
+    if (this.responseWindow.takes(event)) this.choose(choice);
   }
 
   private choose(choice: Prediction | null): void {
     this.typedSide = null;
     this.choice = choice;
     this.board.choose(choice && isPort(choice) ? choice : null);
-    for (const button of this.answerButtons) button.setAttribute("aria-pressed", String(button.dataset.answer === choice));
-    if (choice) this.answerText.replaceChildren(html("strong", {}, say("your_answer_is", { answer: this.choiceInWords(choice) })));
+    for (const button of this.responseButtons) button.setAttribute("aria-pressed", String(button.dataset.response === choice));
+    if (choice) this.responseText.replaceChildren(html("strong", {}, say("your_answer_is", { answer: this.choiceInWords(choice) })));
     this.submitButton.disabled = choice === null;
   }
 
@@ -189,12 +189,12 @@ class BlackboxStimulus implements Stimulus<string> {
 
   private onEnter(event: KeyboardEvent, submit: (event: Event) => void): void {
     const target = event.target as HTMLElement | SVGElement;
-    const answer = target.dataset.answer ?? target.dataset.port;
-    // Enter on a response that is not chosen yet chooses it; on any other element Enter keeps its usual effect.
-    if (answer && (this.choice === null || (target.dataset.answer && answer !== this.choice))) {
+    const response = target.dataset.response ?? target.dataset.port;
+    // Enter on a response chooses it, or submits it if it is chosen. On another control, Enter keeps its usual effect.
+    if (response && (this.choice === null || (target.dataset.response && response !== this.choice))) {
       event.preventDefault();
-      this.choose(answer as Prediction);
-    } else if (answer || !target.closest("button, summary")) {
+      this.choose(response as Prediction);
+    } else if (response || !target.closest("button, summary")) {
       event.preventDefault();
       submit(event);
     }
@@ -203,27 +203,27 @@ class BlackboxStimulus implements Stimulus<string> {
   private onChoiceKey(event: KeyboardEvent): void {
     const key = event.key.toLowerCase();
     if (key.startsWith("arrow")) {
-      event.preventDefault(); // would scroll the page
+      event.preventDefault(); // arrow keys would scroll the page
       this.board.chooseTowards(event);
     } else if (key === "a") this.choose("absorbed");
     else if (key === "r") this.choose("reflected");
     else if (SIDE_OF_KEY[key]) {
-      this.choose(null); // so that Enter cannot submit an answer that is being changed
+      this.choose(null); // prevents Enter from submitting a response that the participant is changing
       this.typedSide = SIDE_OF_KEY[key];
-      this.answerText.textContent = say("your_answer_is", { answer: `${say(`side_${this.typedSide}`)} …` });
+      this.responseText.textContent = say("your_answer_is", { answer: `${say(`side_${this.typedSide}`)} …` });
     } else if (this.typedSide && /^[1-9]$/.test(key) && Number(key) <= this.content.size) {
       this.choose(port(this.typedSide, Number(key)));
     }
   }
 
-  private answerButton(answer: "absorbed" | "reflected", label: string, hint: string): HTMLButtonElement {
+  private responseButton(response: "absorbed" | "reflected", label: string, hint: string): HTMLButtonElement {
     const button = html(
       "button",
-      { type: "button", class: "answer", "data-answer": answer, "aria-pressed": "false" },
-      html("span", { class: "answer-label" }, label),
-      html("span", { class: "answer-hint" }, hint),
+      { type: "button", class: "response-button", "data-response": response, "aria-pressed": "false" },
+      html("span", { class: "response-label" }, label),
+      html("span", { class: "response-hint" }, hint),
     );
-    button.addEventListener("click", (event) => this.chooseBy(event, answer));
+    button.addEventListener("click", (event) => this.chooseBy(event, response));
     return button;
   }
 }
@@ -237,6 +237,6 @@ function keyboardHelp(size: number): HTMLElement {
     ["Enter", say("keyboard_submit")],
   ];
   const rows = help.flatMap(([keys, meaning]) => [html("dt", {}, keys!), html("dd", {}, meaning!)]);
-  const open = matchMedia("(hover: hover) and (min-width: 50rem)").matches; // a telephone has no keys and no room
+  const open = matchMedia("(hover: hover) and (min-width: 50rem)").matches; // a phone has no keyboard and little space
   return html("details", { class: "keyboard-help", open }, html("summary", {}, say("keyboard_title")), html("dl", {}, ...rows));
 }

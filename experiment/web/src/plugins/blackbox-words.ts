@@ -1,4 +1,4 @@
-/** A Black Box board in words, for participants who cannot see it or want to be sure. */
+/** A Black Box board in words, for participants who cannot see the board or want to check it. */
 import { type Cell, parsePort, type Port } from "./blackbox-ports";
 import { say } from "../pages/texts";
 

@@ -8,7 +8,7 @@ const info = {
   name: "demographics",
   version: "1.0.0",
   parameters: {
-    /** The questions, in order. Each may be skipped. */
+    /** The questions, in order. The participant may skip each question. */
     questions: {
       type: ParameterType.COMPLEX,
       array: true,
@@ -36,7 +36,7 @@ const info = {
     button_label: { type: ParameterType.STRING, default: say("continue") },
   },
   data: {
-    /** The answers by the questions' names: a whole number, an option or a text; null for a skipped one. */
+    /** The answers, by the names of the questions: a whole number, an option or a text; null for a skipped question. */
     answers: { type: ParameterType.OBJECT },
     /** Time that the participant spent on the page, in ms. */
     duration_ms: { type: ParameterType.FLOAT },
@@ -44,7 +44,7 @@ const info = {
 } as const;
 
 type Info = typeof info;
-/** jsPsych fills in the defaults before it calls us; `TrialType` alone does not say so. */
+/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include this. */
 type Trial = TrialType<Info> & { questions: Question[]; title: string; remark: string; button_label: string };
 
 export interface DemographicsData {
@@ -52,7 +52,7 @@ export interface DemographicsData {
   duration_ms: number;
 }
 
-/** Questions about the participant on one page; each may be skipped. */
+/** Questions about the participant on one page. The participant may skip each question. */
 export default class DemographicsPlugin implements JsPsychPlugin<Info> {
   static info = info;
 
@@ -107,7 +107,7 @@ export default class DemographicsPlugin implements JsPsychPlugin<Info> {
 
     return new Promise((resolve) => {
       form.addEventListener("submit", (event) => {
-        event.preventDefault(); // would load another page
+        event.preventDefault(); // the browser would load a new page
         const [mistake] = fields.filter((field) => !field.check());
         if (mistake) return mistake.element.querySelector("input")!.focus();
         const answers = Object.fromEntries(fields.map((field, index) => [trial.questions[index]!.name, field.read()]));
@@ -116,7 +116,7 @@ export default class DemographicsPlugin implements JsPsychPlugin<Info> {
     });
   }
 
-  /** A random answer; as with people, a few questions are skipped. */
+  /** Returns a random answer. Skips some questions, as people do. */
   private plausible({ answer, options, low, high }: Question): number | string | null {
     const { randomInt, randomWords, sampleBernoulli, sampleWithoutReplacement } = this.jsPsych.randomization;
     if (sampleBernoulli(0.1) === 1) return null;

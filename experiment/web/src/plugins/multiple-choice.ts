@@ -2,7 +2,7 @@ import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from 
 import type { ResponseWindow } from "../timing/response-window";
 import type { MultipleChoiceContent, TrialData } from "../saving/server-api";
 import { html } from "../pages/dom";
-import { type Answered, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
+import { type GivenResponse, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 import { type TimeBounds, timeHints } from "../timing/time-hints";
 import { trialData, trialParameters } from "./shared-info";
@@ -11,7 +11,7 @@ const info = {
   name: "multiple-choice",
   version: "1.0.0",
   parameters: {
-    /** What to read first; paragraphs are separated by blank lines. May be empty. */
+    /** The text above the question. Blank lines separate paragraphs. May be empty. */
     text: { type: ParameterType.STRING, default: "" },
     /** The question. */
     prompt: { type: ParameterType.STRING, default: undefined },
@@ -27,10 +27,10 @@ const info = {
 } as const;
 
 type Info = typeof info;
-/** jsPsych fills in the defaults before it calls us; `TrialType` alone does not say so. */
+/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include this. */
 type Trial = TrialType<Info> & MultipleChoiceContent & TrialParameters;
 
-/** A text, a question and numbered options. A number key, a click or a tap answers at once. */
+/** A text, a question and numbered options. A number key, a click or a tap gives the response at once. */
 export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
   static info = info;
 
@@ -57,7 +57,7 @@ export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
       return data;
     }
     return this.run(this.jsPsych.getDisplayElement(), trial, on_load, {
-      answer: () => {
+      respond: () => {
         if (data.rt_ms !== null) api.pressKey(String(data.response), data.rt_ms);
       },
       continue: (button) => api.clickTarget(button, data.rt_ms ?? trial.reading_ms),
@@ -107,23 +107,23 @@ class MultipleChoiceStimulus implements Stimulus<number> {
     );
   }
 
-  answered(answers: ResponseWindow): Promise<Answered<number>> {
+  responded(responseWindow: ResponseWindow): Promise<GivenResponse<number>> {
     return new Promise((resolve) => {
-      const answer = (event: Event, option: number) => {
-        if (!this.controls[option - 1] || !answers.takes(event)) return;
+      const respond = (event: Event, option: number) => {
+        if (!this.controls[option - 1] || !responseWindow.takes(event)) return;
         this.chosen = option;
         resolve({ response: option, event });
       };
       const onKey = (event: KeyboardEvent) => {
-        if (/^[1-9]$/.test(event.key)) answer(event, Number(event.key));
+        if (/^[1-9]$/.test(event.key)) respond(event, Number(event.key));
       };
-      this.keyboard.addEventListener("keydown", onKey, { signal: answers.closed });
-      this.controls.forEach((button, index) => button.addEventListener("click", (event) => answer(event, index + 1)));
+      this.keyboard.addEventListener("keydown", onKey, { signal: responseWindow.closed });
+      this.controls.forEach((button, index) => button.addEventListener("click", (event) => respond(event, index + 1)));
     });
   }
 
   close(): void {
-    this.element.classList.add("answered");
+    this.element.classList.add("closed");
     for (const button of this.controls) button.disabled = true;
   }
 

@@ -6,17 +6,17 @@ const info = {
   name: "page",
   version: "1.0.0",
   parameters: {
-    /** The pages to read, as HTML that is safe already (the server's sanitised Markdown). */
+    /** The pages to read, as safe HTML (the server's sanitised Markdown). */
     pages: { type: ParameterType.HTML_STRING, array: true, default: undefined },
-    /** The buttons of the last page, each with its element id and its label. The first one is the main one. */
+    /** The buttons of the last page, each with its element id and its label. The first button is the main button. */
     buttons: {
       type: ParameterType.COMPLEX,
       array: true,
       default: [{ id: "page-next", label: say("continue") }],
       nested: {
-        /** Element id of the button, recorded when it is pressed. */
+        /** Element id of the button, recorded when the participant presses the button. */
         id: { type: ParameterType.STRING, default: undefined },
-        /** What the button says. */
+        /** Label of the button. */
         label: { type: ParameterType.STRING, default: undefined },
       },
     },
@@ -41,8 +41,8 @@ export interface PageData {
   duration_ms: number;
 }
 
-/** One or more pages to read, with Back and Next between them: consent, instructions. If the last page has one button
- * only, Enter presses it.
+/** One or more pages to read, such as consent or instructions, with the buttons Back and Next. Enter presses the button of
+ * the last page if that page has only one button.
  */
 export default class PagePlugin implements JsPsychPlugin<Info> {
   static info = info;
@@ -51,7 +51,7 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
 
   trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<PageData> {
     const { pages } = trial;
-    const answers = trial.buttons as Button[];
+    const lastButtons = trial.buttons as Button[];
     const keyboard = this.jsPsych.getDisplayContainerElement();
     const start_ms = performance.now();
 
@@ -68,13 +68,13 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
         const onControl = (event.target as Element).closest("button, a, summary");
         if (event.key !== "Enter" || event.repeat || onControl || document.querySelector("dialog[open]")) return;
         if (current < pages.length - 1) press("page-next");
-        else if (answers.length === 1) press(answers[0]!.id);
+        else if (lastButtons.length === 1) press(lastButtons[0]!.id);
       };
 
       const show = (page: number) => {
         current = page;
         const last = page === pages.length - 1;
-        const buttons = last ? [...answers] : [{ id: "page-next", label: say("next") }];
+        const buttons = last ? [...lastButtons] : [{ id: "page-next", label: say("next") }];
         const row = html("div", { class: "buttons", lang: TEXTS_LANGUAGE }, ...buttons.map(({ id, label }, index) => button(id, label, index === 0)));
         if (page > 0) row.prepend(button("page-back", say("back"), false));
         const article = html("article", { class: "page", tabindex: -1 }, serverHtml(pages[page]!), row);
@@ -102,9 +102,9 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
     simulation_options: { data?: Partial<PageData> },
     on_load: () => void = () => {},
   ): Promise<PageData> {
-    const answers = trial.buttons as Button[];
+    const lastButtons = trial.buttons as Button[];
     const data: PageData = this.jsPsych.pluginAPI.mergeSimulationData(
-      { button: answers[0]!.id, duration_ms: this.jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true) },
+      { button: lastButtons[0]!.id, duration_ms: this.jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true) },
       simulation_options,
     );
     if (simulation_mode === "data-only") {

@@ -1,5 +1,5 @@
-/** Published jsPsych plugins of a study, in their builds for browsers, and their trials as ours: our fixation comes
- * before them, and their data are the response.
+/** Published jsPsych plugins of a study, in their builds for browsers. Each trial begins with our fixation, and the
+ * plugin's data are the response.
  */
 import * as jsPsychModule from "jspsych";
 import { type JsPsychPlugin, ParameterType } from "jspsych";
@@ -13,10 +13,10 @@ import { TrialSignals } from "../signals";
 type PluginClass = new (jsPsych: jsPsychModule.JsPsych) => JsPsychPlugin<jsPsychModule.PluginInfo>;
 export type ForeignPlugin = PluginClass & { info: jsPsychModule.PluginInfo };
 
-/** What jsPsych adds to the data of every trial. */
+/** Fields that jsPsych adds to the data of every trial. */
 const ADDED_BY_JSPSYCH = ["trial_type", "trial_index", "plugin_version", "time_elapsed", "internal_node_id"];
 
-/** Loads the study's plugins, which define a variable each; throws if one does not hold a plugin. */
+/** Loads the study's plugins. The file of each plugin defines a variable. Throws if a variable does not contain a plugin. */
 export async function loadPlugins(plugins: Study["plugins"]): Promise<Map<string, ForeignPlugin>> {
   const variables = window as unknown as Record<string, unknown>;
   variables["jsPsychModule"] = jsPsychModule;
@@ -43,7 +43,7 @@ function loadScript(address: string): Promise<void> {
   });
 }
 
-/** Our data of another plugin's trial, beside its own. */
+/** Records our data of a published plugin's trial, in addition to the plugin's own data. */
 export class ForeignTrial {
   private signals = new TrialSignals();
   private lastInput: Event | null = null;
@@ -60,11 +60,11 @@ export class ForeignTrial {
     for (const type of ["keydown", "click"]) document.addEventListener(type, (event) => (this.lastInput = event), noted);
   }
 
-  /** Shows the fixation, then what `show` puts on the display. */
+  /** Shows the fixation, and then calls `show`, which shows the stimulus. */
   async begin<T>(display: HTMLElement, show: () => T): Promise<T> {
     const { fixation_ms, frame_ms } = this.trial;
     this.fixation = await showAfterFixation(display, () => html("div"), fixation_ms, frame_ms);
-    // Still within the frame in which the cross disappears.
+    // This is still the frame in which the cross disappears.
     this.called_ms = performance.now();
     const shown = show();
     firstText(display).setAttribute("elementtiming", "stimulus");
@@ -73,7 +73,9 @@ export class ForeignTrial {
     return shown;
   }
 
-  /** The trial's record; `data` is the plugin's. Its `rt` begins with the plugin's call, ours at the onset. */
+  /** Returns the trial's record from the plugin's `data`. The plugin's `rt` begins when the plugin is called; `rt_ms` begins
+   * at the onset.
+   */
   async record(data: Record<string, unknown>): Promise<TrialData> {
     this.listening.abort();
     const { end_ms: _, ...fixation } = this.fixation ?? simulatedFixation(this.trial);
@@ -104,21 +106,21 @@ function simulatedFixation({ fixation_ms, frame_ms }: { fixation_ms: number; fra
   };
 }
 
-/** A plugin whose trials begin with our fixation; its parameters and its simulation are unchanged. */
+/** Returns a plugin whose trials begin with our fixation. Its own parameters and its simulation do not change. */
 export function withFixation(Plugin: ForeignPlugin): ForeignPlugin {
   return class extends Plugin {
     static override info = {
       ...Plugin.info,
       parameters: {
         ...Plugin.info.parameters,
-        /** Begins a trial: called with the display and what shows the plugin's own stimulus. */
+        /** Begins a trial. Called with the display and the function that shows the plugin's stimulus. */
         begin: { type: ParameterType.FUNCTION, default: undefined },
       },
     };
 
     constructor(jsPsych: jsPsychModule.JsPsych) {
       super(jsPsych);
-      // Simulations expect their stimulus on the page as soon as `trial` returns, so they skip the fixation.
+      // Simulations skip the fixation, because they expect the stimulus on the page as soon as `trial` returns.
       const plain = new Plugin(jsPsych);
       if (plain.simulate) this.simulate = plain.simulate.bind(plain);
     }
@@ -129,7 +131,7 @@ export function withFixation(Plugin: ForeignPlugin): ForeignPlugin {
       return begin(display, show).then(async (result: unknown) => {
         if (result instanceof Promise) return result as Promise<object>;
         on_load?.();
-        return new Promise<never>(() => {}); // it ends by `jsPsych.finishTrial`
+        return new Promise<never>(() => {}); // the trial ends with `jsPsych.finishTrial`
       });
     }
   };

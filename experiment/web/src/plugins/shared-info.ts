@@ -13,23 +13,25 @@ export const trialParameters = {
   deadline_ms: { type: ParameterType.FLOAT, default: null },
   /** Called when the stimulus is on the screen. */
   on_shown: { type: ParameterType.FUNCTION, default: () => {} },
-  /** Called with the trial's data as soon as there is a response. Its result, if not null, is shown as feedback, with
-   * its `note` below.
+  /** Called with the trial's data as soon as there is a response. A result that is not null is shown as feedback, with its
+   * `note` below.
    */
   on_response: { type: ParameterType.FUNCTION, default: () => Promise.resolve(null) },
   /** The label of the button that ends the feedback. */
   continue_label: { type: ParameterType.STRING, default: say("continue") },
 } as const;
 
-/** Beside `response`, whose type is each plugin's own; it is null if there was no response in time. */
+/** Data of a trial beside `response`. Each plugin defines the type of `response`, which is null without a response before
+ * the deadline.
+ */
 export const trialData = {
-  /** "deadline" if it passed without a response, else null. */
+  /** "deadline" if the deadline passed without a response, otherwise null. */
   missing: { type: ParameterType.STRING },
   /** Input device: "key", "mouse", "touch" or "pen"; null if the browser does not report it. */
   input: { type: ParameterType.STRING },
-  /** Response time in ms, from stimulus onset to the input event's own time stamp; null without a response. */
+  /** Response time in ms, from stimulus onset to the time stamp of the input event; null without a response. */
   rt_ms: { type: ParameterType.FLOAT },
-  /** Actual duration of the fixation, in ms, from frame stamp to frame stamp. */
+  /** Actual duration of the fixation, in ms, between the time stamps of two frames. */
   fixation_ms: { type: ParameterType.FLOAT },
   /** Actual duration of the fixation, in frames. */
   fixation_frames: { type: ParameterType.INT },
@@ -41,15 +43,17 @@ export const trialData = {
   frames_dropped: { type: ParameterType.INT },
   /** Stimulus onset, UTC, ISO 8601 with ms. */
   shown_at: { type: ParameterType.STRING },
-  /** `presented`: the onset is the browser's stamp of the frame on the screen; `painted`: the moment after painting it. */
+  /** `presented`: the onset is the browser's time stamp of the frame on the screen. `painted`: it is the time just after
+   * painting the frame.
+   */
   onset_source: { type: ParameterType.STRING },
-  /** Number of times the page lost focus or was hidden between the trial's begin and the response. */
+  /** Number of times the page lost focus or was hidden between the beginning of the trial and the response. */
   focus_lost: { type: ParameterType.INT },
-  /** Events beside the response between the trial's begin and the response, only those that occurred; null if none did.
-   * Numbers of times that: the page was `hidden`, the full screen was left (`fullscreen_left`), something was `pasted`
-   * or `copied`, the window was `resized`, a response came before the stimulus was visible or within the time for
-   * reading (`too_early`), an input event was not made by a device (`untrusted`). `away_ms`: time for which the page
-   * was hidden or without focus, in ms.
+  /** Other events between the beginning of the trial and the response. Contains only events that occurred; null if there
+   * were none. `hidden`: times that the page was hidden. `fullscreen_left`: times that the participant left the full
+   * screen. `pasted` and `copied`: numbers of pastes and copies. `resized`: changes of the window's size. `too_early`:
+   * responses before the stimulus was visible or during the reading time. `untrusted`: input events that a program made.
+   * `away_ms`: time for which the page was hidden or without focus, in ms.
    */
   signals: { type: ParameterType.OBJECT },
 } as const;

@@ -1,18 +1,21 @@
 /**
- * Responses in the browser's local storage, where they survive a reload, a closed tab and a lost connection.
+ * Storage of responses in the browser, so that they survive a reload, a closed tab and a lost connection.
  *
- * Storage can be disabled or full. A response is then kept in memory only, which `beforeunload` guards.
+ * Local storage can be disabled or full. Then a response is in memory only, and the page asks before it is closed
+ * (`beforeunload`).
  */
 import type { TrialResponse } from "./server-api";
 
 export type KeptResponse = TrialResponse & {
-  /** Name of its session, so that it cannot get into another one. */
+  /** Name of the response's session, so that the response cannot get into another session. */
   session: string;
 };
 
 const KEY_PREFIX = "equipoise-response-";
 
-/** One entry of local storage per response, so that two tabs never overwrite each other's. */
+/** Returns the storage key of a response. Each response has its own key, so that two tabs never overwrite each other's
+ * responses.
+ */
 function keyOf(response: KeptResponse): string {
   return KEY_PREFIX + response.response_id;
 }
@@ -29,7 +32,7 @@ export function forget(response: KeptResponse): void {
   } catch {}
 }
 
-/** All stored responses, in the order of the trials. */
+/** Returns all stored responses, in the order of the trials. */
 export function keptResponses(): KeptResponse[] {
   try {
     return Object.keys(localStorage)

@@ -1,12 +1,19 @@
-/** The outbox: every response is stored in the browser's local storage first and sent to the server in order, together
- * with all other waiting ones, until the server has acknowledged it.
+/** The outbox. It stores every response in the browser's local storage first. It then sends all waiting responses to the
+ * server in order, and keeps each response until the server has acknowledged it.
  */
 import { api, ApiError, type Feedback, isElsewhere, type StoredResponse } from "./server-api";
-import { MAX_RESPONSES, nextBatch } from "./batch";
 import { forget, keep, type KeptResponse, keptResponses } from "./kept-responses";
 import { retrying } from "./retry";
 
-/** `delayed`: the server replies, but cannot store anything now. `offline`: it cannot be reached. */
+/** The largest number of responses that the server accepts in one request. */
+const MAX_RESPONSES = 100;
+
+/** Largest size of a batch. After a page is closed, browsers send at most 64 KB of its `keepalive` requests in total, and
+ * a larger request always fails. A hundred responses of our tasks are about 30 KB.
+ */
+const MAX_BYTES = 48 * 1024;
+
+/** `delayed`: the server replies, but cannot store anything now. `offline`: the client cannot reach the server. */
 export type SaveStatus = "saved" | "saving" | "delayed" | "offline";
 
 export class Outbox {
@@ -17,7 +24,7 @@ export class Outbox {
   private receivers = new Map<string, (feedback: Feedback | null) => void>();
   private onDrained: { resolve: () => void; reject: (error: unknown) => void }[] = [];
 
-  /** The server's final refusal of a response, if there was one; nothing is sent after it. */
+  /** The server's final refusal of a response, or null. After a refusal nothing is sent. */
   rejection: unknown = null;
 
   constructor(
@@ -29,7 +36,7 @@ export class Outbox {
     return this.waiting.length;
   }
 
-  /** Stores the response and begins to send it. Resolves with the server's feedback once the server has it. */
+  /** Stores the response and begins to send it. Resolves with the server's feedback once the server has the response. */
   add(response: KeptResponse): Promise<Feedback | null> {
     return new Promise((resolve) => {
       if (this.closed) return;
@@ -40,7 +47,9 @@ export class Outbox {
     });
   }
 
-  /** Sends the waiting responses; resolves when the server has them all, rejects if it refuses one for good. */
+  /** Sends the waiting responses. Resolves when the server has all of them. Rejects if the server finally refuses a
+   * response.
+   */
   drain(): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.rejection !== null) return reject(this.rejection);
@@ -49,13 +58,13 @@ export class Outbox {
     });
   }
 
-  /** Drops responses that the server has already, or that belong to a finished session. */
+  /** Deletes the responses that `isObsolete` selects. */
   drop(isObsolete: (response: KeptResponse) => boolean): void {
     this.waiting.filter(isObsolete).forEach(forget);
     this.waiting = this.waiting.filter((response) => !isObsolete(response));
   }
 
-  /** Drops everything and stops sending. */
+  /** Deletes all waiting responses and stops sending. */
   close(): void {
     this.closed = true;
     this.drop(() => true);
@@ -79,8 +88,8 @@ export class Outbox {
     this.onStatus("saving");
     let batch: KeptResponse[] = [];
     const attempt = async () => {
-      batch = nextBatch(this.waiting, this.atOnce); // what was answered since the last attempt goes along
-      if (batch.length === 0) return { responses: [] }; // the participant has left
+      batch = nextBatch(this.waiting, this.atOnce); // includes the responses given since the last attempt
+      if (batch.length === 0) return { responses: [] }; // the participant has withdrawn
       return api.respond(batch[0]!.session, batch.map(({ session: _, ...response }) => response));
     };
     const onFailure = (error: unknown) => this.onStatus(error instanceof ApiError ? "delayed" : "offline");
@@ -89,7 +98,7 @@ export class Outbox {
       this.settle(batch, responses);
     } catch (error) {
       if (batch.length === 1 || isElsewhere(error)) throw error;
-      this.atOnce = 1; // a batch is refused whole; one by one, the responses before the one that is meant are stored
+      this.atOnce = 1; // the server refuses a whole batch; sent one by one, the responses before the invalid response are stored
     }
   }
 
@@ -103,12 +112,26 @@ export class Outbox {
   }
 
   private reject(error: unknown): void {
-    // A session that continues elsewhere can come back, and then accepts the stored responses. Any other refusal is
-    // final, also for the responses after the refused one, because the server accepts them in order.
+    // A session that continues in another browser can return to this browser, and then accepts the stored responses. Any
+    // other refusal is final. It also applies to the later responses, because the server accepts responses in order.
     if (isElsewhere(error)) this.closed = true;
     else this.close();
     this.rejection = error;
     this.onDrained.splice(0).forEach(({ reject }) => reject(error));
     this.onRejected();
   }
+}
+
+/** Returns the next responses to send: waiting responses of one session, in order, up to the limits of one request. The
+ * first waiting response is always included.
+ */
+function nextBatch(waiting: KeptResponse[], most: number): KeptResponse[] {
+  const batch: KeptResponse[] = [];
+  let bytes = 0;
+  for (const response of waiting.filter(({ session }) => session === waiting[0]!.session)) {
+    bytes += new Blob([JSON.stringify(response)]).size;
+    if (batch.length > 0 && (bytes > MAX_BYTES || batch.length === most)) break;
+    batch.push(response);
+  }
+  return batch;
 }

@@ -1,5 +1,5 @@
-/** The server's participant API, typed. It contains no answer keys: a solution comes only as feedback, after the
- * response.
+/** The server's participant API, typed. It contains no answer keys: the server sends the right answer only as feedback,
+ * after the response.
  */
 import type { Cell, Port } from "../plugins/blackbox-ports";
 
@@ -8,7 +8,7 @@ export interface Study {
   language: string;
   /** Pages to read before the consent. */
   information_html: string[];
-  /** Null if consent is given by other means, such as on paper. */
+  /** Null if participants give consent by other means, such as on paper. */
   consent_html: string | null;
   consent_digest: string | null;
   instructions_html: string[];
@@ -17,10 +17,10 @@ export interface Study {
   device: DeviceNeeds;
   fullscreen: boolean;
   exits: { no_consent: Exit; incompatible_device: Exit };
-  /** Published jsPsych plugins by their names: their addresses, and the variable that holds each after loading. */
+  /** Published jsPsych plugins, by name: the address of the plugin, and the variable that contains it after loading. */
   plugins: Record<string, { address: string; variable: string }>;
   fixation_ms: number;
-  /** Why no session can begin now, in a sentence; a participant with a session can still resume. */
+  /** Sentence that says why no session can begin now. A participant with a session can still resume. */
   notice: string | null;
 }
 
@@ -40,19 +40,19 @@ export interface DeviceNeeds {
   refresh_hz: number | null;
 }
 
-/** Properties of this device; nothing in it names the browser. */
+/** Properties of this device. None of them identifies the browser. */
 export interface DeviceFound {
   width_px: number;
   height_px: number;
   screen_width_px: number;
   screen_height_px: number;
-  /** Pixels of the screen in one CSS pixel, zoom included. */
+  /** Screen pixels per CSS pixel, with the browser's zoom. */
   pixel_ratio: number;
-  /** The display's frame interval; null if it is unknown. */
+  /** The display's frame interval; null if unknown. */
   frame_ms: number | null;
   touch: boolean;
   phone: boolean;
-  /** True if a key was pressed; null if none was asked for. */
+  /** True if the participant pressed the requested key; null if the study requires no keyboard. */
   keyboard: boolean | null;
   /** True if the browser reports that a program controls it. */
   automation: boolean;
@@ -77,7 +77,7 @@ export interface JsPsychContent {
   parameters: Record<string, unknown>;
 }
 
-/** For the browser, an attention check is a question of the test. */
+/** The server sends an attention check as a test question, so that the browser cannot recognize it. */
 export type Phase = "practice" | "test";
 
 export type SessionTrial = { trial_index: number; phase: Phase } & (
@@ -86,14 +86,14 @@ export type SessionTrial = { trial_index: number; phase: Phase } & (
   | { task: "jspsych"; content: JsPsychContent }
 );
 
-/** A question about the participant, which may be skipped. */
+/** A question about the participant, who may skip it. */
 export interface Question {
   name: string;
   ask: string;
   answer: "number" | "choice" | "text";
   /** The options of a choice. */
   options: string[];
-  /** Lowest and highest number. */
+  /** The lowest valid number; `high` is the highest. */
   low: number;
   high: number;
 }
@@ -102,25 +102,25 @@ export type PersonAnswers = Record<string, number | string | null>;
 
 export interface Completion {
   completion_code: string;
-  /** The participant's code for deleting the responses later; old sessions have none. */
+  /** The participant's code for deleting the responses later; null for sessions from before these codes existed. */
   withdrawal_code: string | null;
   exit: Exit;
-  /** Empty if there is none. */
+  /** Empty if the study has no debriefing. */
   debrief_html: string;
   contact_html: string | null;
 }
 
-/** Why a session cannot be resumed, in a sentence, and the link to follow. */
+/** Sentence that says why a session cannot be resumed, and the link back to the panel. */
 export interface Ended {
   message: string;
   exit: Exit;
-  /** As for a completed session. */
+  /** The same code as for a completed session. */
   withdrawal_code: string | null;
   contact_html: string | null;
 }
 
 export type Session = {
-  /** Name of the session; every response carries it, so that none can get into another session. */
+  /** Name of the session. Every response has it, so that no response can get into another session. */
   session: string;
   kind: SessionKind;
   /** Number of the visit, from 1. */
@@ -128,14 +128,14 @@ export type Session = {
   fixation_ms: number;
   /** Time from onset before which no response is accepted. */
   reading_ms: number;
-  /** Time from onset after which a question of the test passes unanswered. */
+  /** Time from onset after which a test question ends without a response; null for no limit. */
   deadline_ms: number | null;
-  /** The interrupted trial is shown again, or skipped. */
+  /** Show the interrupted trial again, or skip it. */
   interrupted_trial: "repeat" | "skip";
   /** The unanswered questions about the participant. */
   demographics: Question[];
   breaks: { every: number; page_html: string | null } | null;
-  /** Number of rounds of the practice trials in `trials`. */
+  /** Number of rounds of practice that `trials` contains. */
   practice_rounds: number;
   next_trial_index: number;
   trials: SessionTrial[];
@@ -147,12 +147,12 @@ export type Session = {
 
 export type SessionKind = "human" | "simulated";
 
-/** `presented`: the browser's stamp of the frame on the screen. `painted`: the moment after it was painted. */
+/** `presented`: the browser's time stamp of the frame on the screen. `painted`: the time just after painting the frame. */
 export type OnsetSource = "presented" | "painted";
 
 /** Timing of a trial; all times in milliseconds of one clock. */
 export interface TrialTiming {
-  /** From stimulus onset to the input event; null without a response in time. */
+  /** Time from stimulus onset to the input event; null without a response before the deadline. */
   rt_ms: number | null;
   /** Actual duration of the fixation. */
   fixation_ms: number;
@@ -171,13 +171,13 @@ export interface TrialTiming {
   focus_lost: number;
 }
 
-/** The data of a published plugin's trial. */
-export type Answer = number | string | Record<string, unknown>;
+/** A response: an option's number, a prediction, or the data of a published plugin's trial. */
+export type ResponseValue = number | string | Record<string, unknown>;
 
 /** Input device. */
 export type Input = "key" | "mouse" | "touch" | "pen";
 
-/** Events beside the response between a trial's begin and its response; only those that occurred. */
+/** Other events between the beginning of a trial and its response. Contains only events that occurred. */
 export type Signals = Partial<Record<SignalName, number>>;
 
 export type SignalName =
@@ -191,17 +191,17 @@ export type SignalName =
   | "untrusted";
 
 /** Record of a trial of our plugins. */
-export interface TrialData<A extends Answer = Answer> extends TrialTiming {
-  /** Null if there is none. */
-  response: A | null;
-  /** Why there is no response: the deadline passed. */
+export interface TrialData<R extends ResponseValue = ResponseValue> extends TrialTiming {
+  /** Null if there is no response. */
+  response: R | null;
+  /** `deadline` if the deadline passed without a response. */
   missing: "deadline" | null;
   input: Input | null;
   signals: Signals | null;
 }
 
 interface TrialResponseHead {
-  /** Made here once for each response, so that a retry never makes a second row. */
+  /** Made in the browser, once per response, so that a retry never adds a second row. */
   response_id: string;
   trial_index: number;
   /** Number of the attempt at the trial, from 1. */
@@ -209,18 +209,18 @@ interface TrialResponseHead {
   visit: number;
 }
 
-/** A trial that was interrupted, and that the study skips. */
+/** An interrupted trial that the study skips. */
 export interface InterruptedTrial extends TrialResponseHead {
   response: null;
   missing: "interrupted";
 }
 
-export interface AnsweredTrial extends TrialResponseHead, TrialData {
+export interface FinishedTrial extends TrialResponseHead, TrialData {
   /** jsPsych's own data of a trial. */
   jspsych: { trial_type: string; plugin_version: string | null; time_elapsed_ms: number };
 }
 
-export type TrialResponse = AnsweredTrial | InterruptedTrial;
+export type TrialResponse = FinishedTrial | InterruptedTrial;
 
 export interface BlackboxSolution {
   outcome: "absorbed" | "reflected" | Port;
@@ -231,49 +231,49 @@ export interface Feedback<Solution = unknown> {
   correct: boolean;
   message: string;
   solution: Solution;
-  /** After the last trial of a round of practice, if the study has a practice criterion. */
+  /** Present after the last trial of a practice round, if the study has a practice criterion. */
   practice?: Practice;
 }
 
 export interface Practice {
   passed: boolean;
-  /** Right responses in this round, and the number needed. */
+  /** Number of right responses in this round; `needed` is the required number. */
   correct: number;
   needed: number;
-  /** The first trial of the next round, or of the test. */
+  /** Index of the first trial of the next practice round, or of the test. */
   next_trial_index: number;
-  /** Set if the study ends here. */
+  /** The end of the study, if the participant did not pass the practice; otherwise null. */
   ended: Ended | null;
 }
 
 export interface StoredResponse {
   response_id: string;
-  /** After a practice trial, the right answer; otherwise null. */
+  /** The feedback on a practice trial; otherwise null. */
   feedback: Feedback | null;
 }
 
-/** The server refused, in a sentence of its own. */
+/** A refusal by the server. The message is the server's sentence. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
-    /** Seconds to wait before the same request is sent again; 0 if the server does not say. */
+    /** Seconds to wait before a retry; 0 if the server names none. */
     readonly retryAfter_s = 0,
   ) {
     super(message);
   }
 }
 
-/** The study does not accept this participant, or no longer; the message says why. */
+/** The study does not accept this participant, or accepts the participant no longer. The message says why. */
 export class NoEntry extends Error {}
 
-/** True if the same request may succeed later: no connection, a time-out, or a server that is busy or down. */
+/** Returns true if a retry can succeed: after a lost connection, a time-out, or a busy or stopped server. */
 export function isTemporary(error: unknown): boolean {
   if (error instanceof NoEntry) return false;
   return !(error instanceof ApiError) || error.status === 408 || error.status === 429 || error.status >= 500;
 }
 
-/** True if the session is not, or no longer, this browser's: it was opened again elsewhere. */
+/** Returns true if this browser has no session, or another browser or window has opened the session again. */
 export function isElsewhere(error: unknown): boolean {
   return error instanceof ApiError && error.status === 401;
 }
@@ -286,7 +286,7 @@ async function request<T>(method: "GET" | "POST", path: string, body?: object, h
   const reply = await fetch(path, {
     method,
     cache: "no-store",
-    keepalive: method === "POST", // lets a response that is under way arrive although the page is closed
+    keepalive: method === "POST", // the browser finishes sending a response even if the page is closed
     signal: AbortSignal.timeout(TIMEOUT_MS),
     ...(body && { headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) }),
   });
@@ -296,13 +296,13 @@ async function request<T>(method: "GET" | "POST", path: string, body?: object, h
 
 async function problemOf(reply: Response): Promise<ApiError> {
   const problem = (await reply.json().catch(() => null)) as { error?: string } | null;
-  const retryAfter_s = Number(reply.headers.get("Retry-After")) || 0; // a date, which proxies may send, counts as none
+  const retryAfter_s = Number(reply.headers.get("Retry-After")) || 0; // proxies can send a date, which is ignored
   if (problem?.error) return new ApiError(reply.status, problem.error, retryAfter_s);
-  // Not our server's reply, but that of something in between. Do not discard the response.
+  // The reply comes from a proxy, not from our server. Do not discard the response.
   return new ApiError(502, `The server answered ${reply.status}.`, retryAfter_s);
 }
 
-/** A request for a session. Having none is not an error of the page: it is the reply. */
+/** Requests a session. If the server refuses the participant, throws `NoEntry`, which is not an error of the page. */
 async function entering(path: string, body: object, headers: HeaderFields = {}): Promise<Session> {
   try {
     return await request<Session>("POST", path, body, headers);
@@ -314,7 +314,7 @@ async function entering(path: string, body: object, headers: HeaderFields = {}):
 
 /** Content of a start request. */
 export interface Start {
-  /** The same id again, after a lost reply, begins no second session. */
+  /** A retry with the same id, after a lost reply, begins no second session. */
   start_id: string;
   consent_digest: string | null;
   kind: SessionKind;
@@ -326,7 +326,7 @@ export const api = {
 
   session: () => request<Session>("GET", "/api/session"),
 
-  /** The session of this browser, or null if it has none. */
+  /** Returns the session of this browser, or null if the browser has none. */
   findSession: async (): Promise<Session | null> => {
     try {
       return await api.session();
@@ -336,21 +336,21 @@ export const api = {
     }
   },
 
-  /** Begins a session. A known participant gets the one that they began, perhaps in another browser. A simulated
+  /** Begins a session. A known participant gets the session that they have begun, even in another browser. A simulated
    * session needs the researcher's token.
    */
   startSession: (start: Start, researcherToken: string | null) =>
     entering("/api/session", start, researcherToken === null ? {} : { Authorization: `Bearer ${researcherToken}` }),
 
-  /** Reports that the session was opened again, and returns its state: perhaps another session, from the beginning. The
-   * same `visit_id` again, after a lost reply, is not a second visit.
+  /** Reports that the participant opened the session again, and returns its state. By the study's rules this can be a new
+   * session, from the beginning. A retry with the same `visit_id`, after a lost reply, is not a second visit.
    */
   visit: (visit_id: string, device: DeviceFound | null) => entering("/api/visit", { visit_id, device }),
 
-  /** Stores the answers to the questions about the participant; idempotent. */
+  /** Stores the answers to the questions about the participant. Idempotent. */
   demographics: (session: string, answers: PersonAnswers) => request<object>("POST", "/api/demographics", { session, answers }),
 
-  /** Stores responses to the next trials of a session, all of them or none. */
+  /** Stores responses to the next trials of a session: all of them or none. */
   respond: (session: string, responses: TrialResponse[]) =>
     request<{ responses: StoredResponse[] }>("POST", "/api/responses", { session, responses }),
 

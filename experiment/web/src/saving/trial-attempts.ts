@@ -1,16 +1,16 @@
-/** The attempts at trials, in the browser's local storage: so an interrupted trial is recognized when the page is
- * opened again. Without storage, every attempt is a first one.
+/** The attempts at trials, in the browser's local storage. They identify an interrupted trial when the participant opens
+ * the page again. Without local storage, every attempt counts as the first attempt.
  */
 
 interface BegunTrial {
   trial_index: number;
-  /** Number of attempts. */
+  /** Number of attempts at this trial. */
   attempt: number;
 }
 
 const KEY_PREFIX = "equipoise-begun-";
 
-/** The trial of a session that was begun last, with this browser. */
+/** Returns the session's trial that began last in this browser. */
 export function begunTrial(session: string): BegunTrial | null {
   try {
     return JSON.parse(localStorage.getItem(KEY_PREFIX + session) ?? "null") as BegunTrial | null;
@@ -25,7 +25,7 @@ export function rememberBegun(session: string, trial: BegunTrial): void {
   } catch {}
 }
 
-/** Removes the attempts of all sessions, or of all but one. */
+/** Deletes the attempts of all sessions, except of session `but`. */
 export function forgetBegun(but?: string): void {
   try {
     for (const key of Object.keys(localStorage)) {

@@ -1,4 +1,4 @@
-/** The record of a trial: its attempt, its response on the way to the server, and the next trial. */
+/** Record of a trial: counts the attempt, passes the response to the outbox, and moves to the next trial. */
 import type { JsPsych } from "jspsych";
 import type { Ended, Session, SessionTrial, TrialData } from "./server-api";
 import { begunTrial, rememberBegun } from "./trial-attempts";
@@ -26,20 +26,20 @@ export class TrialRecord {
     private surroundings: Surroundings,
   ) {}
 
-  /** The trial begins; nothing of it was visible yet. */
+  /** Begins the trial, before the participant sees any part of it. */
   begin(): void {
     const begun = begunTrial(this.session.session);
     this.attempt = begun?.trial_index === this.trial.trial_index ? begun.attempt + 1 : 1;
     this.surroundings.bar.showTrial(this.progress.position(this.trial));
   }
 
-  /** The stimulus was visible: if the page is closed now, the trial is interrupted. */
+  /** Remembers that the stimulus was visible. If the page is closed after this, the trial is interrupted. */
   remember(): void {
     rememberBegun(this.session.session, { trial_index: this.trial.trial_index, attempt: this.attempt });
   }
 
-  /** Passes the response to the outbox; resolves with the feedback in practice, else at once with null. */
-  async answer(data: TrialData, trial_type: string, plugin_version: string | null): Promise<TrialFeedback | null> {
+  /** Passes the response to the outbox. Resolves with the feedback in practice; otherwise resolves at once with null. */
+  async respond(data: TrialData, trial_type: string, plugin_version: string | null): Promise<TrialFeedback | null> {
     const { jsPsych, bar, outbox, onEnded } = this.surroundings;
     const { trial, progress } = this;
     if (data.missing) bar.announce(say("time_over"));

@@ -1,4 +1,4 @@
-/** A random UUID, version 4. `crypto.randomUUID` exists over HTTPS only; laboratories also serve over plain HTTP. */
+/** Returns a random UUID, version 4. `crypto.randomUUID` exists only over HTTPS, and laboratories also use plain HTTP. */
 export function uuid4(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6]! & 0x0f) | 0x40;

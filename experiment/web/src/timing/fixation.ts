@@ -1,45 +1,44 @@
-/** The fixation cross, counted in frames of the display, and the stimulus that replaces it.
+/** The fixation cross, timed by counting frames of the display, and the stimulus that replaces the cross.
  *
- * Times are the stamps of `requestAnimationFrame`: the clock of the frames themselves, and the same clock as
- * `event.timeStamp`. A timer would be late by a frame or more, at random.
+ * Times are the time stamps of `requestAnimationFrame`. They come from the clock of the frames, which is also the clock of
+ * `event.timeStamp`. A timer would be late by a random time of one frame or more.
  */
 import { html } from "../pages/dom";
 
-/** One animation frame later; resolves with its time stamp, before the frame is painted. */
+/** Waits for the next animation frame. Resolves with its time stamp, before the frame is painted. */
 const nextFrame = () => new Promise<number>(requestAnimationFrame);
 
-/** Stamp of the frame that is being made now, for a trial that follows one that ended in it. */
+/** Time stamp of the current frame, if the previous trial ended in this frame. */
 let frameBeingMade_ms: number | null = null;
 
-/** Keeps frames coming while an element is on the page, because the first one after a rest has an old stamp; resolves
- * then.
+/** Requests frames as long as an element is on the page, because the first frame after a pause has an old time stamp.
+ * Resolves when the element is removed.
  */
 export async function keepFramesComing(element: HTMLElement): Promise<void> {
   while (element.isConnected) await nextFrame();
 }
 
-/** Waits for the next frame, in which one screen can replace another; resolves before it is painted. jsPsych's work
- * between two trials happens within that frame, so no blank frame comes between them. Frames must have been kept coming
- * until then.
+/** Waits for the next frame, and resolves before the frame is painted. jsPsych changes from one trial to the next within
+ * this frame, so there is no blank frame between the trials. Until then, `keepFramesComing` must request frames.
  */
 export async function untilFrameBetweenTrials(): Promise<void> {
-  if (document.hidden) await nextFrame(); // none come while nobody looks
+  if (document.hidden) await nextFrame(); // a hidden page gets no frames
   await new Promise<void>((resolve) => {
     requestAnimationFrame((stamp_ms) => {
       frameBeingMade_ms = stamp_ms;
       resolve();
     });
-    // The next callback of the same frame: all consequences of the first one have happened by then.
+    // The second callback of the same frame runs after everything that the first callback started.
     requestAnimationFrame(() => (frameBeingMade_ms = null));
   });
 }
 
 async function freshFrame(): Promise<number> {
-  await nextFrame(); // warm-up: the first frame after idle carries a stamp up to a frame in the past
+  await nextFrame(); // the time stamp of the first frame after a pause can be up to one frame old
   return nextFrame();
 }
 
-/** Resolves in the first task after this frame was painted, with the time. */
+/** Resolves with the time in the first task after the current frame was painted. */
 export function painted(): Promise<number> {
   return new Promise((resolve) => {
     const channel = new MessageChannel();
@@ -51,16 +50,17 @@ export function painted(): Promise<number> {
   });
 }
 
-/** Assumed interval if the browser's clock is too coarse to distinguish frames. */
+/** Assumed frame interval if the browser's clock is too coarse to distinguish frames. */
 const COMMON_FRAME_MS = 1000 / 60;
 
 /**
- * The display's frame interval: the mean of 30, missed frames left out. Not their median, which some browsers' stamps in
- * whole milliseconds would put off by up to half a millisecond, a frame in 200 ms at 120 Hz.
+ * Measures the display's frame interval: the mean of 30 intervals, without those of missed frames. The median would be
+ * less exact: some browsers' time stamps are whole milliseconds, so it can be wrong by half a millisecond. At 120 Hz this
+ * is an error of about one frame in 200 ms.
  */
 export async function measureFrameInterval_ms(): Promise<number> {
   const intervals_ms: number[] = [];
-  await nextFrame(); // the first frame after idle carries an old stamp
+  await nextFrame(); // the first frame after a pause has an old time stamp
   let last = await nextFrame();
   while (intervals_ms.length < 30) {
     const stamp = await nextFrame();
@@ -74,7 +74,7 @@ export async function measureFrameInterval_ms(): Promise<number> {
 }
 
 export interface Fixation {
-  /** Time stamp of the frame that carries the stimulus; same clock as `event.timeStamp`. */
+  /** Time stamp of the frame with the stimulus, by the clock of `event.timeStamp`. */
   end_ms: number;
   fixation_ms: number;
   fixation_frames: number;
@@ -82,8 +82,8 @@ export interface Fixation {
   frames_dropped: number;
 }
 
-/** Shows the fixation for the frames nearest to `fixation_ms`, then the stimulus in the same frame in which the cross
- * disappears. The stimulus is built completely during the cross, so that neither waits for it.
+/** Shows the fixation cross for the number of frames nearest to `fixation_ms`. The stimulus replaces the cross within one
+ * frame. It is built completely while the cross is on the screen, so that building it delays nothing.
  */
 export async function showAfterFixation(
   display: HTMLElement,
@@ -104,7 +104,7 @@ export async function showAfterFixation(
 
   let stamp_ms = start_ms;
   let frames_seen = 0;
-  // Half a frame of tolerance: stamps jitter, and a fixation that is a frame late must not last one more.
+  // The tolerance is half a frame, because time stamps jitter. A late frame must not add another frame to the fixation.
   while (stamp_ms - start_ms < (target_frames - 0.5) * frame_ms) {
     stamp_ms = await nextFrame();
     frames_seen++;

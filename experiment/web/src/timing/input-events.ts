@@ -1,26 +1,26 @@
 /** The input events that can be responses, and their devices. */
 import type { Input } from "../saving/server-api";
 
-/** True if a participant can have meant this event: no held key, none with a modifier, and nothing below an open
- * dialog.
+/** Returns true if an event can be an intended response. A held key, a key with a modifier, and an event while a dialog is
+ * open cannot.
  */
 export function isMeant(event: Event): boolean {
   if (event instanceof KeyboardEvent && (event.repeat || event.ctrlKey || event.altKey || event.metaKey)) return false;
   return !document.querySelector("dialog[open]");
 }
 
-/** Some browsers' clicks do not name their pointer; the press before them does. */
+/** Pointer type of the last press. In some browsers the click event itself has no pointer type. */
 let lastPointer = "";
 document.addEventListener("pointerdown", ({ pointerType }) => (lastPointer = pointerType), { capture: true });
 
-/** Device of an event; null if the browser does not report it. A click without a count of clicks comes from a key. */
+/** Returns the device of an event, or null if the browser does not report it. A click with the count 0 comes from a key. */
 export function inputOf(event: Event): Input | null {
   if (event instanceof KeyboardEvent || (event as MouseEvent).detail === 0) return "key";
   const pointer = (event as PointerEvent).pointerType || lastPointer;
   return pointer === "mouse" || pointer === "touch" || pointer === "pen" ? pointer : null;
 }
 
-/** A key held down on one page must not press the button of the next. */
+/** Prevents a key that is held down on one page from pressing a button on the next page. */
 export function ignoreHeldKeysOnButtons(): void {
   document.addEventListener(
     "keydown",

@@ -1,16 +1,16 @@
 /** The actual onset of a stimulus.
  *
- * The stamp of the frame in which it was put on the page is up to 20 ms too early. Chromium reports afterwards when the
- * frame was presented (Element Timing); for other browsers the moment after the painting is the best estimate.
+ * The time stamp of the frame that adds the stimulus to the page is up to 20 ms too early. Chromium reports later when it
+ * presented the frame (Element Timing). In other browsers the best estimate is the time just after painting.
  */
 import type { OnsetSource } from "../saving/server-api";
 import { painted } from "./fixation";
 
-/** Longest wait, after the response, for a presentation stamp that is still on its way. */
+/** Longest wait, after the response, for the browser's report of the presentation. */
 const PATIENCE_MS = 100;
 
 export interface Onset {
-  /** Same clock as `event.timeStamp`. */
+  /** Time by the clock of `event.timeStamp`. */
   onset_ms: number;
   onset_source: OnsetSource;
 }
@@ -27,8 +27,8 @@ if (tellsPresentation) {
   }).observe({ type: "element" });
 }
 
-/** Watches a stimulus that was put on the page in this frame; the returned function gives its onset, as well as it is
- * known.
+/** Watches a stimulus that was added to the page in this frame. The returned function returns the best estimate of its
+ * onset.
  */
 export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promise<Onset> {
   let presented_ms: number | null = null;
@@ -49,7 +49,9 @@ export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promi
   };
 }
 
-/** The element with the first words: it is at the top, and so on the screen, and the whole stimulus comes with it. */
+/** Returns the element with the first words. It is at the top of the page, so it is on the screen, and the browser presents
+ * the whole stimulus in the same frame.
+ */
 export function firstText(stimulus: HTMLElement): Element {
   const walker = document.createTreeWalker(stimulus, NodeFilter.SHOW_TEXT, (text) =>
     text.nodeValue!.trim() === "" ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,

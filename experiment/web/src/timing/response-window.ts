@@ -1,11 +1,11 @@
-/** The time in which responses to a stimulus are accepted: from its onset, or from the end of the time for reading,
- * until the deadline.
+/** The time in which responses to a stimulus are accepted. It begins at the onset or at the end of the reading time, and
+ * ends at the deadline.
  *
- * The times of the events decide, not those of timers: a timer may be late, after sleep by hours.
+ * The time stamps of the input events decide, because a timer can be late: by hours after the computer was asleep.
  */
 import { isMeant } from "./input-events";
 
-/** Longest delay of a response that was made in time. */
+/** Longest delay of the event of a response that was made before the deadline. */
 const ON_ITS_WAY_MS = 30;
 
 export class ResponseWindow {
@@ -13,15 +13,15 @@ export class ResponseWindow {
   private closes_ms = Infinity;
   private closing = new AbortController();
 
-  /** `onTooEarly` receives each event before the window opens that would otherwise be a response. */
+  /** `onTooEarly` is called for each event that would be a response but comes before the window opens. */
   constructor(private onTooEarly: () => void) {}
 
-  /** Ends the listeners of pending responses. */
+  /** Signal that removes the listeners for responses. */
   get closed(): AbortSignal {
     return this.closing.signal;
   }
 
-  /** True if an event that is a response, or a part of one, is accepted. */
+  /** Returns true if the window accepts an event that is a response or a part of a response. */
   takes(event: Event): boolean {
     if (this.closed.aborted || !isMeant(event)) return false;
     if (event.timeStamp >= this.opens_ms) return event.timeStamp <= this.closes_ms;
@@ -29,19 +29,19 @@ export class ResponseWindow {
     return false;
   }
 
-  /** Opens at a time that may be in the future; resolves then. */
+  /** Opens the window at a time, which can be in the future. Resolves at that time. */
   async open(opens_ms: number): Promise<void> {
     this.opens_ms = opens_ms;
     await untilAfter(opens_ms);
   }
 
-  /** Resolves once the deadline has passed and no response that was made before it can still arrive. */
+  /** Sets the deadline. Resolves after the deadline, when no response made before the deadline can still arrive. */
   async deadline(closes_ms: number): Promise<void> {
     this.closes_ms = closes_ms;
     await untilAfter(closes_ms + ON_ITS_WAY_MS);
   }
 
-  /** Accepts nothing any more. */
+  /** Closes the window: no further response is accepted. */
   close(): void {
     this.closes_ms = -Infinity;
     this.closing.abort();

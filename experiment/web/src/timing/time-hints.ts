@@ -1,15 +1,15 @@
-/** The participant's hints about the time for a question. */
+/** Hints for the participant about the time for a question. */
 import { html } from "../pages/dom";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 
 export interface TimeBounds {
   /** Time from onset before which no response is accepted. */
   reading_ms: number;
-  /** Time from onset after which the question passes unanswered; null for no limit. */
+  /** Time from onset after which the trial ends without a response; null for no limit. */
   deadline_ms: number | null;
 }
 
-/** The hints for one trial, or nothing. The one on reading comes last: its room stays empty when it disappears. */
+/** Makes the hints for one trial, or none. The hint about reading is last, because its space stays empty afterwards. */
 export function timeHints({ reading_ms, deadline_ms }: TimeBounds): HTMLElement[] {
   const hints = [];
   if (deadline_ms !== null) hints.push(html("span", {}, timeLimit(deadline_ms)));

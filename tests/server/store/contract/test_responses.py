@@ -175,7 +175,7 @@ def test_one_id_for_two_answers_of_a_request_is_refused_whole(store: Store, smal
 def test_nobody_answers_for_another(store: Store, small_study: Study) -> None:
     person, other = Person(store, small_study), Person(store, small_study)
     for session, token in [(person.session, other.token), (person.session, ""), ("no-such-session", person.token)]:
-        with pytest.raises(NotYourSession, match="opened again elsewhere"):
+        with pytest.raises(NotYourSession, match="opened again in another"):
             store.add_responses(session, token, [response(0)])
     assert rows(store, "SELECT COUNT(*) FROM responses") == [(0,)]
 
