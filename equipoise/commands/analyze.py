@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.any_table import analyze_table
-from analysis.data.tidy_csv import is_export
+from analysis.data.data_file_reader import is_export
 from analysis.data.tidy_table import read_trials, tidy_trials
 from analysis.data.trials_reader import give_back_freed_arrays
 from analysis.exclusions.by_researcher import exclusion_deviations
