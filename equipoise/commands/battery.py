@@ -6,7 +6,7 @@ from batteries import intuition
 from batteries.errors import InputError
 from batteries.exports.gorilla import gorilla_spreadsheets
 from batteries.exports.jspsych import jspsych_files
-from batteries.files.atomic_write import write_new_folder
+from batteries.files.atomic_folder import write_new_folder
 from batteries.items import Battery, load_battery
 from batteries.vignettes.battery_writer import check_output, write_battery
 from batteries.vignettes.build import BatteryBuilder

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, expect
 from batteries.errors import InputError
 from batteries.exports.gorilla import gorilla_spreadsheets, trial_html
 from batteries.exports.jspsych import JSPSYCH_VERSION, jspsych_files
-from batteries.files.atomic_write import write_new_folder
+from batteries.files.atomic_folder import write_new_folder
 from batteries.items import Battery, Item
 from equipoise.cli.main import main
 from tests.missing import skip_but_never_in_ci
