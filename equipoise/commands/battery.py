@@ -10,7 +10,7 @@ from batteries.files.atomic_folder import write_new_folder
 from batteries.items import Battery, load_battery
 from batteries.vignettes.battery_writer import check_output, write_battery
 from batteries.vignettes.build import BatteryBuilder
-from batteries.vignettes.checks.readability import remarks
+from batteries.vignettes.checks.remarks import remarks
 from batteries.vignettes.checks.template_checks import EVERYTHING, check_template_set
 from batteries.vignettes.preview import write_preview
 from batteries.vignettes.published_csv import battery_dimensions, read_published_csv
