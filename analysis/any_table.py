@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.tidy_csv import columns_in_words, read_data_file
+from analysis.data.data_file_reader import columns_in_words, read_data_file
 from analysis.figures.drawing.sheet import Drawing
 from analysis.output_files import csv_bytes, drawing_files
 from analysis.planned.figures import model_figures

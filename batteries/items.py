@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 
 from batteries.canonical_json import canonical_json, digest
 from batteries.errors import InputError
+from batteries.files.atomic_write import atomic_write
 from batteries.files.file_reading import describe, read_json_lines, read_yaml, validate_line
 from batteries.store_format import RESERVED_FACTOR_NAMES
 from batteries.tasks import task_named
@@ -100,11 +101,18 @@ def load_battery(path: Path) -> Battery:
 
 
 def save_battery(battery: Battery, path: Path) -> None:
-    """Write a battery as JSON Lines. The same battery always gives the same bytes."""
+    """Write a battery as JSON Lines. The same battery always gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written. An earlier file of the same name then remains unchanged.
+    """
     header = BatteryHeader(**battery.model_dump(include=set(BatteryHeader.model_fields)))
     items = (item.model_dump(mode="json", exclude_defaults=True) for item in battery.items)
     rows: Iterable[Any] = (header.model_dump(mode="json"), *items)
-    path.write_bytes(b"".join(canonical_json(row) + b"\n" for row in rows))
+    with atomic_write(path) as file:
+        file.writelines(canonical_json(row).decode() + "\n" for row in rows)
 
 
 def _load_json_lines(path: Path) -> tuple[Battery, list[str]]:

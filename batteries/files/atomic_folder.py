@@ -1,4 +1,4 @@
-"""Replacing the files of an output folder together: all of them or none. Files of others are not touched."""
+"""Atomic writes of a folder: all files are written, or none. Files that Equipoise did not write are not touched."""
 
 import hashlib
 import json
@@ -12,7 +12,6 @@ from batteries.errors import InputError
 from batteries.files.private_files import open_private, private_folder
 
 MANIFEST = "provenance.json"
-
 
 Content = bytes | Iterable[bytes]
 """Content of a file, as a whole or in parts."""
@@ -145,3 +144,40 @@ def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> 
         if name not in now and inside and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest:
             names.append(name)
     return names
+
+
+def write_new_folder(files: Mapping[str, str], folder: Path) -> None:
+    """Write text files into a new or empty folder: all of them, or none.
+
+    Raises
+    ------
+    InputError
+        If the folder is not empty, or cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: this folder is not empty, or is a file. Fix: name a new folder.")
+    is_new = not folder.exists()
+    # Written beside their final names and moved when complete: a full disk leaves nothing that looks like an export.
+    unfinished = folder / ".unfinished"
+    try:
+        for name, text in files.items():
+            path = unfinished / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+        for path in list(unfinished.iterdir()):
+            path.rename(folder / path.name)
+        unfinished.rmdir()
+    except (OSError, UnicodeEncodeError) as error:
+        if folder.is_dir():
+            for name in {unfinished.name, *(Path(name).parts[0] for name in files)}:
+                _remove(folder / name)
+            if is_new:
+                folder.rmdir()
+        raise InputError(f"{folder}: the files cannot be written ({error}). Fix: name another folder.") from None
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

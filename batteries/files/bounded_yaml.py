@@ -121,6 +121,7 @@ class _Constructor(RoundTripConstructor):
                 raise ValueError("the number has too many digits")
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
             raise UnreadableYAMLError(
-                _line(node.start_mark), f"a value cannot be read ({error}). Fix: correct it or put it in quotes."
+                _line(node.start_mark),
+                f"the value cannot be read ({error}). Fix: correct the value, or put a text in quotes.",
             ) from None
         return value

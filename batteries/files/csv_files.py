@@ -7,11 +7,24 @@ that begin with apostrophes before such a sign get one more, so that `unguarded`
 changed.
 """
 
+import csv
+import io
 import re
-from collections.abc import Callable, Iterable
-from typing import TextIO
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from batteries.errors import InputError
 
 _FORMULA = re.compile(r"""['"\s\x00-\x1f\u200b-\u200f\u2060\ufeff]*[=+\-@＝＋－＠]|['"]*[\t\r\n]""")
+
+_INDEX_NAME = re.compile(r"(index|unnamed: \d+(\.\d+)?)?", re.IGNORECASE)
+"""Names that pandas, R and spreadsheets give to a column of row numbers."""
+_INDEX_CELL = re.compile(r"(\d+(\.0*)?|canary.*)?", re.DOTALL)
+"""A row number, also as a float, or the name of a canary row."""
 
 _SPECIAL = re.compile(r'[,"\r\n]')
 
@@ -67,3 +80,104 @@ def write_rows(file: TextIO, rows: Iterable[Iterable[object]], cell_of: Callable
     for row in rows:
         cells = [cell_text(value, cell_of) for value in row]
         file.write(",".join(cells if cells != [""] else ['""']) + "\n")  # An empty line would not be read as a row.
+
+
+class CsvTable(NamedTuple):
+    """The cells of a CSV file, as text."""
+
+    header: list[str]
+    """Names of the columns, without spaces around them."""
+    rows: list[list[str]]
+    """Cells of each row below the header: as many as the header has, or none for a blank line."""
+    lines: list[int]
+    """Line of the file (from 1) on which each row begins."""
+
+
+def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = False) -> CsvTable:
+    """Return the cells of a CSV text that was read from `path`. Rows above the header that have no text are skipped.
+
+    Parameters
+    ----------
+    text
+        The text of the file.
+    path
+        The file, for the errors.
+    separator
+        Character between two cells.
+    is_ragged
+        True if rows may have more or fewer cells than the header.
+
+    Raises
+    ------
+    InputError
+        If the text is empty or not CSV, has another separator, or a row has more or fewer cells than the header.
+    """
+    if "\0" in text:
+        raise InputError(f"{path}: this is not a text file. Fix: save the table as CSV in UTF-8.")
+    header: list[str] = []
+    rows, lines = [], []
+    line = 1
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
+    with _long_cells():
+        try:
+            for cells in reader:
+                if header:
+                    is_whole = is_ragged or len(cells) == len(header)
+                    if not is_whole and any(cell.strip() for cell in cells):
+                        raise InputError(f"{path}, line {line}: {_wrong_count(len(cells), len(header), separator)}")
+                    rows.append(cells if is_whole else [])
+                    lines.append(line)
+                elif any(cell.strip() for cell in cells):
+                    header = [unguarded(cell).strip() for cell in cells]
+                    if len(header) == 1 and separator == "," and (";" in header[0] or "\t" in header[0]):
+                        other = "semicolons" if ";" in header[0] else "tabs"
+                        raise InputError(
+                            f"{path}, line {line}: the columns are not separated by commas, but by {other}. Fix: save "
+                            "the table as CSV with commas."
+                        )
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise InputError(f"{path}, line {line}: {_reason(error)}") from None
+    if not header:
+        raise InputError(f"{path}: the file is empty. Fix: write the names of the columns into its first line.")
+    return CsvTable(header, rows, lines)
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let the module `csv` read cells of any length, such as the responses of language models."""
+    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # A C long, which has 32 bits on Windows.
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _wrong_count(n: int, expected: int, separator: str) -> str:
+    name = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[separator]
+    fix = f"put each cell that contains {name} in double quotes" if n > expected else "add the missing cells"
+    return f"{n} {'cell' if n == 1 else 'cells'}, but the header has {expected}. Fix: {fix}."
+
+
+def _reason(error: csv.Error) -> str:
+    if "end of data" in str(error):
+        return "this is not CSV (a double quote is not closed). Fix: close it."
+    return f"this is not CSV ({error}). Fix: write each double quote inside a quoted cell twice."
+
+
+def refuse_duplicate_columns(header: Iterable[str], path: Path) -> None:
+    """Raise an InputError if two columns of a CSV file have the same name."""
+    for name, n in Counter(header).items():
+        if name and n > 1:
+            raise InputError(f"{path}, line 1: duplicate column `{name}`. Fix: rename or remove one of the columns.")
+
+
+def is_index(name: str, cells: Iterable[str]) -> bool:
+    """Return True if a column only numbers the rows, as pandas and R write their index.
+
+    Examples
+    --------
+    >>> is_index("Unnamed: 0", ["0", "1"]), is_index("index", ["0.0", "1.0"]), is_index("index", ["a", "b"])
+    (True, True, False)
+    """
+    return bool(_INDEX_NAME.fullmatch(name.strip())) and all(_INDEX_CELL.fullmatch(cell.strip()) for cell in cells)

@@ -221,6 +221,36 @@ def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int,
     return line + 1, tuple(place)
 
 
+_WHOLE_NUMBER = "must be a whole number (it is {given}). Fix: correct it."
+_FIELDS = "must have `name: value` fields (it is {given}). Fix: correct it."
+_LIMIT_SENTENCES = {
+    "int_type": _WHOLE_NUMBER,
+    "int_parsing": _WHOLE_NUMBER,
+    "int_parsing_size": _WHOLE_NUMBER,
+    "int_from_float": _WHOLE_NUMBER,
+    "float_type": "must be a number (it is {given}). Fix: correct it.",
+    "float_parsing": "must be a number (it is {given}). Fix: correct it.",
+    "finite_number": "must be a finite number (it is {given}). Fix: correct it.",
+    "bool_type": "must be true or false (it is {given}). Fix: write true or false.",
+    "bool_parsing": "must be true or false (it is {given}). Fix: write true or false.",
+    "model_type": _FIELDS,
+    "model_attributes_type": _FIELDS,
+    "dict_type": _FIELDS,
+    "greater_than": "must be greater than {gt} (it is {given}). Fix: write a larger number.",
+    "greater_than_equal": "must be at least {ge} (it is {given}). Fix: write a larger number.",
+    "less_than": "must be less than {lt} (it is {given}). Fix: write a smaller number.",
+    "less_than_equal": "must be at most {le} (it is {given}). Fix: write a smaller number.",
+    "literal_error": "must be {expected} (it is {given}). Fix: write an allowed value.",
+    "enum": "must be {expected} (it is {given}). Fix: write an allowed value.",
+    "string_pattern_mismatch": "must match the pattern `{pattern}` (it is {given}). Fix: write it in this form.",
+    "string_too_short": "must have at least {min_length} characters (it is {given}). Fix: write a longer text.",
+    "string_too_long": "must have at most {max_length} characters. Fix: write a shorter text.",
+    "too_short": "has too few entries. Fix: write at least {min_length}.",
+    "too_long": "has too many entries. Fix: write at most {max_length}.",
+}
+"""Sentence for each of pydantic's error types that names a limit, without the name of the field."""
+
+
 def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
     location = details["loc"]
     place = ".".join(_shorter(str(step)) for step in location) or "the whole"
@@ -241,14 +271,8 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"`{place}` must be a text{quoted}"
         case "tuple_type" | "list_type":
             return f"`{place}` must be a list. Fix: write [{_shown_in_list(details['input'])}]."
-        case "model_type" | "model_attributes_type" | "dict_type":
-            return f"`{place}` must hold `name: value` fields (it is {given}). Fix: correct it."
-        case "int_type" | "int_parsing" | "int_from_float":
-            return f"`{place}` must be a whole number (it is {given}). Fix: correct it."
         case "string_too_short" if details["ctx"]["min_length"] == 1:
             return f"`{place}` is empty. Fix: write it."
-        case "too_short":
-            return f"`{place}` has too few entries. Fix: write at least {details['ctx']['min_length']}."
         case "value_error":
             return f"`{place}`: {details['ctx']['error']}" if location else str(details["ctx"]["error"])
         case "union_tag_invalid":
@@ -256,9 +280,12 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"`{place}`: {_given(details['ctx']['tag'])} is unknown. Fix: write one of {expected}."
         case "union_tag_not_found":
             return f"`{place}` lacks the field {details['ctx']['discriminator']}, which names its kind. Fix: add it."
+        case kind if kind in _LIMIT_SENTENCES:
+            limits = {name: str(limit).replace("'", "`") for name, limit in details.get("ctx", {}).items()}
+            return f"`{place}` {_LIMIT_SENTENCES[kind].format(given=given, **limits)}"
         case _:
             message = details["msg"][0].lower() + details["msg"][1:]
-            return f"`{place}`: {message} (it is {given})."
+            return f"`{place}`: {message} (it is {given}). Fix: correct it."
 
 
 class _Bounded(Repr):

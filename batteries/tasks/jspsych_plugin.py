@@ -57,9 +57,14 @@ class JsPsychPlugin(Task):
 
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
         if not isinstance(response, dict):
-            raise InputError(f"an answer is the data of the plugin's trial, a JSON object, not {response!r}.")
+            raise InputError(
+                f"the response must be the data of the plugin's trial, a JSON object, not {response!r}. Fix: send the "
+                "data as an object."
+            )
         if len(canonical_json(response)) > MOST_BYTES:
-            raise InputError(f"the data of the plugin's trial take more than {MOST_BYTES:,} bytes. Fix: store less.")
+            raise InputError(
+                f"the data of the plugin's trial have more than {MOST_BYTES:,} bytes. Fix: let the plugin store less."
+            )
 
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
         correct = isinstance(key, dict) and isinstance(response, dict) and _gives(response, key)

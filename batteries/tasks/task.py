@@ -70,7 +70,7 @@ class Task(ABC):
         try:
             self.check_response(whole, key)
         except InputError as error:
-            raise InputError(f"the key does not fit: {error}") from None
+            raise InputError(f"the key is not a possible response: {error}") from None
         return whole
 
     @abstractmethod

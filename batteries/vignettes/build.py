@@ -23,7 +23,7 @@ from batteries.vignettes.templates.markup import Compiler
 from batteries.vignettes.templates.models import condition_letter, demand_condition
 from batteries.vignettes.templates.problems import Problems
 from batteries.vignettes.templates.tables import Tables
-from batteries.vignettes.templates.template_set import Question, read_template_set
+from batteries.vignettes.templates.template_set import ScenarioQuestion, read_template_set
 
 _SPACES = re.compile(" {2,}")
 Content = dict[str, Any]
@@ -102,8 +102,8 @@ class BatteryBuilder:
             yield from self._matched(story, positions) if self.spec.matched else self._unmatched(story, positions)
         yield from self.added
 
-    def _questions_by_story(self) -> Iterator[Iterable[Question]]:
-        def story(question: Question) -> tuple[int, str, str]:
+    def _questions_by_story(self) -> Iterator[Iterable[ScenarioQuestion]]:
+        def story(question: ScenarioQuestion) -> tuple[int, str, str]:
             qa = question.qa
             return qa.base_context_number, question.scenario.name, qa.base_context_version
 
@@ -177,7 +177,7 @@ class _Cell:
 class _Story:
     """A version of a scenario, its texts compiled for every cell that the spec asks for."""
 
-    def __init__(self, questions: list[Question], builder: "BatteryBuilder") -> None:
+    def __init__(self, questions: list[ScenarioQuestion], builder: "BatteryBuilder") -> None:
         spec, tables = builder.spec, builder.template_set.tables
         first = questions[0]
         assert first.story is not None  # checked
@@ -207,7 +207,7 @@ class _Story:
                 self.questions += [((*kind, cell.condition, cell.level, cell.pov), [cell]) for cell in cells]
 
     def _cell(
-        self, question: Question, condition: str, level: int, pov: PointOfView, spec: BuildSpec, tables: Tables
+        self, question: ScenarioQuestion, condition: str, level: int, pov: PointOfView, spec: BuildSpec, tables: Tables
     ) -> _Cell:
         qa = question.qa
         links = tuple(qa.links[condition])
@@ -288,7 +288,7 @@ def perturbation_suffix(perturbation: Perturbation) -> str:
     return "".join(f"-{kind}{degree}" for kind, degree in named.items() if degree)
 
 
-def _metadata_factors(question: Question, spec: BuildSpec) -> dict[str, Level]:
+def _metadata_factors(question: ScenarioQuestion, spec: BuildSpec) -> dict[str, Level]:
     qa, metadata = question.qa, question.scenario.metadata
     assert metadata is not None  # checked
     return {

@@ -5,8 +5,6 @@ published file does not have and an import does not need. `option_1` to `option_
 index of the option that is shown first to fourth.
 """
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,7 +15,7 @@ from typing import Any, TextIO
 from pydantic import ValidationError
 
 from batteries.errors import InputError
-from batteries.files.csv_files import unguarded, write_rows
+from batteries.files.csv_files import is_index, parse_csv, refuse_duplicate_columns, unguarded, write_rows
 from batteries.files.file_reading import describe, read_text
 from batteries.items import Battery, BatteryHeader, Item, Level
 from batteries.tasks import task_named
@@ -107,22 +105,25 @@ def read_published_csv(path: Path) -> Battery:
     InputError
         One sentence for each missing column and each unreadable row, with its line.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path, newline=""), newline=""))
-    header = [unguarded(name).strip() for name in reader.fieldnames or ()]
-    reader.fieldnames = header
+    table = parse_csv(read_text(path, newline=""), path)
+    header = table.header
     missing = [name for name in PUBLISHED_COLUMNS if name not in header]
-    if any(";" in name for name in header):
-        raise InputError(f"{path}, line 1: the columns are separated by semicolons. Fix: save the file with commas.")
     if len(missing) > len(PUBLISHED_COLUMNS) / 2:
         raise InputError(
-            f"{path}: this is not a battery with the published columns (id, vignette, ...). Fix: name another file."
+            f"{path}: this is not a battery with the published columns (id, vignette, ...). Fix: choose another file."
         )
     if missing:
         raise InputError(
             f"{path}, line 1: the columns {', '.join(missing)} are missing. Fix: export the battery with them."
         )
-    dimensions = [n for n in header if n and n != "Unnamed: 0" and n not in {*PUBLISHED_COLUMNS, *OUR_COLUMNS}]
-    rows = [(reader.line_num, {name: unguarded(text or "") for name, text in row.items() if name}) for row in reader]
+    refuse_duplicate_columns(header, path)
+    rows = [
+        (line, dict(zip(header, map(unguarded, cells), strict=True)))
+        for line, cells in zip(table.lines, table.rows, strict=True)
+        if cells
+    ]
+    known = {"", *PUBLISHED_COLUMNS, *OUR_COLUMNS}
+    dimensions = [name for name in header if name not in known and not is_index(name, (row[name] for _, row in rows))]
     # Degrees of noise are factors if any item of the battery has noise.
     noise = [name for name in PERTURBATION_COLUMNS if any(row[name].strip() not in _NO_NOISE for _, row in rows)]
     texts = [*_SAME_NAME, *(name for name in _OURS if name in header)]

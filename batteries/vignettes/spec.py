@@ -10,7 +10,7 @@ from batteries.files.file_reading import read_text, read_yaml
 from batteries.vignettes.perturbation import Perturbation
 from batteries.vignettes.templates.models import CapabilityType, condition_letter, is_condition
 from batteries.vignettes.templates.tables import DEMANDS, Tables
-from batteries.vignettes.templates.template_set import Question, TemplateSet
+from batteries.vignettes.templates.template_set import ScenarioQuestion, TemplateSet
 
 PointOfView = Literal["first", "third"]
 
@@ -107,7 +107,7 @@ def read_spec(path: Path) -> BuildSpec:
     return read_yaml(path, BuildSpec)
 
 
-def selected(template_set: TemplateSet, spec: BuildSpec) -> list[Question]:
+def selected(template_set: TemplateSet, spec: BuildSpec) -> list[ScenarioQuestion]:
     """Return the questions that a spec selects.
 
     A demand profile selects a prerequisite question if it selects a single or double question on the same story.
@@ -146,7 +146,7 @@ def spec_problems(template_set: TemplateSet, spec: BuildSpec) -> Iterator[tuple[
         yield "", "the spec selects no question. Fix: select more, or correct its names."
 
 
-def conditions_of(question: Question, spec: BuildSpec) -> list[str]:
+def conditions_of(question: ScenarioQuestion, spec: BuildSpec) -> list[str]:
     """Return the conditions of a question that the spec asks for, in the published order."""
     kind = question.qa.capability_type
     known = [condition for condition in question.qa.conditions if is_condition(kind, condition)]
@@ -159,10 +159,10 @@ def demand_vector(names: Iterable[str], tables: Tables) -> dict[str, int]:
     return {dimension: sum(row[dimension] for row in rows) for dimension in tables.dimensions}
 
 
-def _fits(question: Question, profile: Mapping[str, bool], tables: Tables) -> bool:
+def _fits(question: ScenarioQuestion, profile: Mapping[str, bool], tables: Tables) -> bool:
     inferences = demand_vector([*question.qa.demands.c1, *question.qa.demands.c2], tables)
     return all((inferences.get(name, 0) > 0) == wanted for name, wanted in profile.items())
 
 
-def _story(question: Question) -> tuple[str, str]:
+def _story(question: ScenarioQuestion) -> tuple[str, str]:
     return question.scenario.name, question.qa.base_context_version

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.any_table import analyze_table
 from analysis.data.compact_columns import give_back_freed_arrays
-from analysis.data.tidy_csv import is_export
+from analysis.data.data_file_reader import is_export
 from analysis.data.tidy_table import read_trials, tidy_trials
 from analysis.exclusions.by_researcher import exclusion_deviations
 from analysis.preregistration.deviations import registration_of, with_exploratory_marked

@@ -1,7 +1,5 @@
 """`equipoise audit`: check whether the numbers of a published table can all be true."""
 
-import csv
-import io
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +11,7 @@ from analysis.audit.table import CONSISTENT, NOT_CHECKABLE, VERDICTS
 from analysis.output_files import csv_bytes
 from batteries.errors import InputError
 from batteries.files.atomic_write import atomic_write
-from batteries.files.csv_files import unguarded
+from batteries.files.csv_files import parse_csv, unguarded
 from batteries.files.file_reading import read_text
 from batteries.vignettes.battery_writer import check_output
 
@@ -100,32 +98,10 @@ def read_printed(path: Path) -> pd.DataFrame:
         If the file cannot be read, is empty, or a row has more or fewer cells than the header.
     """
     text = read_text(path)
-    first = text.split("\n", maxsplit=1)[0]
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=max(",;\t", key=first.count))
-    header: list[str] | None = None
-    rows = []
-    try:
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            if header is None:
-                header = [unguarded(cell) for cell in cells]
-            elif len(cells) != len(header):
-                raise InputError(
-                    f"{path}, line {reader.line_num}: {len(cells)} cells, but the header has {len(header)}. Fix: "
-                    "put cells that contain the separator into double quotes, and keep empty cells."
-                )
-            else:
-                rows.append([unguarded(cell) for cell in cells])
-    except csv.Error as error:
-        raise InputError(
-            f"{path}, line {reader.line_num}: this is not CSV ({error}). Fix: correct its quotes."
-        ) from None
-    if header is None:
-        raise InputError(
-            f"{path}: the file is empty. Fix: write a header and one row for each group, condition or test."
-        )
-    return pd.DataFrame(rows, columns=[cell.strip() for cell in header], dtype=str)
+    heading = next((line for line in text.splitlines() if line.strip()), "")
+    table = parse_csv(text, path, separator=max(",;\t", key=heading.count))
+    rows = [[unguarded(cell) for cell in cells] for cells in table.rows if any(cell.strip() for cell in cells)]
+    return pd.DataFrame(rows, columns=table.header, dtype=str)
 
 
 def _named(column: str) -> tuple[str, str]:

@@ -6,11 +6,11 @@ from batteries import intuition
 from batteries.errors import InputError
 from batteries.exports.gorilla import gorilla_spreadsheets
 from batteries.exports.jspsych import jspsych_files
-from batteries.files.atomic_write import write_new_folder
+from batteries.files.atomic_folder import write_new_folder
 from batteries.items import Battery, load_battery
 from batteries.vignettes.battery_writer import check_output, write_battery
 from batteries.vignettes.build import BatteryBuilder
-from batteries.vignettes.checks.readability import remarks
+from batteries.vignettes.checks.remarks import remarks
 from batteries.vignettes.checks.template_checks import EVERYTHING, check_template_set
 from batteries.vignettes.preview import write_preview
 from batteries.vignettes.published_csv import battery_dimensions, read_published_csv

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, expect
 from batteries.errors import InputError
 from batteries.exports.gorilla import gorilla_spreadsheets, trial_html
 from batteries.exports.jspsych import JSPSYCH_VERSION, jspsych_files
-from batteries.files.atomic_write import write_new_folder
+from batteries.files.atomic_folder import write_new_folder
 from batteries.items import Battery, Item
 from equipoise.cli.main import main
 from tests.missing import skip_but_never_in_ci
@@ -258,7 +258,7 @@ def test_items_that_cannot_be_shown_are_refused_by_name(export: Any) -> None:
     no_options = item("bare", content={"text": "", "prompt": "?"})
     for extra, message in (
         (ray, "`ray` has the task `blackbox_predict`"),
-        (no_key, "`keyless`: the key does not fit"),
+        (no_key, "`keyless`: the key is not a possible response"),
         (no_options, "`bare`: .*options"),
     ):
         spoilt = battery().model_copy(update={"items": (*battery().items, extra)})

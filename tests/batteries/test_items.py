@@ -67,6 +67,20 @@ def test_a_battery_is_read_as_it_was_written(tmp_path: Path, sample_study: Study
     assert load_battery(tmp_path / "copy.jsonl") == sample_study.battery
 
 
+def test_a_battery_that_cannot_be_saved_leaves_the_earlier_file(tmp_path: Path, sample_study: Study) -> None:
+    path = tmp_path / "battery.jsonl"
+    save_battery(sample_study.battery, path)
+    earlier = path.read_bytes()
+    *items, last = sample_study.battery.items
+    wrong = last.model_copy(update={"factors": {"score": float("nan")}})
+    with pytest.raises(InputError):
+        save_battery(sample_study.battery.model_copy(update={"items": (*items, wrong)}), path)
+    assert path.read_bytes() == earlier
+    assert [file.name for file in tmp_path.iterdir()] == ["battery.jsonl"]
+    with pytest.raises(InputError, match=r"cannot be written .*Fix: "):
+        save_battery(sample_study.battery, tmp_path / "missing" / "battery.jsonl")
+
+
 def test_a_battery_can_be_written_by_hand_in_yaml(tmp_path: Path) -> None:
     path = tmp_path / "battery.yaml"
     path.write_text(
@@ -95,7 +109,7 @@ items:
         ([HEADER, ITEM, ITEM], "duplicate item id `one` .2 times."),
         ([HEADER, without("key")], "line 2: `key` is missing. Fix: add it"),
         ([HEADER, ITEM | {"key": None}], "line 2, item `one`: the item has no key"),
-        ([HEADER, ITEM | {"key": 3}], "line 2, item `one`: the key does not fit"),
+        ([HEADER, ITEM | {"key": 3}], "line 2, item `one`: the key is not a possible response"),
         ([HEADER, ITEM | {"colour": "red"}], "line 2: `colour` is an unknown field"),
         ([HEADER, ITEM | {"factors": {"group": "a"}}], "line 2: .*the factor `group` has the name of a column"),
         (

@@ -10,7 +10,7 @@ from batteries.vignettes.spec import BuildSpec, conditions_of
 from batteries.vignettes.templates.labels import PROTAGONIST, label_slots, pov_labels, prefix_of
 from batteries.vignettes.templates.markup import Compiler, Phrase, Piece, Slot, render
 from batteries.vignettes.templates.tables import Tables
-from batteries.vignettes.templates.template_set import Question
+from batteries.vignettes.templates.template_set import ScenarioQuestion
 
 _SPACES = re.compile(r"\s+")
 _AN = re.compile(r"\b([Aa])n(?= )")
@@ -18,7 +18,7 @@ _MOST_DRAWS = 20_000
 """Largest number of draws that are all tried; of more, this many are drawn at random."""
 
 
-def same_options(question: Question, spec: BuildSpec, tables: Tables) -> Iterator[str]:
+def same_options(question: ScenarioQuestion, spec: BuildSpec, tables: Tables) -> Iterator[str]:
     """Yield a sentence for each pair of options that read the same for at least one draw."""
     story = question.story
     assert story is not None

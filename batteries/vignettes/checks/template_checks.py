@@ -35,7 +35,7 @@ from batteries.vignettes.templates.tables import (
     Tables,
     attribute_value,
 )
-from batteries.vignettes.templates.template_set import Question, Scenario, TemplateSet
+from batteries.vignettes.templates.template_set import Scenario, ScenarioQuestion, TemplateSet
 
 EVERYTHING = BuildSpec(pov=("first", "third"))
 """Default scope of `check`: every template, all levels, both points of view, five variants."""
@@ -95,7 +95,7 @@ def _story_problems(story: ContextVersion, tables: Tables, spec: BuildSpec) -> I
     yield from _pov_problems(story, texts.values(), spec)
 
 
-def _shortage_problems(question: Question, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+def _shortage_problems(question: ScenarioQuestion, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
     story = question.story
     if story is None or not all(is_well_formed(text) for _, text in _texts(story)):
         return
@@ -282,8 +282,8 @@ def _metadata_problems(scenario: Scenario, tables: Tables) -> Iterator[tuple[str
 
 def _check_numbers(template_set: TemplateSet, problems: Problems) -> None:
     """Append scenarios with two numbers, and numbers with two scenarios: designs count by them."""
-    names: dict[int, Question] = {}
-    numbers: dict[str, Question] = {}
+    names: dict[int, ScenarioQuestion] = {}
+    numbers: dict[str, ScenarioQuestion] = {}
     for question in template_set.questions:
         number, name = question.qa.base_context_number, question.scenario.name
         other = names.setdefault(number, question)
@@ -300,7 +300,7 @@ def _check_numbers(template_set: TemplateSet, problems: Problems) -> None:
             problems.add(question.path, "base_context_number", f"{sentence[:-1]}. Fix: make them equal.")
 
 
-def _question_problems(question: Question, tables: Tables) -> Iterator[tuple[str, str]]:
+def _question_problems(question: ScenarioQuestion, tables: Tables) -> Iterator[tuple[str, str]]:
     qa, scenario = question.qa, question.scenario
     yield from _id_problems(qa)
     if qa.base_context != scenario.name:
@@ -409,7 +409,7 @@ def _answer_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
             yield key, f"{found} marked as right. Fix: mark exactly one with 1."
 
 
-def _is_renderable(question: Question, tables: Tables, spec: BuildSpec) -> bool:
+def _is_renderable(question: ScenarioQuestion, tables: Tables, spec: BuildSpec) -> bool:
     """Return True if the texts can be compared as participants would see them; otherwise append the reason."""
     qa, story = question.qa, question.story
     if story is None or any(_cycles(story)) or any(_link_problems(qa, story)):
@@ -420,7 +420,7 @@ def _is_renderable(question: Question, tables: Tables, spec: BuildSpec) -> bool:
     return has_all and not any(list(_text_problems("", text, known, tables)) for text in texts)
 
 
-def _sameness_problems(question: Question, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
+def _sameness_problems(question: ScenarioQuestion, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
     """Yield options that could read the same, and conditions with different right options that do."""
     qa, story = question.qa, question.story
     assert story is not None

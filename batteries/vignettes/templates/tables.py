@@ -5,15 +5,14 @@ first column may only number the rows (`index`, `Unnamed: 0` or without a name).
 `canary` hold a GUID and nothing else.
 """
 
-import csv
-import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from batteries.errors import InputError
+from batteries.files.csv_files import is_index, parse_csv
 from batteries.files.file_reading import read_text
 from batteries.vignettes.templates.problems import Problems
 
@@ -24,8 +23,6 @@ VARIABLES, WEIGHTS, ITEMS, ACTIVITIES, DEMANDS = (
     "activity_df.csv",
     "demand_df.csv",
 )
-INDEX_NAMES = frozenset({"", "unnamed: 0", "index"})
-"""Names, in lower case, of a first column that only numbers the rows."""
 AttributeValue = bool | str
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -124,17 +121,16 @@ def read_tables(folder: Path, problems: Problems, used: Set[str]) -> Tables:
 
 def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[int, str]]]:
     """Return the filled cells of each column with their line numbers, without index and canary columns."""
-    reader = csv.reader(io.StringIO(text, newline=""))
-    header = [name.strip() for name in next(reader, [])]
-    if not any(header):
-        problems.add(path, "", "the table is empty. Fix: name the columns in its first line.")
-        return {}
-    if len(header) == 1 and ";" in header[0]:
-        problems.add(path, "line 1", "the columns are separated by semicolons. Fix: save the table with commas.")
+    try:
+        table = parse_csv(text, path, is_ragged=True)
+    except InputError as error:
+        where, _, sentence = str(error).removeprefix(str(path)).removeprefix(", ").partition(": ")
+        problems.add(path, where, sentence)
         return {}
     # Counted by rows, not by the file's lines: a label may contain a line break, and two tables are joined by row.
-    rows = [(line, row) for line, row in enumerate(reader, start=2) if any(cell.strip() for cell in row)]
-    if _is_index(header[0], [row[0].strip() for _, row in rows]):
+    header = table.header
+    rows = [(line, row) for line, row in enumerate(table.rows, start=2) if any(cell.strip() for cell in row)]
+    while header and is_index(header[0], (row[0] for _, row in rows if row)):
         header, rows = header[1:], [(line, row[1:]) for line, row in rows]
     columns: dict[str, list[tuple[int, str]]] = {}
     for position, name in enumerate(header):
@@ -155,13 +151,6 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
                 "the line has more cells than the header. Fix: put a label with a comma in quotes.",
             )
     return columns
-
-
-def _is_index(name: str, cells: Iterable[str]) -> bool:
-    """Return True if a first column only numbers the rows."""
-    return name.lower() in INDEX_NAMES and all(
-        not cell or cell.isdecimal() or cell.startswith("canary") for cell in cells
-    )
 
 
 def _pools(

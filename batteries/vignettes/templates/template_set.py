@@ -33,7 +33,7 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class Question:
+class ScenarioQuestion:
     """A QA template, its file and its story."""
 
     path: Path
@@ -53,7 +53,7 @@ class TemplateSet:
     folder: Path
     tables: Tables
     scenarios: list[Scenario] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
+    questions: list[ScenarioQuestion] = field(default_factory=list)
     canary: str | None = None
 
 
@@ -103,7 +103,7 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
                 continue
             qa = _validated(qa_path, "", document, QATemplate, problems)
             if qa is not None:
-                questions.append(Question(qa_path, qa, scenario))
+                questions.append(ScenarioQuestion(qa_path, qa, scenario))
     tables = read_tables(tables_folder, problems, _used_prefixes(scenarios))
     canaries.add(tables.canary)
     if not scenarios:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
-from analysis.data.tidy_csv import read_data_file
+from analysis.data.data_file_reader import read_data_file
 from analysis.planned.tests import AS_PLANNED, COLUMNS, EQUIVALENCE, PAIRED, planned_tests
 from analysis.statistics.bayes_factors import bayes_factor_t
 from analysis.statistics.corrections import benjamini_hochberg, holm

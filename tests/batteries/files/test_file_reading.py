@@ -3,9 +3,10 @@ import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -53,7 +54,7 @@ def read(tmp_path: Path, text: str) -> Outer:
         ("name:\n", r"line 1: `name` must be a text .it is None.. Fix: correct it"),
         ("name: a\nmany: {b: 3}\n", r"line 2: `many` must be a list\. Fix: write \[{b: 3}\]"),
         ("name: a\nmany: 3\n", r"line 2: `many` must be a list\. Fix: write \[3\]"),
-        ("name: a\ninner: 3\n", r"line 2: `inner` must hold `name: value` fields \(it is 3\)"),
+        ("name: a\ninner: 3\n", r"line 2: `inner` must have `name: value` fields \(it is 3\)"),
         ("name: a\nnmae: b\n", r"line 2: `nmae` is an unknown field; did you mean `name`\?"),
         (
             "name: a\nmany:\n  - widthms: 1\n",
@@ -65,6 +66,62 @@ def test_a_mistake_is_named_with_file_line_and_mend(tmp_path: Path, text: str, m
     with pytest.raises(InputError, match=message) as error:
         read(tmp_path, text)
     assert str(tmp_path / "file.yaml") in str(error.value)
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Limited(BaseModel):
+    """A field for each kind of limit."""
+
+    model_config = ConfigDict(extra="forbid")
+    over: int = Field(default=1, gt=0)
+    least: int = Field(default=1, ge=1)
+    under: float = Field(default=0, lt=1)
+    most: float = Field(default=0, le=0.5, allow_inf_nan=False)
+    code: str = Field(default="ab", pattern="^[a-z]+$", min_length=2, max_length=4)
+    mode: Literal["key", "mouse"] = "key"
+    size: Literal[8] = 8
+    colour: Colour = Colour.RED
+    switch: bool = False
+    parts: list[int] = Field(default=[1, 2], min_length=2, max_length=3)
+    even: int = Field(default=2, multiple_of=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("over: 0", "`over` must be greater than 0 (it is 0). Fix: write a larger number."),
+        ("least: 0", "`least` must be at least 1 (it is 0). Fix: write a larger number."),
+        ("under: 1", "`under` must be less than 1.0 (it is 1). Fix: write a smaller number."),
+        ("most: 3", "`most` must be at most 0.5 (it is 3). Fix: write a smaller number."),
+        ("most: .nan", "`most` must be a finite number (it is nan). Fix: correct it."),
+        ("under: x", "`under` must be a number (it is 'x'). Fix: correct it."),
+        ("under: []", "`under` must be a number (it is []). Fix: correct it."),
+        ("over: 1.5", "`over` must be a whole number (it is 1.5). Fix: correct it."),
+        ("code: AB", "`code` must match the pattern `^[a-z]+$` (it is 'AB'). Fix: write it in this form."),
+        ("code: a", "`code` must have at least 2 characters (it is 'a'). Fix: write a longer text."),
+        ("code: abcde", "`code` must have at most 4 characters. Fix: write a shorter text."),
+        ("mode: eye", "`mode` must be `key` or `mouse` (it is 'eye'). Fix: write an allowed value."),
+        ("size: 9", "`size` must be 8 (it is 9). Fix: write an allowed value."),
+        ("colour: green", "`colour` must be `red` or `blue` (it is 'green'). Fix: write an allowed value."),
+        ("switch: maybe", "`switch` must be true or false (it is 'maybe'). Fix: write true or false."),
+        ("switch: []", "`switch` must be true or false (it is []). Fix: write true or false."),
+        ("parts: [1]", "`parts` has too few entries. Fix: write at least 2."),
+        ("parts: [1, 2, 3, 4]", "`parts` has too many entries. Fix: write at most 3."),
+        ("even: 3", "`even`: input should be a multiple of 2 (it is 3). Fix: correct it."),
+    ],
+)
+def test_a_value_outside_its_limits_is_reported_with_the_limit_and_a_fix(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_yaml(path, Limited)
+    assert str(error.value) == f"{path}, line 1: {sentence}"
 
 
 def test_every_mistake_is_named(tmp_path: Path) -> None:
@@ -238,11 +295,11 @@ LAUGHS = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n" + "".joi
         ("a:\n" + "".join(f"{' ' * depth}a:\n" for depth in range(1, 300)), r"line 50: more than 50 levels"),
         ("- " * 60_000, r"line 1: more than 50 levels"),
         ("? " * 60_000, r"line 1: more than 50 levels"),
-        ("a: 1\nb: " + "9" * 60_000, r"line 2: a value cannot be read .* Fix: "),
-        ("a: 1\nb: 0x" + "f" * 60_000, r"line 2: a value cannot be read .* Fix: "),
-        ("a: 1\nb: 2024-13-45", r"line 2: a value cannot be read \(month must be in 1\.\.12\)\. Fix: "),
+        ("a: 1\nb: " + "9" * 60_000, r"line 2: the value cannot be read .* Fix: "),
+        ("a: 1\nb: 0x" + "f" * 60_000, r"line 2: the value cannot be read .* Fix: "),
+        ("a: 1\nb: 2024-13-45", r"line 2: the value cannot be read \(month must be in 1\.\.12\)\. Fix: "),
         ("a: 1\n[[a]]: 2", r"line 2: a list or mapping is used as a name\. Fix: "),
-        ("a: !!bool x", r"line 1: a value cannot be read .* Fix: "),
+        ("a: !!bool x", r"line 1: the value cannot be read .* Fix: "),
         ("a: '" + "x" * 20_000_000 + "'", r"line 1: the file has more than 20 MB\. Fix: "),
     ],
 )

@@ -160,6 +160,25 @@ def test_a_csv_as_other_programs_save_it(templates: Path, tmp_path: Path, dialec
     assert as_data(imported(other, tmp_path / "other.jsonl").items) == expected
 
 
+@pytest.mark.parametrize("names", [["index"], ["Index"], ["unnamed: 0"], ["Unnamed: 0"], [""], ["Unnamed: 0", "index"]])
+@pytest.mark.parametrize("form", ["{}", "{}.0"])
+def test_columns_of_row_numbers_are_not_imported(templates: Path, tmp_path: Path, names: list[str], form: str) -> None:
+    source = build(templates, tmp_path / "battery.csv", {"variants": 1})
+    expected = as_data(imported(source, tmp_path / "plain.jsonl").items)
+    numbers = iter(range(10_000))
+    numbered = rewritten(
+        source, tmp_path / "numbered.csv", lambda row: dict.fromkeys(names, form.format(next(numbers))) | row
+    )
+    assert as_data(imported(numbered, tmp_path / "numbered.jsonl").items) == expected
+
+
+def test_a_duplicate_column_is_refused(templates: Path, tmp_path: Path) -> None:
+    source = build(templates, tmp_path / "battery.csv", {"variants": 1})
+    lines = source.read_text(encoding="utf-8").replace("item_id", "name", 1)
+    source.write_text(lines, encoding="utf-8")
+    assert_refused(run("import", source, "-o", tmp_path / "back.jsonl"), "line 1: duplicate column `name`")
+
+
 def test_a_published_csv_whose_right_text_misses_the_mend(templates: Path, tmp_path: Path) -> None:
     """The published generator stores the right text before a and an are corrected; the number says which it is."""
     spec = {"variants": 1, "ids": ["1.0.0.0.b"]}

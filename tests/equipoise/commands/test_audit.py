@@ -113,7 +113,7 @@ def test_cells_keep_the_decimals_that_were_printed(written):
         ("\n\n", "the file is empty"),
         ("group,n\n", "the table has no rows under its header"),
         ("group,n\na,20\nb,22,3\n", "line 3: 3 cells, but the header has 2"),
-        ("group,n\na\n", "line 2: 1 cells, but the header has 2"),
+        ("group,n\na\n", "line 2: 1 cell, but the header has 2"),
         ('group,n\n"a"b,20\n', "line 2: this is not CSV"),
         ('group,n\n"a,20\n', "this is not CSV"),
         ("group,n,n\na,20,1\n", "duplicate column `n`"),

@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from analysis.data.tidy_csv import read_data_file
+from analysis.data.data_file_reader import read_data_file
 from batteries.files.csv_files import is_formula, unguarded
 from batteries.items import load_battery
 from equipoise.cli.main import main

@@ -195,8 +195,11 @@ def _with_empty_row_and_column(rows: list[list[str]]) -> list[list[str]]:
     return [[*row, ""] for row in [*rows, [""] * len(rows[0])]]
 
 
-def _with_index(name: str) -> Callable[[list[list[str]]], list[list[str]]]:
-    return lambda rows: [[name, *rows[0]], *([str(n), *row] for n, row in enumerate(rows[1:]))]
+def _with_index(*names: str, form: str = "{}") -> Callable[[list[list[str]]], list[list[str]]]:
+    return lambda rows: [
+        [*names, *rows[0]],
+        *([*([form.format(n)] * len(names)), *row] for n, row in enumerate(rows[1:])),
+    ]
 
 
 def _with_column(*cells: str) -> Callable[[list[list[str]]], list[list[str]]]:
@@ -220,6 +223,12 @@ def _unused_columns(folder: Path) -> None:
             for file in published.TABLES
             for name in ("", "Unnamed: 0", "index", "Index")
             if file != "item_df.csv"  # which has one
+        ),
+        pytest.param(
+            lambda folder: published.edit_rows(
+                folder / "tables" / "variable_df.csv", _with_index("Unnamed: 0", "index", form="{}.0")
+            ),
+            id="two indexes as floats",
         ),
         pytest.param(_unused_columns, id="columns that no template uses"),
         pytest.param(

@@ -1,11 +1,8 @@
 """Any tidy file: a CSV with a header, one row per observation, and any columns."""
 
 import csv
-import io
 import math
 import re
-import sys
-from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +11,7 @@ from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
 from analysis.data.row_filters import levels_of
 from analysis.statistics.factor_levels import level_text
 from batteries.errors import InputError
-from batteries.files.csv_files import unguarded
+from batteries.files.csv_files import parse_csv, refuse_duplicate_columns, unguarded
 from batteries.files.file_reading import read_text
 
 MISSING = ("", "NA", "NaN", "nan", "N/A", "null")
@@ -34,10 +31,7 @@ def read_data_file(path: Path) -> pd.DataFrame:
     InputError
         If the file cannot be read, is empty, has a duplicate or unnamed column, or a row of another length.
     """
-    text = read_text(path, newline="")
-    if "\0" in text:
-        raise InputError(f"{path}: this is not a text file. Fix: save the table as CSV in UTF-8.")
-    columns = _columns(path, text)
+    columns = _columns(path, read_text(path, newline=""))
     return pd.DataFrame({name: _typed(pd.Series(cells, dtype="str")) for name, cells in columns.items()})
 
 
@@ -72,48 +66,16 @@ def is_export(path: Path) -> bool:
 
 def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
     """Return the cells of each column by its name; refuse anything that would need a silent correction."""
-    csv.field_size_limit(sys.maxsize)  # Models' responses are long.
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows = []
-    try:
-        names = _names(path, text, next(reader, []))
-        for row in reader:
-            if row and len(row) != len(names):
-                raise InputError(
-                    f"{path}, line {reader.line_num}: {len(row)} cells, but the header has {len(names)}. Fix: "
-                    "correct the row."
-                )
-            if row:
-                rows.append(row)
-    except csv.Error as error:
-        raise InputError(
-            f"{path}, line {reader.line_num}: this is not CSV ({error}). Fix: correct the quotes."
-        ) from None
+    table = parse_csv(text, path)
+    for number, name in enumerate(table.header, start=1):
+        if not name:
+            raise InputError(f"{path}, line 1: column {number} has no name. Fix: give the column a name.")
+    refuse_duplicate_columns(table.header, path)
+    rows = [row for row in table.rows if row]
     if not rows:
         raise InputError(f"{path}: there are no rows under the heading. Fix: export the data again.")
-    cells = zip(*rows, strict=True)
-    return {
-        name: [None if cell in MISSING else cell for cell in column] for name, column in zip(names, cells, strict=True)
-    }
-
-
-def _names(path: Path, text: str, heading: list[str]) -> list[str]:
-    names = [unguarded(name).strip() for name in heading]
-    if not text.strip():
-        raise InputError(f"{path}: the file is empty. Fix: name the columns in its first line.")
-    if not any(names):
-        raise InputError(f"{path}, line 1: the line is blank. Fix: name the columns in the first line.")
-    if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
-        raise InputError(
-            f"{path}, line 1: the columns are not separated by commas. Fix: save the table as CSV with commas."
-        )
-    for place, name in enumerate(names, start=1):
-        if not name:
-            raise InputError(f"{path}, line 1: column {place} has no name. Fix: give it one.")
-    twice = [name for name, n in Counter(names).items() if n > 1]
-    if twice:
-        raise InputError(f"{path}, line 1: duplicate column `{twice[0]}`. Fix: rename one.")
-    return names
+    columns = zip(table.header, zip(*rows, strict=True), strict=True)
+    return {name: [None if cell in MISSING else cell for cell in cells] for name, cells in columns}
 
 
 def columns_in_words(data: pd.DataFrame) -> pd.DataFrame:
