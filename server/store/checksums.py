@@ -98,7 +98,7 @@ def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> 
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:
     """Return the checksum with which a session's chain begins.
 
-    Later columns without a value are left out at the end, as in `link_answer`.
+    Later columns without a value are left out at the end, as in `link_response`.
 
     Parameters
     ----------

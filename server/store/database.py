@@ -1,7 +1,8 @@
-"""The database interface of the store's statements: SQL for both SQLite and PostgreSQL, with `?` for a value."""
+"""The interface of both databases for SQL statements with `?` for a value, and the stored form of times."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from server.store.tables import TRIALS
@@ -93,3 +94,18 @@ def insert_sql(table: str, columns: Sequence[str], n_rows: int = 1, skip_known: 
 def marks(values: Sequence[Any]) -> str:
     """Return as many question marks as there are values."""
     return ", ".join("?" * len(values))
+
+
+def now() -> str:
+    """Return the present time."""
+    return as_text(datetime.now(UTC))
+
+
+def minutes_ago(minutes: float) -> str:
+    """Return the time some minutes ago."""
+    return as_text(datetime.now(UTC) - timedelta(minutes=minutes))
+
+
+def as_text(at: datetime) -> str:
+    """Return a time in its stored form: UTC, ISO 8601, with milliseconds, so that texts sort like times."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")

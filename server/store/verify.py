@@ -18,7 +18,7 @@ from experiment.records import Kind
 from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_response, link
 from server.store.database import Database
 from server.store.models import Access, Release, SlotState
-from server.store.sql import identities, response_totals
+from server.store.sql import identities, responses
 from server.store.sql.studies import content_checksum, studies_not_found
 
 ACCESSES = frozenset(Access)
@@ -201,7 +201,7 @@ def _check_sessions(
         plan, rows = [trial[1:] for trial in plan_of(session)], responses_of(session)
         found.n_sessions += 1
         found.n_responses += len(rows)
-        numbers = [response_totals.number_of(response[-1]) for response in rows]
+        numbers = [responses.number_of(response[-1]) for response in rows]
         totals_here[study_digest] = [
             before + here
             for before, here in zip(totals_here.get(study_digest, (0, 0)), (len(rows), sum(numbers)), strict=True)
@@ -328,7 +328,7 @@ def _check_slots(db: Database, logs: _Logs) -> Iterator[str]:
 
 def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[str]:
     """Check that no study has lost responses together with their sessions' records."""
-    stored = response_totals.read(db)
+    stored = responses.read_totals(db)
     for study_digest in sorted(stored.keys() | totals_here.keys()):
         n_stored, sum_stored = stored.get(study_digest, (0, 0))
         n_here, sum_here = totals_here.get(study_digest, (0, 0))

@@ -19,9 +19,9 @@ from experiment.records import Kind, Response, Source
 from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import PracticeCriterion
-from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, timestamps
+from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, database
 from server.store.postgres.store import PostgresStore
-from server.store.sql import session_rows, sessions
+from server.store.sql import resuming, session_rows
 from server.store.tables import TABLES
 from server.store.verify import Verified, verify
 
@@ -176,7 +176,7 @@ class Clock:
                 return clock.now(tz)
 
         with pytest.MonkeyPatch.context() as patch:
-            for module in (timestamps, sessions, session_rows):  # where the stores ask for the time
+            for module in (database, resuming, session_rows):  # where the stores ask for the time
                 patch.setattr(module, "datetime", Shifted)
             yield self
 

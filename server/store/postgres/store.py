@@ -19,19 +19,17 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from batteries.errors import InputError
 from batteries.store_format import KNOWN_MIGRATIONS
-from server.store.database import Database, Rows, insert_sql
+from server.store.database import Database, Rows, insert_sql, now
 from server.store.errors import StoreAway, StoreUnavailable
 from server.store.postgres import schema
 from server.store.postgres.address import LONG_WORK, OF_CONNECTIONS, away, connect, read_address, reason, refused
 from server.store.postgres.connections import CHECK, LONG, REQUEST, SCHEMA, Connection, Limits, transaction
-from server.store.sql import identities, response_totals
-from server.store.sql.group_commit import GroupCommit
+from server.store.sql import identities, responses
+from server.store.sql.group_commit import GroupCommit, run_batch
 from server.store.sql.responses import ResponseBatch
-from server.store.sql.savepoints import run_batch
 from server.store.sql.store import SqlStore
 from server.store.sql.studies import add_content_digests
 from server.store.tables import TABLES
-from server.store.timestamps import now
 
 Result = TypeVar("Result")
 MAX_CONNECTIONS = 16
@@ -269,7 +267,7 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
             for statement in schema.STATEMENTS:
                 connection.execute(statement.encode())
             identities.add_checksums(PostgresDatabase(connection))
-            response_totals.count_all(PostgresDatabase(connection))
+            responses.count_totals(PostgresDatabase(connection))
             add_content_digests(PostgresDatabase(connection))
             connection.execute(
                 "INSERT INTO _migrations (name, applied_at) VALUES (%s, %s) ON CONFLICT DO NOTHING",

@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from experiment.lab_api import UploadedSession
 from experiment.records import Kind, Source, Status
 from experiment.study.recruitment import Recruitment
-from server.store.database import Database, marks
+from server.store.database import Database, marks, minutes_ago, now
 from server.store.errors import Conflict, StudyFull
 from server.store.models import REGAINED_AFTER, Release, SlotState
 from server.store.sql.assignment_log import Log
 from server.store.tables import TABLES
-from server.store.timestamps import minutes_ago, now
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ from contextlib import suppress
 
 from experiment.records import Kind, Status
 from experiment.study.definition import Study
-from server.store.database import Database
+from server.store.database import Database, now
 from server.store.errors import Conflict, StudyFull
 from server.store.models import REGAINED_AFTER, Release, SlotState
 from server.store.sql import assignment
-from server.store.sql.assignment_log import Log, lock_log
-from server.store.timestamps import now
+from server.store.sql.assignment_log import Log, lock_log_of
 
 
 def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
@@ -68,8 +67,7 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str) ->
 
 def _locked(db: Database, session: str) -> tuple[Log, str | None]:
     """Lock the log of a session's study; return it and the reason of the session's exclusion."""
-    (study_digest,) = db.execute("SELECT study_digest FROM sessions WHERE session = ?", (session,)).fetchone()
-    log = lock_log(db, study_digest)
+    log = lock_log_of(db, session)
     (reason,) = db.execute("SELECT excluded_reason FROM sessions WHERE session = ?", (session,)).fetchone()
     return log, reason
 

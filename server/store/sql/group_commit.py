@@ -1,7 +1,8 @@
 """Group commit: one thread commits all waiting work together.
 
-A commit costs one fsync however many responses it holds, so under load many participants share one; a single request is
-committed at once. A caller hears of success only after the commit.
+`GroupCommit` passes the work to the thread, and `run_batch` does it: each piece of work is done completely or not at
+all, independently of the others. A commit costs one fsync however many responses it holds, so under load many
+participants share one commit; a single request is committed at once. A caller hears of success only after the commit.
 """
 
 import logging
@@ -11,9 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from server.store.database import Database
 from server.store.errors import StoreUnavailable
+from server.store.sql import responses
+from server.store.sql.responses import ResponseBatch
 
 Work = TypeVar("Work")
+Job = Callable[[Database], Any]
 
 logger = logging.getLogger("equipoise")
 
@@ -135,3 +140,56 @@ class GroupCommit(Generic[Work]):
             outcomes = [error] * len(batch)
         for request, outcome in zip(batch, outcomes, strict=True):
             request.reply.put(outcome)
+
+
+def run_batch(
+    db: Database, batch: Sequence[ResponseBatch | Job], of_one_alone: type[Exception], of_all: type[Exception]
+) -> list[Any]:
+    """Do all work of a batch and return the result of each piece, or the exception that undid it.
+
+    Responses come first, all in few statements, then the jobs in their order.
+
+    Parameters
+    ----------
+    db
+        A connection inside a transaction, which the caller commits.
+    batch
+        Responses and jobs.
+    of_one_alone
+        The database's error for work that contradicts the store.
+    of_all
+        The database's other errors: they are raised, and nothing of the batch is done.
+    """
+    outcomes: dict[int, Any] = {}
+    new = [position for position, work in enumerate(batch) if isinstance(work, ResponseBatch)]
+    if new:
+        batches = [work for work in batch if isinstance(work, ResponseBatch)]
+        together = _attempt(db, lambda db: responses.add(db, batches), of_one_alone, of_all)
+        if isinstance(together, Exception):
+            # One of them holds what the database cannot store: each is tried alone, so that it does not affect the
+            # others.
+            together = [_alone(db, batch[position], of_one_alone, of_all) for position in new]
+        outcomes.update(zip(new, together, strict=True))
+    for position, work in enumerate(batch):
+        if not isinstance(work, ResponseBatch):
+            outcomes[position] = _attempt(db, work, of_one_alone, of_all)
+    return [outcomes[position] for position in range(len(batch))]
+
+
+def _alone(db: Database, work: Any, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
+    outcome = _attempt(db, lambda db: responses.add(db, [work]), of_one_alone, of_all)
+    return outcome if isinstance(outcome, Exception) else outcome[0]
+
+
+def _attempt(db: Database, job: Job, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
+    """Return a job's result, or the exception after which its changes were undone."""
+    db.execute("SAVEPOINT job")
+    try:
+        result = job(db)
+    except Exception as error:
+        if isinstance(error, of_all) and not isinstance(error, of_one_alone):
+            raise
+        db.execute("ROLLBACK TO SAVEPOINT job")
+        result = error
+    db.execute("RELEASE SAVEPOINT job")
+    return result

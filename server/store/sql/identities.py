@@ -5,11 +5,10 @@ from typing import Any
 
 from experiment.study.definition import Study
 from server.store.checksums import link
-from server.store.database import Database, insert_sql
+from server.store.database import Database, insert_sql, now
 from server.store.models import PANEL, Identity, SessionFound
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.studies import logs_of
-from server.store.timestamps import now
 
 SUBMISSION_PARAMETER = "SESSION_ID"
 """Parameter with Prolific's name of the submission, which the participant and the researcher see."""

@@ -6,14 +6,13 @@ from experiment.plan import Phase, Plan, Trial
 from experiment.records import Kind, Participant, Run, Session, Status
 from experiment.study.definition import Study
 from server.store.checksums import link_response
-from server.store.database import Database, insert_sql
+from server.store.database import Database, insert_sql, now
 from server.store.errors import Conflict
 from server.store.models import AddedRun
-from server.store.sql import response_totals, responses
+from server.store.sql import responses
 from server.store.sql.assignment_log import Log
 from server.store.sql.session_rows import insert
 from server.store.sql.studies import Registered, as_json, served
-from server.store.timestamps import now
 
 
 def add(log: Log, study: Study, run: Run) -> AddedRun:
@@ -90,5 +89,5 @@ def _insert(db: Database, registered: Registered, study: Study, run: Run, sessio
         checksum = link_response(checksum, values)
         rows.append((*values, checksum))
     responses.write(db, rows)
-    response_totals.add(db, ((registered.study_digest, row[-1]) for row in rows))
+    responses.add_to_totals(db, ((registered.study_digest, row[-1]) for row in rows))
     db.execute("UPDATE sessions SET n_answered = ?, checksum = ? WHERE session = ?", (len(rows), checksum, session))

@@ -1,5 +1,12 @@
-"""Responses: those of many participants at once, checked against their sessions and written in few statements."""
+"""Responses: those of many participants at once, checked against their sessions and written in few statements.
 
+The number of responses of each study, and a sum over their checksums, are stored apart from the sessions: an attacker
+who deletes the last responses of a session can adjust the session's own count and checksum. A study's totals are in
+several parts, so that server processes that store responses at once seldom wait for each other; only the sum of the
+parts has a meaning.
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -7,12 +14,10 @@ from typing import Any
 
 from experiment.records import Response, Status
 from server.store.checksums import RESPONSE_COLUMNS, link_response
-from server.store.database import Database, marks
+from server.store.database import Database, as_text, marks, now
 from server.store.errors import Conflict, NotYourSession, Refusal
 from server.store.models import ENDED_FOR, NOTHING_PASSED_OVER
-from server.store.sql import response_totals
 from server.store.sql.studies import as_json
-from server.store.timestamps import as_text, now
 
 COLUMNS = (*RESPONSE_COLUMNS, "checksum")
 MAX_ROWS_AT_ONCE = 1_000
@@ -71,7 +76,7 @@ def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Confl
             outcomes.append(conflict)
     write(db, accepted)
     _move_on(db, {row[0]: states[row[0]] for row in accepted})
-    response_totals.add(db, ((states[row[0]].study_digest, row[-1]) for row in accepted))
+    add_to_totals(db, ((states[row[0]].study_digest, row[-1]) for row in accepted))
     return outcomes
 
 
@@ -215,3 +220,65 @@ def responses_of(db: Database, session: str) -> list[tuple[int, str]]:
         "SELECT trial_index, response FROM responses WHERE session = ? ORDER BY trial_index", (session,)
     ).fetchall()
     return rows
+
+
+N_PARTS = 16
+Totals = tuple[int, int]
+"""Number of responses, and the sum of their numbers."""
+
+
+def number_of(checksum: str) -> int:
+    """Return the number of a response for the sum: 32 bits, so that billions of them fit into 64."""
+    try:
+        return int(checksum[:8], 16)
+    except ValueError:  # A damaged checksum, which also breaks its session's chain.
+        return 0
+
+
+def add_to_totals(db: Database, responses: Iterable[tuple[str, str]], sign: int = 1) -> None:
+    """Add responses to the totals of their studies, or subtract them, in one statement.
+
+    Parameters
+    ----------
+    db
+        A connection inside a transaction.
+    responses
+        Study digest and checksum of each.
+    sign
+        1 if they are stored, -1 if they are deleted.
+    """
+    n_responses: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    number = 0
+    for study_digest, checksum in responses:
+        number = number_of(checksum)
+        n_responses[study_digest] += sign
+        sums[study_digest] += sign * number
+    if not n_responses:
+        return
+    rows = [
+        (study_digest, number % N_PARTS, n_responses[study_digest], sums[study_digest]) for study_digest in n_responses
+    ]
+    db.execute(
+        "INSERT INTO response_totals (study_digest, part, n_responses, checksum_sum) "
+        f"VALUES {', '.join(['(?, ?, ?, ?)'] * len(rows))} ON CONFLICT (study_digest, part) DO UPDATE "
+        "SET n_responses = response_totals.n_responses + excluded.n_responses, "
+        "checksum_sum = response_totals.checksum_sum + excluded.checksum_sum",
+        [value for row in sorted(rows) for value in row],
+    )
+
+
+def count_totals(db: Database) -> None:
+    """Write the totals of a store that has none yet."""
+    if not db.execute("SELECT 1 FROM response_totals LIMIT 1").fetchone():
+        add_to_totals(
+            db, db.stream("SELECT study_digest, responses.checksum FROM responses JOIN sessions USING (session)")
+        )
+
+
+def read_totals(db: Database) -> dict[str, Totals]:
+    """Return the totals of each study."""
+    rows = db.execute(
+        "SELECT study_digest, SUM(n_responses), SUM(checksum_sum) FROM response_totals GROUP BY study_digest"
+    ).fetchall()
+    return {study_digest: (int(n_responses), int(checksum_sum)) for study_digest, n_responses, checksum_sum in rows}

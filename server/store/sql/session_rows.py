@@ -9,12 +9,11 @@ from experiment.plan import Plan, plan_session
 from experiment.records import Participant, Session, Status
 from experiment.study.definition import Study
 from server.store.checksums import FIXED, SESSIONS, beginning_of_session
-from server.store.database import Database, insert_sql
+from server.store.database import Database, as_text, insert_sql, now
 from server.store.models import SessionStart, Visit
 from server.store.sql import identities
 from server.store.sql.studies import Registered, as_json
 from server.store.tables import TABLES
-from server.store.timestamps import as_text, now
 
 
 def insert_participant(db: Database, study: Study, participant: str, start: SessionStart) -> None:

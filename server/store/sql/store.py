@@ -39,6 +39,7 @@ from server.store.sql import (
     identities,
     model_runs,
     responses,
+    resuming,
     sessions,
     studies,
     uploaded_sessions,
@@ -228,10 +229,10 @@ class SqlStore(Store):
         self._delete(lambda db: sessions.withdraw(db, session, by_researcher))
 
     def resume_session(self, study: Study, session: str) -> None:
-        self._write(lambda db: sessions.resume(db, study, session))
+        self._write(lambda db: resuming.resume(db, study, session))
 
     def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
-        self._write(lambda db: sessions.open_again(db, study, token_digest, visit))
+        self._write(lambda db: resuming.open_again(db, study, token_digest, visit))
         stored = self.find_session(token_digest)
         if stored is None:
             raise NotYourSession("opened_elsewhere")

@@ -11,13 +11,12 @@ from experiment.records import Kind
 from experiment.study.definition import Study, StudyDefinition, content_digest
 from experiment.study.revision import Changes, Content, changes, listed
 from server.store.checksums import link
-from server.store.database import Database
+from server.store.database import Database, now
 from server.store.errors import StoreUnavailable
 from server.store.models import GroupProgress, RegisteredDefinition, Revision
 from server.store.sql import assignment
 from server.store.sql.assignment_log import lock_log
 from server.store.tables import TABLES
-from server.store.timestamps import now
 
 
 def as_json(value: Any) -> str:

@@ -11,14 +11,13 @@ from typing import Any
 from experiment.lab_api import UploadedSession
 from experiment.records import Participant, Source, Status
 from experiment.study.definition import Study
-from server.store.database import Database
+from server.store.database import Database, now
 from server.store.errors import Conflict
 from server.store.models import Release, SessionStart, SlotState
-from server.store.sql import assignment, identities, sessions, studies
+from server.store.sql import assignment, identities, resuming, sessions, studies
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.session_rows import begin, insert_participant
 from server.store.sql.studies import Registered
-from server.store.timestamps import now
 
 OTHER_CONTENT = (
     "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
@@ -40,7 +39,7 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
     log = lock_log(db, registered.study_digest)
     known = identities.participant_of(db, study.name, start.identity) if start.identity else None
     if _is_here(db, registered, known, start, uploaded):
-        sessions.hand_over(db, uploaded.session, start)
+        resuming.hand_over(db, uploaded.session, start)
         return False
     if known != uploaded.participant:
         _refuse_other_code(db, known, start, uploaded)
@@ -51,7 +50,7 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
         sessions.refuse_withdrawn(db, participant)
     if known is None:
         _bring(db, study, start, uploaded)
-    sessions.free_start_id(db, uploaded.session, start)
+    resuming.free_start_id(db, uploaded.session, start)
     elsewhere = {} if participant == uploaded.participant else {"participant_elsewhere": uploaded.participant}
     slot = assignment.add_uploaded(log, start.kind, uploaded, study.definition.recruitment, **elsewhere)
     who = Participant(participant=participant, kind=start.kind)

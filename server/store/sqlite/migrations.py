@@ -13,7 +13,7 @@ from sqlite_utils.migrations import Migrations
 from batteries.store_format import KNOWN_MIGRATIONS
 from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, link
 from server.store.database import SqliteDatabase
-from server.store.sql import identities, response_totals
+from server.store.sql import identities, responses
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.session_rows import beginning
 from server.store.sql.studies import add_content_digests, content_checksum
@@ -269,7 +269,7 @@ def m009_plain_names(db: Database) -> None:
     db.execute("ALTER TABLE places RENAME TO slots")
     db.execute("ALTER TABLE answer_totals RENAME TO response_totals")
     db.execute("ALTER TABLE response_totals RENAME COLUMN n_answers TO n_responses")
-    response_totals.count_all(SqliteDatabase(db.conn))  # Of a store from before `m007`.
+    responses.count_totals(SqliteDatabase(db.conn))  # Of a store from before `m007`.
     db.create_view("trials", TRIALS)
 
 

@@ -22,10 +22,9 @@ from batteries.errors import InputError
 from server.store.database import Database, SqliteDatabase
 from server.store.errors import StoreUnavailable
 from server.store.sql import studies
-from server.store.sql.group_commit import GroupCommit
+from server.store.sql.group_commit import GroupCommit, run_batch
 from server.store.sql.plan_cache import PlanCache
 from server.store.sql.responses import ResponseBatch
-from server.store.sql.savepoints import run_batch
 from server.store.sql.store import SqlStore
 from server.store.sqlite.file import connect, migrate, refuse_strange, warn_of_open_file
 from server.store.sqlite.write_ahead_log import (

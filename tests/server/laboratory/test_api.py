@@ -23,8 +23,8 @@ from experiment.study.timeline import PracticeCriterion
 from server.app import create_app
 from server.settings import Settings
 from server.store import Identity, SqliteStore, Store
+from server.store.database import as_text
 from server.store.tables import TABLES
-from server.store.timestamps import as_text
 from tests.server.conftest import SECRETS, Participant
 from tests.server.laboratory.laboratories import DEVICE
 from tests.server.stores import (

@@ -17,7 +17,7 @@ from server.store import (
     StudyFull,
     Visit,
 )
-from server.store.sql.sessions import MOST_VISITS
+from server.store.sql.resuming import MOST_VISITS
 from tests.server.participants.returning import (
     DEVICE,
     BrowserOf,

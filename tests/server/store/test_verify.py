@@ -15,7 +15,7 @@ from server.store import Release, SqliteStore, Store
 from server.store.checksums import RESPONSE_COLUMNS, link_response
 from server.store.database import SqliteDatabase
 from server.store.postgres.store import PostgresDatabase, PostgresStore
-from server.store.sql.response_totals import number_of
+from server.store.sql.responses import number_of
 from server.store.verify import Verified, verify
 from tests.server.store.used_stores import live_in, names
 from tests.server.stores import (
