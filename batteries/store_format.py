@@ -10,6 +10,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m007_answer_totals",
     "m008_revisions_and_exclusions",
     "m009_plain_names",
+    "m010_plain_words",
 )
 """Names of the schema's versions: the server applies them, the analysis refuses unknown ones."""
 

@@ -23,12 +23,10 @@ from server.logs import logger
 from server.participants import participant_auth, participant_json, practice
 from server.request_body import BadRequest, read_body
 from server.researchers.progress_page import require_token
-from server.store import Conflict, Identity, Refusal, SessionStart, StoredSession
+from server.store import LAB, Conflict, Identity, Refusal, SessionStart, StoredSession
 
 laboratory = Blueprint("laboratory", __name__)
 
-SOURCE = "lab"
-"""Source of the identities of participants in the laboratory."""
 _FULL = (
     "no free slot for participant {participant}: all are taken or reserved. Fix: raise the quota in study.yaml, or "
     "release a slot with `equipoise assignment release`."
@@ -120,7 +118,7 @@ def _read_query(form: type[Query]) -> Query:
 
 
 def _identity(query: SessionQuery) -> Identity:
-    return Identity(SOURCE, query.participant)
+    return Identity(LAB, query.participant)
 
 
 @contextmanager

@@ -24,11 +24,10 @@ from experiment.lab.session import LabSession, Visitor, VisitOutcome
 from experiment.records import Kind
 from experiment.study.definition import Study
 from server.app import create_app
-from server.laboratory import SOURCE
 from server.security.secret_files import Secrets
 from server.serve import store_location
 from server.settings import read_settings
-from server.store import Store
+from server.store import LAB, Store
 
 THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a variable
@@ -139,7 +138,7 @@ def _warn_of_typing_errors(
 ) -> None:
     """Warn of a likely slip in the code, or in the session's number: it would make two participants of one."""
     code, occasion = visitor.participant, visitor.occasion
-    others = {str(one["external_id"]) for one in store.identities(study) if one["source"] == SOURCE}
+    others = {str(one["external_id"]) for one in store.identities(study) if one["id_kind"] == LAB}
     if occasion > 1 and not any(_has_begun(lab_client, code, occasion - 1) for lab_client in lab_clients):
         tell(f"Check the code: {code} has no session {occasion - 1} here, and this will be session {occasion}.")
     alike = sorted(other for other in others if _bare(other) == _bare(code))

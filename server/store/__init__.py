@@ -17,6 +17,7 @@ from server.store.errors import (
     StudyFull,
 )
 from server.store.models import (
+    LAB,
     NOTHING_PASSED_OVER,
     PANEL,
     Access,
@@ -32,6 +33,7 @@ from server.store.models import (
 from server.store.sqlite.store import SqliteStore
 
 __all__ = [
+    "LAB",
     "NOTHING_PASSED_OVER",
     "PANEL",
     "Access",

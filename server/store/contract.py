@@ -277,8 +277,8 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def sessions_of(self, study: Study, source: str, external_id: str) -> list[SessionFound]:
-        """Return the sessions of the participant with this id at a source (see `Identity`), the oldest first."""
+    def sessions_of(self, study: Study, id_kind: str, external_id: str) -> list[SessionFound]:
+        """Return the sessions of the participant with this id, the oldest session first; see `Identity`."""
 
     @abstractmethod
     def session_named(self, study: Study, session: str) -> SessionFound | None:

@@ -31,11 +31,23 @@ class Release(StrEnum):
     RETURN = "return"
     EXCLUSION = "exclusion"
     PRACTICE = "practice not passed"
-    TOO_OLD = "too old to go on"  # prose: stored
+    TOO_OLD = "too old to resume"
     RELOADED = "reloaded too often"
-    RESTARTED = "begun again"
+    RESTARTED = "restarted"
     NO_ROOM = "no room"
     """It never had a slot: the session was run elsewhere, and the group was full at its upload."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Release | None":
+        """Read the reasons of a log from before `m010`."""
+        return cls(FORMER_REASONS[value]) if value in FORMER_REASONS else None
+
+
+FORMER_REASONS: dict[object, str] = {
+    "too old to go on": "too old to resume",
+    "begun again": "restarted",
+}  # prose: stored
+"""Former and present words of a reason: a log is never changed, so a log from before `m010` keeps the former words."""
 
 
 ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED, Release.RESTARTED)
@@ -95,15 +107,17 @@ class StoredSession:
 
 
 PANEL = "panel"
-"""Source of the identities of participants from a panel."""
+"""Kind of the ids of participants from a panel."""
+LAB = "lab"
+"""Kind of a laboratory's own codes of participants."""
 
 
 @dataclass(frozen=True)
 class Identity:
     """Identity of a participant at a panel, of a personal link or in a laboratory; stored apart from all responses."""
 
-    source: str
-    """`panel`, `link` or `lab`."""
+    id_kind: str
+    """Kind of the id: `panel`, `link` or `lab`."""
     external_id: str
     parameters: dict[str, str] = field(default_factory=dict)
     """Further parameters that came with the id, such as the panel's name of the submission."""
@@ -113,7 +127,7 @@ class Identity:
     @property
     def is_claim(self) -> bool:
         """True if unverified: a panel's id from an address, which anyone may have written."""
-        return self.source == PANEL and self.signed_at is None
+        return self.id_kind == PANEL and self.signed_at is None
 
 
 @dataclass(frozen=True)

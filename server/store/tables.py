@@ -22,7 +22,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "slots": ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open"),
     "logs": ("study_digest", "n_events", "checksum"),
     "events": ("study_digest", "event_index", "at", "event", "session", "details", "checksum"),
-    "identities": ("study", "source", "external_id", "participant", "parameters", "created_at", "checksum",
+    "identities": ("study", "id_kind", "external_id", "participant", "parameters", "created_at", "checksum",
                    "signed_at"),
     "response_totals": ("study_digest", "part", "n_responses", "checksum_sum"),
 }  # fmt: skip

@@ -17,7 +17,7 @@ from experiment.plan import Phase
 from experiment.records import Kind
 from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_response, link
 from server.store.database import Database
-from server.store.models import Access, Release, SlotState
+from server.store.models import FORMER_REASONS, Access, Release, SlotState
 from server.store.sql import identities, responses
 from server.store.sql.studies import content_checksum, studies_not_found
 
@@ -159,11 +159,12 @@ def _replay(logs: _Logs, event: str, session: str | None, details: dict[str, Any
         status = "withdrawn"
     elif event == "run added" or "completed_at" in details:
         status = "completed"
-    if event == "adopted":
-        slot = details["place"]
+    if event in {"uploaded", "adopted"}:  # The latter, with the key `place`, before `m010`.
+        slot = details["slot"] if event == "uploaded" else details["place"]
         reason = Release.NO_ROOM if slot == SlotState.RELEASED else None
     elif event in slots:
         slot, reason = slots[event], details.get("because")
+    reason = FORMER_REASONS.get(reason, reason)
     logs.sessions[session] = (status, details.get("completed_at", completed_at), slot, reason)
 
 

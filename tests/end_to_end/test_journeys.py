@@ -389,7 +389,7 @@ def test_who_begins_again_gets_another_session_in_the_same_group(visit: Any, tmp
         )
         assert first["participant"] == second["participant"]
         assert first["group"] == second["group"]
-        assert (first["status"], first["release_reason"], second["status"]) == ("active", "begun again", "completed")
+        assert (first["status"], first["release_reason"], second["status"]) == ("active", "restarted", "completed")
 
 
 def test_what_happens_on_the_page_is_recorded_with_its_question(visit: Any, folder: Path, rows: Any) -> None:

@@ -7,7 +7,7 @@ SQLite.
 
 from server.store.tables import TRIALS
 
-VERSION = "m009_plain_names"
+VERSION = "m010_plain_words"
 """The SQLite migration to which these tables correspond."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
@@ -16,8 +16,9 @@ RENAMED_COLUMNS = (
     ("sessions", "completion_code", "withdrawal_code"),
     ("sessions", "adopted_at", "uploaded_at"),
     ("response_totals", "n_answers", "n_responses"),
+    ("identities", "source", "id_kind"),
 )
-"""Tables, and former and present names of their columns, before and since `m009`."""
+"""Tables, and former and present names of their columns: the last row is of `m010`, the others are of `m009`."""
 
 STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",
@@ -101,8 +102,8 @@ STATEMENTS = (
     """,
     """
     CREATE TABLE IF NOT EXISTS identities (
-      study TEXT, source TEXT, external_id TEXT, participant TEXT NOT NULL REFERENCES participants (participant),
-      parameters TEXT NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (study, source, external_id)
+      study TEXT, id_kind TEXT, external_id TEXT, participant TEXT NOT NULL REFERENCES participants (participant),
+      parameters TEXT NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (study, id_kind, external_id)
     )
     """,
     "CREATE INDEX IF NOT EXISTS identities_participant ON identities (participant)",

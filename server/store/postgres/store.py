@@ -24,7 +24,7 @@ from server.store.errors import StoreAway, StoreUnavailable
 from server.store.postgres import schema
 from server.store.postgres.address import LONG_WORK, OF_CONNECTIONS, away, connect, read_address, reason, refused
 from server.store.postgres.connections import CHECK, LONG, REQUEST, SCHEMA, Connection, Limits, transaction
-from server.store.sql import identities, responses
+from server.store.sql import identities, responses, sessions
 from server.store.sql.group_commit import GroupCommit, run_batch
 from server.store.sql.responses import ResponseBatch
 from server.store.sql.store import SqlStore
@@ -267,6 +267,7 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
             for statement in schema.STATEMENTS:
                 connection.execute(statement.encode())
             identities.add_checksums(PostgresDatabase(connection))
+            sessions.rename_reasons(PostgresDatabase(connection))
             responses.count_totals(PostgresDatabase(connection))
             add_content_digests(PostgresDatabase(connection))
             connection.execute(

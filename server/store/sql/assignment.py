@@ -197,12 +197,12 @@ def add_uploaded(
     numbers = _numbers(read_slots(log.db, log.study_digest, kind), recruitment)
     _count(log, kind, uploaded.group, n_begun=1, n_reserved=int(has_room))
     log.write(
-        "adopted",
+        "uploaded",
         uploaded.session,
         kind=kind,
         group=uploaded.group,
         seed=uploaded.seed,
-        place=slot,
+        slot=slot,
         **details,
         **numbers,
     )
@@ -297,7 +297,7 @@ def confirm(log: Log, held: HeldSlot, recruitment: Recruitment, completed_at: st
         _count(log, held.kind, held.group, n_confirmed=1)
     else:
         reason = held.release_reason
-        log.write("surplus", held.session, group=held.group, place_released_for=reason, completed_at=completed_at)
+        log.write("surplus", held.session, group=held.group, slot_released_for=reason, completed_at=completed_at)
         return
     log.db.execute("UPDATE sessions SET slot = 'confirmed', release_reason = NULL WHERE session = ?", (held.session,))
     log.write("confirmed", held.session, group=held.group, completed_at=completed_at)

@@ -40,7 +40,7 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
             reason=reason,
             status=held.status,
             was=held.slot,
-            place_released_for=held.release_reason,
+            slot_released_for=held.release_reason,
         )
         if held.slot is not SlotState.RELEASED or (
             # Otherwise the participant could come back.
@@ -81,9 +81,10 @@ def _give_slot_back(log: Log, study: Study, session: str) -> None:
     ).fetchone()
     before = json.loads(text)
     held = assignment.held_slot(log.db, session)
-    if held.release_reason != Release.EXCLUSION or before["place_released_for"] == Release.EXCLUSION:
+    released_for = before.get("slot_released_for", before.get("place_released_for"))  # The latter before `m010`.
+    if held.release_reason != Release.EXCLUSION or released_for == Release.EXCLUSION:
         return  # Withdrawn since, or released for another reason before it was excluded.
-    reason = Release(before["place_released_for"] or Release.NO_ROOM)
+    reason = Release(released_for or Release.NO_ROOM)
     assignment.release(log, held, reason)
     if before["was"] == SlotState.RELEASED:
         return

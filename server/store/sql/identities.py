@@ -12,9 +12,9 @@ from server.store.sql.studies import logs_of
 
 SUBMISSION_PARAMETER = "SESSION_ID"
 """Parameter with Prolific's name of the submission, which the participant and the researcher see."""
-IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
+IDENTITY_COLUMNS = ("id_kind", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
 
-CHECKED = ("study", "source", "external_id", "participant", "parameters", "created_at")
+CHECKED = ("study", "id_kind", "external_id", "participant", "parameters", "created_at")
 """The columns of a row that its checksum covers; rows of different participants are independent, because each can be
 deleted.
 """
@@ -22,7 +22,7 @@ deleted.
 
 def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
     """Store the identity of a pseudonym; the primary key refuses the same identity twice."""
-    row = (study, identity.source, identity.external_id, participant, json.dumps(identity.parameters), now())
+    row = (study, identity.id_kind, identity.external_id, participant, json.dumps(identity.parameters), now())
     values = (*row, link("", row), identity.signed_at)
     db.execute(insert_sql("identities", (*CHECKED, "checksum", "signed_at")), values)
 
@@ -31,7 +31,7 @@ def add_checksums(db: Database) -> None:
     """Add checksums to the rows of a store that had none."""
     for row in db.execute(f"SELECT {', '.join(CHECKED)} FROM identities WHERE checksum IS NULL").fetchall():
         db.execute(
-            "UPDATE identities SET checksum = ? WHERE study = ? AND source = ? AND external_id = ?",
+            "UPDATE identities SET checksum = ? WHERE study = ? AND id_kind = ? AND external_id = ?",
             (link("", row), *row[:3]),
         )
 
@@ -45,8 +45,8 @@ def changed(db: Database) -> list[str]:
 def participant_of(db: Database, study: str, identity: Identity) -> str | None:
     """Return the pseudonym of a known identity; another server that begins something for it waits."""
     row = db.execute(
-        f"SELECT participant FROM identities WHERE study = ? AND source = ? AND external_id = ?{db.for_update}",
-        (study, identity.source, identity.external_id),
+        f"SELECT participant FROM identities WHERE study = ? AND id_kind = ? AND external_id = ?{db.for_update}",
+        (study, identity.id_kind, identity.external_id),
     ).fetchone()
     return row[0] if row else None
 
@@ -58,9 +58,9 @@ def session_of(db: Database, study: str, identity: Identity, occasion: int | Non
     """
     rows = db.execute(
         "SELECT session, occasion FROM identities JOIN sessions USING (participant) "
-        "WHERE study = ? AND identities.source = ? AND external_id = ? "
+        "WHERE study = ? AND id_kind = ? AND external_id = ? "
         "ORDER BY CASE WHEN status = 'completed' THEN 0 ELSE 1 END, started_at DESC",
-        (study, identity.source, identity.external_id),
+        (study, identity.id_kind, identity.external_id),
     )
     return next((session for session, of in rows.fetchall() if occasion in {None, of}), None)
 
@@ -72,7 +72,7 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
     the last opening of the session and than the last accepted signature. Without signatures, the panel's name of the
     submission must be the one at the start.
     """
-    if identity.source != PANEL:  # A personal link is signed by us, and a laboratory sends the researcher's token.
+    if identity.id_kind != PANEL:  # A personal link is signed by us, and a laboratory sends the researcher's token.
         return True
     parameters, let_in_at, opened_at = db.execute(
         "SELECT parameters, signed_at, "
@@ -89,17 +89,17 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
 def let_in(db: Database, study: str, identity: Identity) -> None:
     """Record the panel's signature that admitted a participant: it opens nothing again."""
     db.execute(
-        "UPDATE identities SET signed_at = ? WHERE study = ? AND source = ? AND external_id = ?",
-        (identity.signed_at, study, identity.source, identity.external_id),
+        "UPDATE identities SET signed_at = ? WHERE study = ? AND id_kind = ? AND external_id = ?",
+        (identity.signed_at, study, identity.id_kind, identity.external_id),
     )
 
 
-def sessions_of(db: Database, study: str, source: str, external_id: str) -> list[SessionFound]:
+def sessions_of(db: Database, study: str, id_kind: str, external_id: str) -> list[SessionFound]:
     """See `Store.sessions_of`."""
     rows = db.execute(
         "SELECT session, participant, status, slot, excluded_reason FROM identities JOIN sessions USING (participant) "
-        "WHERE study = ? AND identities.source = ? AND external_id = ? ORDER BY started_at",
-        (study, source, external_id),
+        "WHERE study = ? AND id_kind = ? AND external_id = ? ORDER BY started_at",
+        (study, id_kind, external_id),
     )
     return [SessionFound(*row) for row in rows]
 
@@ -125,7 +125,7 @@ def session_named(db: Database, study: str, session: str) -> SessionFound | None
 def identities(db: Database, study: str) -> list[dict[str, Any]]:
     """See `Store.identities`."""
     rows = db.execute(
-        "SELECT identities.source, external_id, participant, session, status, withdrawal_code, parameters, created_at "
+        "SELECT id_kind, external_id, participant, session, status, withdrawal_code, parameters, created_at "
         "FROM identities JOIN sessions USING (participant) WHERE study = ? "
         "ORDER BY created_at, external_id, started_at",
         (study,),

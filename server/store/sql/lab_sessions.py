@@ -19,7 +19,7 @@ _SELECT = f"""
            consent_digest, start_id, withdrawal_code, demographics, contents.content_digest, excluded_reason
       FROM sessions JOIN participants USING (participant) JOIN identities USING (participant)
       JOIN {CONTENT_OF_SESSION}
-     WHERE sessions.source = 'lab' AND identities.source = 'lab'
+     WHERE sessions.source = 'lab' AND id_kind = 'lab'
 """
 """Rehearsals have no identity, and are not uploaded."""
 
@@ -78,7 +78,7 @@ def versions_of_others(db: Database, study: Study) -> dict[str, int]:
     """Return the other versions of a study with laboratory sessions, and their numbers."""
     rows = db.execute(
         "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
-        "JOIN identities ON identities.participant = sessions.participant AND identities.source = 'lab' "
+        "JOIN identities ON identities.participant = sessions.participant AND id_kind = 'lab' "
         "WHERE studies.study = ? AND study_digest <> ? AND sessions.source = 'lab' GROUP BY version ORDER BY version",
         (study.name, _digest(db, study)),
     )
@@ -90,7 +90,7 @@ def n_without_code(db: Database, study: Study) -> int:
     rows = db.execute(
         "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
         "WHERE study_digest = ? AND source = 'lab' AND kind = 'human' AND NOT EXISTS "
-        "(SELECT 1 FROM identities WHERE identities.participant = sessions.participant AND source = 'lab')",
+        "(SELECT 1 FROM identities WHERE identities.participant = sessions.participant AND id_kind = 'lab')",
         (_digest(db, study),),
     )
     n: int = rows.fetchone()[0]

@@ -10,7 +10,7 @@ from experiment.records import Kind, Participant, Source, Status
 from experiment.study.definition import Study, StudyDefinition
 from server.store.database import Database, as_text, now
 from server.store.errors import Conflict, Refusal
-from server.store.models import ENDED_FOR, Identity, Release, SessionStart, SlotState
+from server.store.models import ENDED_FOR, FORMER_REASONS, Identity, Release, SessionStart, SlotState
 from server.store.sql import assignment, identities, responses, resuming
 from server.store.sql.assignment_log import lock_log, lock_log_of
 from server.store.sql.session_rows import begin, beginning, insert_participant
@@ -139,6 +139,12 @@ def release_slot(db: Database, session: str, reason: Release) -> bool:
     if held.slot is SlotState.RELEASED and reason not in ENDED_FOR:
         return False  # The reason stays too: a session that the rules ended must not open again through another one.
     return assignment.release(log, held, reason)
+
+
+def rename_reasons(db: Database) -> None:
+    """Write the present words for reasons from before `m010`."""
+    for former, present in FORMER_REASONS.items():
+        db.execute("UPDATE sessions SET release_reason = ? WHERE release_reason = ?", (present, former))
 
 
 LISTED = (

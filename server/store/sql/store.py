@@ -266,9 +266,9 @@ class SqlStore(Store):
             ).fetchall()
         return [session for session, definition in rows if json.loads(definition)["completion_code"] != completion_code]
 
-    def sessions_of(self, study: Study, source: str, external_id: str) -> list[SessionFound]:
+    def sessions_of(self, study: Study, id_kind: str, external_id: str) -> list[SessionFound]:
         with self._reading() as db:
-            return identities.sessions_of(db, study.name, source, external_id)
+            return identities.sessions_of(db, study.name, id_kind, external_id)
 
     def session_named(self, study: Study, session: str) -> SessionFound | None:
         with self._reading() as db:

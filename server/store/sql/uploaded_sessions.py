@@ -96,9 +96,9 @@ def _is_here(
 
 
 def _participant_elsewhere(db: Database, session: str) -> str | None:
-    """Return the pseudonym of an upload, if another is used here."""
+    """Return the pseudonym of an upload, if another is used here; before `m010` the event was called `adopted`."""
     found = db.execute(
-        "SELECT details FROM events WHERE session = ? AND event = 'adopted' "
+        "SELECT details FROM events WHERE session = ? AND event IN ('uploaded', 'adopted') "
         "AND study_digest = (SELECT study_digest FROM sessions WHERE session = ?)",
         (session, session),
     ).fetchone()

@@ -13,7 +13,7 @@ from sqlite_utils.migrations import Migrations
 from batteries.store_format import KNOWN_MIGRATIONS
 from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, link
 from server.store.database import SqliteDatabase
-from server.store.sql import identities, responses
+from server.store.sql import identities, responses, sessions
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.session_rows import beginning
 from server.store.sql.studies import add_content_digests, content_checksum
@@ -238,7 +238,6 @@ def m007_answer_totals(db: Database) -> None:
         {"study_digest": str, "part": int, "n_answers": int, "checksum_sum": int}, pk=("study_digest", "part"),
         not_null={"n_answers", "checksum_sum"}, foreign_keys=[("study_digest", "studies", "study_digest")], strict=True,
     )  # fmt: skip
-    identities.add_checksums(SqliteDatabase(db.conn))
 
 
 @migrations()
@@ -270,6 +269,16 @@ def m009_plain_names(db: Database) -> None:
     db.execute("ALTER TABLE answer_totals RENAME TO response_totals")
     db.execute("ALTER TABLE response_totals RENAME COLUMN n_answers TO n_responses")
     responses.count_totals(SqliteDatabase(db.conn))  # Of a store from before `m007`.
+    db.create_view("trials", TRIALS)
+
+
+@migrations()
+def m010_plain_words(db: Database) -> None:
+    """One word for one thing: the kind of an id, reasons for the release of a slot."""
+    db.execute("DROP VIEW trials")
+    db.execute("ALTER TABLE identities RENAME COLUMN source TO id_kind")
+    identities.add_checksums(SqliteDatabase(db.conn))  # Of a store from before `m007`.
+    sessions.rename_reasons(SqliteDatabase(db.conn))
     db.create_view("trials", TRIALS)
 
 

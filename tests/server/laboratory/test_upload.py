@@ -109,7 +109,7 @@ def test_somebody_who_is_known_here_keeps_their_pseudonym(lab: Laboratory) -> No
     uploaded = lab.add_uploaded(occasion=2)
     assert uploaded.session.participant == here.session.participant
     ((event, details),) = log_of(lab.store, lab.study, uploaded.plan.session)
-    assert (event, details["participant_elsewhere"]) == ("adopted", "p-aaaaaaaaaaaa")
+    assert (event, details["participant_elsewhere"]) == ("uploaded", "p-aaaaaaaaaaaa")
     assert not lab.add_uploaded(occasion=2).is_new
     assert rows(lab.store, "SELECT COUNT(*) FROM participants") == [(1,)]
     assert problems(lab.store) == []

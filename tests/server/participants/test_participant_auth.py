@@ -103,7 +103,7 @@ def test_the_panels_id_is_in_the_table_of_identities_and_nowhere_else(
 
 def test_what_a_panel_says_besides_is_kept_with_the_id_and_nothing_more(panel: Flask, store: SqliteStore) -> None:
     Visitor(panel, from_panel(PANEL_ID, STUDY_ID="st-1", SESSION_ID=SUBMISSION, name="Ada", utm="x")).start()
-    (identity,) = rows(store, "SELECT study, source, external_id, parameters FROM identities")
+    (identity,) = rows(store, "SELECT study, id_kind, external_id, parameters FROM identities")
     assert identity[:3] == ("blackbox-predict", "panel", PANEL_ID)
     assert json.loads(identity[3]) == {"STUDY_ID": "st-1", "SESSION_ID": SUBMISSION}
     assert "Ada" not in repr(held_by(store))
@@ -316,7 +316,7 @@ def test_a_personal_link_lets_one_person_in_once(linked: Flask, small_study: Stu
     other = Visitor(linked, f"/?token={make_link_token(small_study, SECRETS.signing_key)}")
     assert other.start().status_code == 201
     assert other.session["session"] != first.session["session"]
-    assert {source for (source,) in rows(store, "SELECT source FROM identities")} == {"link"}
+    assert {source for (source,) in rows(store, "SELECT id_kind FROM identities")} == {"link"}
     assert token not in repr(held_by(store))
 
 

@@ -199,7 +199,7 @@ def test_a_session_is_gone_on_with_up_to_its_age_and_not_after(
     person.answer()
     clock.advance(minutes=1)
     assert visit(person).ended_for is Release.TOO_OLD
-    assert place_of(any_store, person.session)[1:] == ("released", "too old to go on")
+    assert place_of(any_store, person.session)[1:] == ("released", "too old to resume")
     assert problems(any_store) == []
 
 

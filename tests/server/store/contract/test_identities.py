@@ -90,7 +90,7 @@ def test_who_a_panel_means_is_found_by_their_id(store: Store, small_study: Study
     assert store.session_named(small_study, "nobody") is None
     first, second = store.identities(small_study)
     assert first | {"created_at": ""} == {
-        "source": "panel",
+        "id_kind": "panel",
         "external_id": "anna",
         "participant": anna.stored.session.participant.participant,
         "session": anna.session,

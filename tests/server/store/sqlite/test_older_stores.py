@@ -13,28 +13,87 @@ from batteries.store_format import KNOWN_MIGRATIONS
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind, Source
 from experiment.study.definition import Study
-from server.store import Identity, SessionStart
+from experiment.study.timeline import Resume
+from server.store import Identity, SessionStart, SlotState, Visit
 from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, TIMING_COLUMNS, link, link_response
 from server.store.contract import Store
 from server.store.database import Database
+from server.store.models import FORMER_REASONS
 from server.store.open import open_store
 from server.store.sql.session_rows import beginning
 from server.store.tables import TRIALS
 from tests.postgres import PostgresCluster
-from tests.server.stores import Person, make_small, problems, rows, saying, verified
+from tests.server.laboratory.laboratories import Laboratory
+from tests.server.stores import (
+    Clock,
+    Person,
+    make_small,
+    problems,
+    recruiting,
+    rows,
+    saying,
+    verified,
+    version_of,
+)
 
 LATER = (*TIMING_COLUMNS, *RESPONSE_COLUMNS[N_FIRST_COLUMNS:])
 COLUMNS = tuple(column for column in RESPONSE_COLUMNS if column not in LATER)
 VISITS = KNOWN_MIGRATIONS[2]
 OCCASIONS = KNOWN_MIGRATIONS[4]
 TOTALS = KNOWN_MIGRATIONS[6]
-VIEW_OF_M006 = re.sub(r",\s*sessions\.(revision|excluded_at|excluded_reason) AS \w+", "", TRIALS)
+WORDS = KNOWN_MIGRATIONS[9]
+SINCE_M010 = (("identities", "id_kind", "source"),)
+"""Tables, with the present and former names of their columns."""
+VIEW_OF_M009 = TRIALS
+VIEW_OF_M006 = re.sub(r",\s*sessions\.(revision|excluded_at|excluded_reason) AS \w+", "", VIEW_OF_M009)
 VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", VIEW_OF_M006)
 FIXED_IN_M006 = f"{FIRST_FIXED}, occasion, uploaded_at"
 
 
+def chain_log_again(db: Database) -> None:
+    """Give the entries of every log their checksums again, after a change."""
+    for (study_digest,) in db.execute("SELECT study_digest FROM logs").fetchall():
+        checksum = ""
+        events = (
+            "SELECT event_index, at, event, session, details FROM events WHERE study_digest = ? ORDER BY event_index"
+        )
+        for event in db.execute(events, (study_digest,)).fetchall():
+            checksum = link(checksum, [study_digest, *event])
+            db.execute(
+                "UPDATE events SET checksum = ? WHERE study_digest = ? AND event_index = ?",
+                (checksum, study_digest, event[0]),
+            )
+        db.execute("UPDATE logs SET checksum = ? WHERE study_digest = ?", (checksum, study_digest))
+
+
+def take_back_to_m009(db: Database, migrations: str) -> None:
+    """Make a store of the present version one of `m009`."""
+    db.execute("DROP VIEW trials")  # With the view, SQLite drops no column.
+    for table, new, old in SINCE_M010:
+        db.execute(f"ALTER TABLE {table} RENAME COLUMN {new} TO {old}")
+    for old, new in FORMER_REASONS.items():
+        db.execute("UPDATE sessions SET release_reason = ? WHERE release_reason = ?", (old, new))
+        db.execute(
+            "UPDATE events SET details = REPLACE(details, ?, ?) WHERE event IN ('released', 'excluded')",
+            (f':"{new}"', f':"{old}"'),
+        )
+    db.execute(
+        """
+        UPDATE events SET details = REPLACE(REPLACE(details, '"slot":', '"place":'), '"slot_released_for"',
+            '"place_released_for"') WHERE event IN ('uploaded', 'surplus', 'excluded')
+        """
+    )
+    db.execute("UPDATE events SET event = 'adopted' WHERE event = 'uploaded'")
+    chain_log_again(db)
+    db.execute(f"DELETE FROM {migrations} WHERE name >= '{WORDS}'")
+    if migrations == "_migrations":  # In PostgreSQL only the newest is recorded.
+        db.execute(f"INSERT INTO {migrations} (name, applied_at) VALUES ('{KNOWN_MIGRATIONS[8]}', '')")
+    db.execute(f"CREATE VIEW trials AS {VIEW_OF_M009}")
+
+
 def take_back_to_m006(db: Database, migrations: str) -> None:
     """Make a store of today one of `m006`."""
+    take_back_to_m009(db, migrations)
     for (session,) in db.execute("SELECT session FROM sessions").fetchall():
         checksum = beginning(db, session, FIXED_IN_M006)
         query = f"SELECT {', '.join(RESPONSE_COLUMNS)} FROM responses WHERE session = ? ORDER BY trial_index"
@@ -72,12 +131,7 @@ def put_under_the_digest_of_m006(db: Database, study: Study) -> str:
     for table in ("sessions", "slots", "logs", "events", "response_totals"):
         db.execute(f"UPDATE {table} SET study_digest = '{old}'")
     db.execute("DELETE FROM studies WHERE study_digest = ?", (study.digest,))
-    checksum = ""
-    events = db.execute("SELECT event_index, at, event, session, details FROM events ORDER BY event_index").fetchall()
-    for event in events:
-        checksum = link(checksum, [old, *event])
-        db.execute("UPDATE events SET checksum = ? WHERE event_index = ?", (checksum, event[0]))
-    db.execute("UPDATE logs SET checksum = ?", (checksum,))
+    chain_log_again(db)
     return old
 
 
@@ -279,3 +333,50 @@ def test_a_store_without_totals_gets_them_and_checksums_of_its_panel_ids(
         found = "".join(problems(store))
         assert "9 responses are present of 12 that were stored" in found
         assert "the panel id, or its parameters, differ from what was stored" in found
+
+
+def test_a_store_with_former_words_passes_all_checks_and_is_used_further(
+    reopen: Callable[[], Store], small_study: Study
+) -> None:
+    study = saying(small_study, resume=Resume(max_reloads=0, otherwise="restart"))
+    ending = saying(version_of(small_study, "1.1"), resume=Resume(max_age_min=1))
+    with closing(reopen()) as store:
+        for one in (study, ending):
+            store.register_study(one)
+        restarted = Person(store, study, identity=Identity("panel", "anna"))
+        store.open_session(study, restarted.token, Visit("second", None))
+        with Clock().installed() as clock:
+            too_old = Person(store, ending)
+            clock.advance(minutes=2)
+            store.open_session(ending, too_old.token, Visit("second", None))
+            lapsed = Person(store, study)
+            clock.advance(minutes=61)
+            store.start_session(recruiting(study, quota=2), SessionStart("s", Kind.HUMAN, Source.WEB, "t", "c"))
+        store.exclude_sessions([restarted.session, lapsed.session], "fire alarm")
+        lab = Laboratory(store, study)
+        uploaded = lab.add_uploaded("P01", occasion=1)
+        before = verified(store)
+        listed = store.sessions(study)
+        assert {row["release_reason"] for row in [*listed, *store.sessions(ending)]} >= {
+            "restarted", "too old to resume", "exclusion",
+        }  # fmt: skip
+        migrations = "_migrations" if "Postgres" in type(store).__name__ else "_sqlite_migrations"
+        with store.filling() as db:
+            take_back_to_m009(db, migrations)
+            former = db.execute("SELECT DISTINCT release_reason FROM sessions WHERE slot = 'released'").fetchall()
+            assert {("begun again",), ("too old to go on",)} <= set(former)
+            words = {event for (event,) in db.execute("SELECT event FROM events").fetchall()}
+            assert "adopted" in words and "uploaded" not in words
+    assert before.problems == []
+    with closing(reopen()) as store:
+        found = verified(store)
+        assert (found.problems, found.n_responses, found.n_sessions) == ([], before.n_responses, before.n_sessions)
+        assert store.sessions(study) == listed
+        (back,) = {one["external_id"] for one in store.identities(study) if one["id_kind"] == "lab"}
+        assert back == "P01"
+        again = store.include_sessions(study, [restarted.session, lapsed.session], "false alarm")
+        assert SlotState.RELEASED in again
+        lab = Laboratory(store, study)
+        assert not lab.add_uploaded("P01", occasion=1).is_new
+        assert uploaded.plan.session in {row["session"] for row in store.sessions(study)}
+        assert problems(store) == []
