@@ -163,7 +163,7 @@ def _group_with_room(groups: Sequence[GroupSlots], wanted: int, kind: Kind, recr
 
 def _group_numbered(groups: Sequence[GroupSlots], number: int) -> GroupSlots:
     if not 1 <= number <= len(groups):
-        raise Conflict(f"There is no group {number} in this study. Fix: name one from 1 to {len(groups)}.")
+        raise Conflict(f"There is no group {number} in this study. Fix: name a group from 1 to {len(groups)}.")
     return groups[number - 1]
 
 
@@ -337,12 +337,11 @@ def open_group(log: Log, group: int, is_open: bool) -> None:
     Conflict
         If the study has no such group.
     """
-    changed = log.db.execute(
+    _group_numbered(read_slots(log.db, log.study_digest, Kind.HUMAN), group)
+    log.db.execute(
         "UPDATE slots SET is_open = ? WHERE study_digest = ? AND kind = 'human' AND \"group\" = ?",
         (int(is_open), log.study_digest, group),
     )
-    if not changed.rowcount:
-        raise Conflict(f"there is no group {group}")
     log.write("opened" if is_open else "closed", group=group)
 
 

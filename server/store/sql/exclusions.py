@@ -16,6 +16,8 @@ from server.store.models import REGAINED_AFTER, Release, SlotState
 from server.store.sql import assignment
 from server.store.sql.assignment_log import Log, lock_log_of
 
+OMIT = "Fix: omit this session from the command."
+
 
 def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
     """See `Store.exclude_sessions`."""
@@ -28,9 +30,9 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
                 "`equipoise analyze --without-simulated`."
             )
         if held.status is Status.WITHDRAWN:
-            raise Conflict(f"session {session} was withdrawn, so its responses are deleted and in no analysis.")
+            raise Conflict(f"session {session} was withdrawn, so its responses are deleted. {OMIT}")
         if excluded_reason is not None:
-            raise Conflict(f"session {session} is excluded already ({excluded_reason}).")
+            raise Conflict(f"session {session} is excluded already ({excluded_reason}). {OMIT}")
         at = now()
         db.execute("UPDATE sessions SET excluded_at = ?, excluded_reason = ? WHERE session = ?", (at, reason, session))
         log.write(
@@ -55,9 +57,9 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str) ->
     for session in sorted(sessions):
         log, excluded_reason = _locked(db, session)
         if excluded_reason is None:
-            raise Conflict(f"session {session} is not excluded, so there is nothing to undo.")
+            raise Conflict(f"session {session} is not excluded. {OMIT}")
         if assignment.held_slot(db, session).status is Status.WITHDRAWN:
-            raise Conflict(f"session {session} was withdrawn, so its responses are deleted and in no analysis.")
+            raise Conflict(f"session {session} was withdrawn, so its responses are deleted. {OMIT}")
         db.execute("UPDATE sessions SET excluded_at = NULL, excluded_reason = NULL WHERE session = ?", (session,))
         log.write("included", session, reason=reason)
         _give_slot_back(log, study, session)

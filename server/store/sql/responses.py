@@ -22,7 +22,8 @@ from server.store.sql.studies import as_json
 COLUMNS = (*RESPONSE_COLUMNS, "checksum")
 MAX_ROWS_AT_ONCE = 1_000
 """SQLite accepts 32,766 values in a statement."""
-ID_IN_USE = "This response id belongs to another response."
+ID_IN_USE = "This response id belongs to another response. Fix: give each response its own id."
+ONLY_PLANNED = "Fix: send only responses to trials of the session's plan."
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _accept(
     if state.status != Status.ACTIVE or state.release_reason in ENDED_FOR:
         raise Refusal("session_over")
     if response.trial_index >= state.n_trials:
-        raise Conflict(f"There is no trial {response.trial_index} in this session.")
+        raise Conflict(f"There is no trial {response.trial_index} in this session. {ONLY_PLANNED}")
     if state.n_answered in request.passed_over:
         state.n_answered = request.passed_over.stop
     if response.trial_index > state.n_answered:

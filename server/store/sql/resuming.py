@@ -19,8 +19,8 @@ MOST_VISITS = 100
 """Openings of a session that are recorded. Further ones open it too, and write nothing: a program that reloads the
 page without end must not fill the disk.
 """
-IF_SOMEBODY_ELSE = "If this is another person, use another code; if not,"
-"""First in the message: to make one participant of two people is the worse mistake."""
+IF_ANOTHER_PERSON = "Fix: if this is another person, use another code; if not,"
+"""Comes first, because making one participant of two people is the worse mistake."""
 
 START_RETRIED_MIN = 10
 """Minutes for which a page repeats its start without a reply."""
@@ -94,7 +94,7 @@ def refuse_in_laboratory(
     whose = f"Participant {identity.external_id}" if identity else "This participant"
     if held.status is Status.COMPLETED:
         raise Conflict(
-            f"{whose} has completed session {occasion} of this study. {IF_SOMEBODY_ELSE} begin a further session "
+            f"{whose} has completed session {occasion} of this study. {IF_ANOTHER_PERSON} begin a further session "
             f"with `--occasion {occasion + 1}`."
         )
     digest, version = db.execute(
@@ -103,13 +103,13 @@ def refuse_in_laboratory(
     ).fetchone()
     if digest != served(db, study).study_digest:
         raise Conflict(
-            f"{whose} has begun session {occasion} with version {version} of this study. {IF_SOMEBODY_ELSE} resume "
+            f"{whose} has begun session {occasion} with version {version} of this study. {IF_ANOTHER_PERSON} resume "
             "with the folder of that version, or begin a further session of this one with `--occasion "
             f"{occasion + 1}`."
         )
     if group not in {None, held.group}:
         raise Conflict(
-            f"{whose} has begun session {occasion} in group {held.group}, not {group}. {IF_SOMEBODY_ELSE} omit the "
+            f"{whose} has begun session {occasion} in group {held.group}, not {group}. {IF_ANOTHER_PERSON} omit the "
             "group to resume it."
         )
 

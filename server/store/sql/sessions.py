@@ -83,7 +83,7 @@ def complete(
     if held.status is Status.WITHDRAWN:
         raise Refusal("answers_deleted")
     if completed_elsewhere_at is not None and held.source is not Source.LAB:
-        raise Conflict("Only a laboratory session names its time of completion.")
+        raise Conflict("Only a laboratory session names its time of completion. Fix: omit the time of completion.")
     if held.status is Status.COMPLETED:
         return
     if held.release_reason in ENDED_FOR:

@@ -90,7 +90,7 @@ def _is_here(
     if content != brought or not is_theirs or uploaded.withdrawal_code not in {None, withdrawal_code}:
         raise Conflict(
             f"Another session here has the name {uploaded.session}: its study, participant, session number, group, "
-            "seed or code differs from the uploaded one."
+            "seed or code differs from the uploaded one. Fix: upload the session from the store in which it was run."
         )
     return True
 

@@ -126,7 +126,7 @@ def test_a_completed_session_may_be_somebody_elses_and_that_is_said_first(lab_in
     lab.start("P12")
     lab.take()
     told = refused(lab.start("P12"), 409)
-    assert_told(told, "Participant P12 has completed session 1", "If this is another person, use another code;")
+    assert_told(told, "Participant P12 has completed session 1", "Fix: if this is another person, use another code;")
     assert told.index("another code") < told.index("`--occasion 2`")
 
 

@@ -103,7 +103,7 @@ def test_a_code_that_has_had_the_session_is_refused_before_the_window_opens(comm
     assert command().exit_code == 0
     refused = command()
     assert refused.exit_code == 2 and not refused.was_opened
-    assert "If this is another person, use another code" in refused.stderr
+    assert "Fix: if this is another person, use another code" in refused.stderr
 
 
 @pytest.mark.parametrize(

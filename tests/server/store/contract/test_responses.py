@@ -151,9 +151,9 @@ def test_a_refusal_says_what_is_wrong(store: Store, small_study: Study) -> None:
         person.send(response(0))
     with pytest.raises(Conflict, match="no trial 3 in this session"):
         person.send(response(3))
-    with pytest.raises(Conflict, match="id belongs to another response"):
+    with pytest.raises(Conflict, match=r"id belongs to another response\. Fix: give"):
         person.send(response(1, response_id=person.sent[0].response_id))
-    with pytest.raises(Conflict, match="id belongs to another response"):
+    with pytest.raises(Conflict, match=r"id belongs to another response\. Fix: give"):
         person.send(response(0, response_id=person.sent[0].response_id, response="reflected"))
     person.complete()
     with pytest.raises(Conflict, match="is over; it accepts no more"):
@@ -166,7 +166,7 @@ def test_a_refusal_says_what_is_wrong(store: Store, small_study: Study) -> None:
 def test_one_id_for_two_answers_of_a_request_is_refused_whole(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     twice = str(uuid.uuid4())
-    with pytest.raises(Conflict, match="id belongs to another response"):
+    with pytest.raises(Conflict, match=r"id belongs to another response\. Fix: give"):
         person.send(response(0, response_id=twice), response(1, response_id=twice))
     assert responses_of(store, person.session) == []
     assert person.answer(3) == [True] * 3

@@ -118,11 +118,11 @@ def test_what_cannot_be_excluded_is_refused_and_nothing_changes(any_store: Store
     for session, why in ((gone.session, "was withdrawn"), (simulated.session, "--without-simulated")):
         with pytest.raises(Conflict, match=why):
             any_store.exclude_sessions([done.session, session], "all or none")
-    with pytest.raises(Conflict, match="is not excluded"):
+    with pytest.raises(Conflict, match=r"is not excluded\. Fix: "):
         any_store.include_sessions(study, [done.session], "nothing to undo")
     assert told(any_store, study) == before
     any_store.exclude_sessions([done.session], "fire alarm")
-    with pytest.raises(Conflict, match=r"is excluded already \(fire alarm\)"):
+    with pytest.raises(Conflict, match=r"is excluded already \(fire alarm\)\. Fix: "):
         any_store.exclude_sessions([done.session], "again")
     assert rows(any_store, "SELECT excluded_reason FROM sessions WHERE excluded_reason IS NOT NULL") == [
         ("fire alarm",)
