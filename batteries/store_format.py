@@ -50,7 +50,8 @@ RESERVED_FACTOR_NAMES = frozenset(
         "missing",
         "signals",
         "jspsych",
-        "occasion",
+        "session_number",
+        "occasion",  # The former name of `session_number`.
         "study_revision",
         "excluded_at",
         "excluded_reason",

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
+from analysis.data.columns import FORMER_COLUMNS, LATER_COLUMNS, VIEW_COLUMNS
 from analysis.data.compact_columns import NOTES, RawColumns, categories
 from batteries.errors import InputError
 from batteries.files.csv_files import unguarded
@@ -29,7 +29,7 @@ UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_P
 
 OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
               "started_at", "completed_at", "model", "model_version", "temperature", "run", "prompt_digest",
-              "occasion", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
+              "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
 """Columns of a session, the same for each of its trials."""
 OF_ITEM = ("task", "factors", "content", "key")
 """Columns of an item of a battery, the same for each of its trials."""
@@ -114,7 +114,7 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
             raise InputError(f"{path}: this database has no view `trials`. Fix: name a store made by Equipoise.")
         _refuse_missing_columns(path, present)
         store.execute("BEGIN")  # The following queries see one state, whatever is collected meanwhile.
-        names = {column: f'"{column}"' if column in present else "NULL" for column in VIEW_COLUMNS}
+        names = {column: _name_in(column, present) for column in VIEW_COLUMNS}
         taken = RawColumns(OF_TRIAL)
         # An aggregate function receives a row's cells in half the time of fetching them, which locks for each cell.
         store.create_aggregate("taken", len(OF_TRIAL), lambda: taken)
@@ -126,6 +126,12 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
         item = battery_of_item + rows["item_id"].cat.codes.to_numpy()
         rows |= _looked_up(store, {column: names[column] for column in OF_ITEM}, rows, item)
     return pd.DataFrame({column: rows[column] for column in RAW_COLUMNS}, copy=False)
+
+
+def _name_in(column: str, present: list[str]) -> str:
+    """Return the expression for a column of the view: its name, its former name, or NULL in an older store."""
+    name = column if column in present else FORMER_COLUMNS.get(column, column)
+    return f'"{name}"' if name in present else "NULL"
 
 
 def _looked_up(
@@ -162,6 +168,7 @@ def _rows_of_csv(path: Path) -> pd.DataFrame:
             header = next(reader, [])
             _refuse_missing_columns(path, header)
             place = {column: number for number, column in enumerate(header)}
+            place = {column: place[former] for column, former in FORMER_COLUMNS.items() if former in place} | place
             in_order = itemgetter(*(place.get(column, -1) for column in VIEW_COLUMNS))
             for row in reader:
                 if len(row) != len(header) and row:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.cell_text import ROWS_AT_ONCE, cell_texts
-from analysis.data.columns import DERIVED, SINCE_THE_DIGEST
+from analysis.data.columns import DERIVED, FORMER_COLUMNS, SINCE_THE_DIGEST
 from analysis.data.tidy_table import read_trials
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -25,7 +25,8 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
 
     Each row becomes canonical JSON (columns sorted by name, missing values null) without the derived columns
     (`correct`, `score`, `chance`, `excluded_by`), and without a column of `SINCE_THE_DIGEST` if it is empty; the sorted
-    SHA-256 digests of the rows are hashed together. A store and its export have the same digest.
+    SHA-256 digests of the rows are hashed together. A store and its export have the same digest. A column that was
+    renamed (`FORMER_COLUMNS`) has its former name in this JSON, so that the digest of older data stays.
 
     Parameters
     ----------
@@ -34,11 +35,12 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     """
     table = read_trials(trials) if isinstance(trials, Path) else trials
     left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
-    names = sorted(column for column in table.columns if column not in left_out)
+    name_in_digest = {column: FORMER_COLUMNS.get(column, column) for column in table.columns}
+    names = sorted((column for column in table.columns if column not in left_out), key=name_in_digest.__getitem__)
     digests = bytearray()
     for first in range(0, len(table), ROWS_AT_ONCE):
         rows = table.iloc[first : first + ROWS_AT_ONCE]
-        cells = [cell_texts(rows[name], _named(name)) for name in names]
+        cells = [cell_texts(rows[name], _named(name_in_digest[name])) for name in names]
         digests += b"".join(hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True))
     in_order = np.frombuffer(digests, dtype="S32")
     in_order.sort()

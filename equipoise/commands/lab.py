@@ -129,26 +129,26 @@ def lab_run(
 
 def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
     """Refuse an ineligible participant before the window opens."""
-    lab_client.find(visitor.participant, visitor.occasion)  # Refused if it was run elsewhere.
-    lab_client.require_slot(visitor.participant, visitor.occasion, visitor.group)
+    lab_client.find(visitor.participant, visitor.session_number)  # Refused if it was run elsewhere.
+    lab_client.require_slot(visitor.participant, visitor.session_number, visitor.group)
 
 
 def _warn_of_typing_errors(
     study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, tell: Callable[[str], None]
 ) -> None:
     """Warn of a likely slip in the code, or in the session's number: it would make two participants of one."""
-    code, occasion = visitor.participant, visitor.occasion
+    code, number = visitor.participant, visitor.session_number
     others = {str(one["external_id"]) for one in store.identities(study) if one["id_kind"] == LAB}
-    if occasion > 1 and not any(_has_begun(lab_client, code, occasion - 1) for lab_client in lab_clients):
-        tell(f"Check the code: {code} has no session {occasion - 1} here, and this will be session {occasion}.")
+    if number > 1 and not any(_has_begun(lab_client, code, number - 1) for lab_client in lab_clients):
+        tell(f"Check the code: {code} has no session {number - 1} here, and this will be session {number}.")
     alike = sorted(other for other in others if _bare(other) == _bare(code))
     if alike and code not in alike:
         tell(f"Check the code: {code} is new here, but there is {' and '.join(alike)}.")
 
 
-def _has_begun(lab_client: LabClient, code: str, occasion: int) -> bool:
+def _has_begun(lab_client: LabClient, code: str, session_number: int) -> bool:
     with suppress(httpx.HTTPError, InputError):  # A session that has begun continues without the server.
-        return lab_client.find(code, occasion) is not None
+        return lab_client.find(code, session_number) is not None
     return False
 
 

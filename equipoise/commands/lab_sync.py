@@ -144,7 +144,7 @@ def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") 
                 store.withdraw_session(record.session)
                 n_withdrawn += 1
             except InputError as error:
-                refused.append(f"{record.code}, session {record.occasion}: {error}")
+                refused.append(f"{record.code}, session {record.session_number}: {error}")
             advance()
     excluded = tuple(record.session for record in sessions if record.excluded_reason is not None)
     return UploadResult(
@@ -169,7 +169,7 @@ def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | N
         except httpx.HTTPError as error:  # The next would fail too, and a participant waits.
             return str(error)
         except InputError as error:
-            problem = f"{record.code}, session {record.occasion}: {error}"
+            problem = f"{record.code}, session {record.session_number}: {error}"
     return problem
 
 
@@ -179,7 +179,7 @@ def _start_of(record: LabSessionRecord, prefix: str) -> LabStart:
         consent_digest=record.consent_digest,
         study_digest=record.content_digest,
         participant=f"{prefix}{record.code}",
-        occasion=record.occasion,
+        session_number=record.session_number,
         kind=record.kind,
         device=record.device,
         uploaded=UploadedSession(
@@ -314,33 +314,33 @@ class SyncingClient(LabClient):
         """Reason why the last upload failed."""
         return self._upload.problem if self._upload else None
 
-    def find(self, participant: str, occasion: int) -> OpenSession | None:
-        here = self._here.find(participant, occasion)
+    def find(self, participant: str, session_number: int) -> OpenSession | None:
+        here = self._here.find(participant, session_number)
         if here is None:
-            there = self._reach(lambda: self._server.find(participant, occasion))
+            there = self._reach(lambda: self._server.find(participant, session_number))
             if there is not None and there.next_trial_index > 0:
-                raise _run_elsewhere(participant, occasion)
+                raise _run_elsewhere(participant, session_number)
             return None
         if here.status == "active":
             there = None
             with suppress(httpx.HTTPError, InputError):  # A session that has begun continues without the server.
-                there = self._server.find(participant, occasion)
+                there = self._server.find(participant, session_number)
             is_same = there is not None and there.session == here.session
             if there is not None and is_same and there.next_trial_index > here.next_trial_index:
-                raise _run_elsewhere(participant, occasion)
+                raise _run_elsewhere(participant, session_number)
         else:  # Its upload may have been interrupted.
             self._upload = SessionUpload(self._study, self._store, here.session, self._server)
             self._upload.upload()
         return here
 
-    def require_slot(self, participant: str, occasion: int, group: int | None) -> None:
-        if self._here.find(participant, occasion) is None:
-            self._reach(lambda: self._server.require_slot(participant, occasion, group))
+    def require_slot(self, participant: str, session_number: int, group: int | None) -> None:
+        if self._here.find(participant, session_number) is None:
+            self._reach(lambda: self._server.require_slot(participant, session_number, group))
         else:  # A session that has begun continues without the server.
-            self._here.require_slot(participant, occasion, group)
+            self._here.require_slot(participant, session_number, group)
 
     def start(self, start: LabStart) -> OpenSession:
-        if self._here.find(start.participant, start.occasion) is None:
+        if self._here.find(start.participant, start.session_number) is None:
             there = self._reach(lambda: self._server.start(start))
             plan_of(self._study, there)  # Refused before anything is stored here if the server's plan differs.
             uploaded = UploadedSession(
@@ -401,8 +401,8 @@ class SyncingClient(LabClient):
             ) from None
 
 
-def _run_elsewhere(participant: str, occasion: int) -> InputError:
+def _run_elsewhere(participant: str, session_number: int) -> InputError:
     return InputError(
         f"--participant {participant}: another machine has this session and its responses. Fix: continue there, begin "
-        f"a further session with --occasion {occasion + 1}, or use another code if this is another person."
+        f"a further session with --session-number {session_number + 1}, or use another code if this is another person."
     )

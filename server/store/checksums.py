@@ -33,8 +33,8 @@ FIRST_FIXED = """
 
 N_FIRST_FIXED = 17
 
-FIXED = f"{FIRST_FIXED}, occasion, uploaded_at, revision, withdrawal_code"
-"""Unchanging columns of a session, as columns of `SESSIONS`; `occasion` and `uploaded_at` are a laboratory's.
+FIXED = f"{FIRST_FIXED}, session_number, uploaded_at, revision, withdrawal_code"
+"""Unchanging columns of a session, as columns of `SESSIONS`; `session_number` and `uploaded_at` are a laboratory's.
 Sessions from before `m007` have checksums without the last one.
 """
 

@@ -80,13 +80,14 @@ class Store(ABC):
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
         """Reserve a slot and begin a session in its group; `server.store.sql.assignment` chooses the group.
 
-        The seed is the session's number within its kind and group, so that the plans of a whole study can be made again
-        without its data; a seed of an uploaded session is skipped. The same start given twice begins one session, and
-        so does the same identity on the same occasion; then the later token is the valid one, and the study's rules for
-        resuming apply (`open_session`). A panel's id alone resumes nothing: the client must hold the session's token,
-        or repeat the start that began it, or bring the panel's newer signature or the panel's name of the first
-        submission. On another occasion the same participant begins another session. A participant who withdrew does not
-        begin again, on any occasion.
+        The seed counts the sessions of one kind in one group, so that the plans of a whole study can be made again
+        without its data. A seed that an uploaded session has is skipped.
+
+        The same start given twice begins one session. The same identity with the same session number begins one session
+        too: the later token is then the valid one, and the study's rules for resuming apply (`open_session`). A panel's
+        id alone resumes nothing. The client must hold the session's token, repeat the start that began the session, or
+        bring the panel's newer signature or the panel's name of the first submission. With another session number the
+        same participant begins another session. A participant who withdrew cannot begin any further session.
 
         A session that was run elsewhere (`start.uploaded`) is stored as it is, without a slot if there is no room for
         it. Given again, under any code, it is opened in its present state, completed or withdrawn; that is not a visit.
@@ -98,9 +99,9 @@ class Store(ABC):
         BegunElsewhere
             If a panel's id has begun a session, and the client does not prove that it belongs to the same participant.
         Conflict
-            If this participant has withdrawn from the study, or has completed this occasion; if the wanted group is
-            full, does not exist, or is not the session's; if another session has the name of the uploaded one, or
-            another participant its code.
+            If this participant has withdrawn from the study, or has completed the session with this number; if the
+            wanted group is full, does not exist, or is not the session's; if another session has the uploaded session's
+            name, or another participant has its code.
         """
 
     @abstractmethod
@@ -108,7 +109,7 @@ class Store(ABC):
         """Return the refusal for a participant who arrives now, or None if there is a slot for them."""
 
     @abstractmethod
-    def require_slot(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
+    def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
         """Refuse a participant in the laboratory now as `start_session` would; nothing is stored.
 
         Raises
@@ -134,8 +135,8 @@ class Store(ABC):
         """Return the session of a start that is sent again, or None if it would begin one."""
 
     @abstractmethod
-    def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
-        """Return the session that an identity has begun on an occasion, or None."""
+    def session_on(self, study: Study, identity: Identity, session_number: int) -> StoredSession | None:
+        """Return the session that an identity has begun with a session number, or None."""
 
     @abstractmethod
     def find_plan(self, token_digest: str) -> SessionPlan | None:

@@ -146,7 +146,7 @@ class SessionStart:
     """The participant's identity; None with an open link."""
     device: FoundDevice | LabDevice | None = None
     """Device of the session."""
-    occasion: int | None = None
+    session_number: int | None = None
     """Number of the participant's session in the laboratory, from 1; None in studies with one session."""
     group: int | None = None
     """The wanted group; None for the one with the fewest participants."""

@@ -17,8 +17,9 @@ RENAMED_COLUMNS = (
     ("sessions", "adopted_at", "uploaded_at"),
     ("response_totals", "n_answers", "n_responses"),
     ("identities", "source", "id_kind"),
+    ("sessions", "occasion", "session_number"),  # The former name comes first.
 )
-"""Tables, and former and present names of their columns: the last row is of `m010`, the others are of `m009`."""
+"""Tables, and former and present names of their columns: the last two rows are of `m010`, the others are of `m009`."""
 
 STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",
@@ -77,7 +78,7 @@ STATEMENTS = (
     """
     ALTER TABLE sessions
       ADD COLUMN IF NOT EXISTS demographics TEXT,
-      ADD COLUMN IF NOT EXISTS occasion INTEGER, ADD COLUMN IF NOT EXISTS uploaded_at TEXT,
+      ADD COLUMN IF NOT EXISTS session_number INTEGER, ADD COLUMN IF NOT EXISTS uploaded_at TEXT,
       ADD COLUMN IF NOT EXISTS revision INTEGER, ADD COLUMN IF NOT EXISTS excluded_at TEXT,
       ADD COLUMN IF NOT EXISTS excluded_reason TEXT
     """,

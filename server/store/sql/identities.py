@@ -51,18 +51,18 @@ def participant_of(db: Database, study: str, identity: Identity) -> str | None:
     return row[0] if row else None
 
 
-def session_of(db: Database, study: str, identity: Identity, occasion: int | None) -> str | None:
+def session_of(db: Database, study: str, identity: Identity, session_number: int | None) -> str | None:
     """Return the session that this identity has begun, in any version of the study; of several a completed one.
 
-    With several occasions, the session of this occasion.
+    With several sessions, the session of this session number.
     """
     rows = db.execute(
-        "SELECT session, occasion FROM identities JOIN sessions USING (participant) "
+        "SELECT session, session_number FROM identities JOIN sessions USING (participant) "
         "WHERE study = ? AND id_kind = ? AND external_id = ? "
         "ORDER BY CASE WHEN status = 'completed' THEN 0 ELSE 1 END, started_at DESC",
         (study, identity.id_kind, identity.external_id),
     )
-    return next((session for session, of in rows.fetchall() if occasion in {None, of}), None)
+    return next((session for session, of in rows.fetchall() if session_number in {None, of}), None)
 
 
 def may_resume(db: Database, session: str, identity: Identity) -> bool:

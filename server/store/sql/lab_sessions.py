@@ -15,7 +15,7 @@ from server.store.database import Database
 from server.store.sql.studies import CONTENT_OF_SESSION, nearest
 
 _SELECT = f"""
-    SELECT session, participant, external_id, occasion, kind, "group", seed, status, started_at, completed_at,
+    SELECT session, participant, external_id, session_number, kind, "group", seed, status, started_at, completed_at,
            consent_digest, start_id, withdrawal_code, demographics, contents.content_digest, excluded_reason
       FROM sessions JOIN participants USING (participant) JOIN identities USING (participant)
       JOIN {CONTENT_OF_SESSION}
@@ -33,7 +33,7 @@ class LabSessionRecord:
     """The pseudonym."""
     code: str
     """The laboratory's code of the participant."""
-    occasion: int
+    session_number: int
     kind: Kind
     group: int
     seed: int
@@ -108,7 +108,7 @@ def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
 
 
 def _record(db: Database, row: Sequence[Any]) -> LabSessionRecord:
-    session, participant, code, occasion, kind, group, seed, status, *rest = row
+    session, participant, code, session_number, kind, group, seed, status, *rest = row
     (
         started_at,
         completed_at,
@@ -126,7 +126,7 @@ def _record(db: Database, row: Sequence[Any]) -> LabSessionRecord:
         session,
         participant,
         code,
-        occasion,
+        session_number,
         Kind(kind),
         group,
         seed,

@@ -27,7 +27,7 @@ START_RETRIED_MIN = 10
 
 
 def known_session(db: Database, study: Study, start: SessionStart) -> str | None:
-    """Return the session that this start, or this identity on this occasion, has begun.
+    """Return the session that this start, or this identity with this session number, has begun.
 
     The laboratory sends the researcher's token, so the start's id alone is enough.
     """
@@ -36,7 +36,7 @@ def known_session(db: Database, study: Study, start: SessionStart) -> str | None
         if same_start and start.source is not Source.LAB and not _is_same_client(db, same_start[0], start):
             raise Refusal("start_used")
         return same_start[0] if same_start else None
-    known = identities.session_of(db, study.name, start.identity, start.occasion)
+    known = identities.session_of(db, study.name, start.identity, start.session_number)
     if same_start is not None and known is None:
         raise Refusal("start_of_another")
     return known
@@ -67,8 +67,8 @@ def resume_elsewhere(db: Database, study: Study, session: str, start: SessionSta
     held = assignment.held_slot(db, session)
     if held.status is Status.WITHDRAWN:
         raise Refusal("cannot_begin_again")
-    if start.occasion is not None:
-        refuse_in_laboratory(db, held, study, start.identity, start.occasion, start.group)
+    if start.session_number is not None:
+        refuse_in_laboratory(db, held, study, start.identity, start.session_number, start.group)
     hand_over(db, session, start)
     _come_back(log, held, study, start.visit)
 
@@ -84,7 +84,7 @@ def _refuse_unproven(db: Database, study: Study, session: str, start: SessionSta
 
 
 def refuse_in_laboratory(
-    db: Database, held: HeldSlot, study: Study, identity: Identity | None, occasion: int, group: int | None
+    db: Database, held: HeldSlot, study: Study, identity: Identity | None, session_number: int, group: int | None
 ) -> None:
     """Refuse to resume a session that is completed, of another version of the study, or in another group.
 
@@ -92,10 +92,12 @@ def refuse_in_laboratory(
     sentences are for the experimenter.
     """
     whose = f"Participant {identity.external_id}" if identity else "This participant"
+    begun = f"{whose} has begun session {session_number}"
+    further = f"`--session-number {session_number + 1}`"
     if held.status is Status.COMPLETED:
         raise Conflict(
-            f"{whose} has completed session {occasion} of this study. {IF_ANOTHER_PERSON} begin a further session "
-            f"with `--occasion {occasion + 1}`."
+            f"{whose} has completed session {session_number} of this study. {IF_ANOTHER_PERSON} begin a further "
+            f"session with {further}."
         )
     digest, version = db.execute(
         "SELECT study_digest, version FROM sessions JOIN studies USING (study_digest) WHERE session = ?",
@@ -103,14 +105,12 @@ def refuse_in_laboratory(
     ).fetchone()
     if digest != served(db, study).study_digest:
         raise Conflict(
-            f"{whose} has begun session {occasion} with version {version} of this study. {IF_ANOTHER_PERSON} resume "
-            "with the folder of that version, or begin a further session of this one with `--occasion "
-            f"{occasion + 1}`."
+            f"{begun} with version {version} of this study. {IF_ANOTHER_PERSON} resume the session with the folder of "
+            f"version {version}, or begin a further session of the served version with {further}."
         )
     if group not in {None, held.group}:
         raise Conflict(
-            f"{whose} has begun session {occasion} in group {held.group}, not {group}. {IF_ANOTHER_PERSON} omit the "
-            "group to resume it."
+            f"{begun} in group {held.group}, not {group}. {IF_ANOTHER_PERSON} omit the group to resume the session."
         )
 
 
@@ -192,8 +192,8 @@ def _definition(db: Database, session: str) -> StudyDefinition:
 def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
     """Begin another session of the same participant, in the same group; the first one's responses stay with it."""
     db = log.db
-    participant, source, consent_digest, token_digest, start_id, demographics, occasion = db.execute(
-        "SELECT participant, source, consent_digest, token_digest, start_id, demographics, occasion "
+    participant, source, consent_digest, token_digest, start_id, demographics, session_number = db.execute(
+        "SELECT participant, source, consent_digest, token_digest, start_id, demographics, session_number "
         "FROM sessions WHERE session = ?",
         (held.session,),
     ).fetchone()
@@ -211,7 +211,7 @@ def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
         Source(source),
         token_digest,
         consent_digest,
-        occasion=occasion,
+        session_number=session_number,
     )
     who = Participant(participant=participant, kind=held.kind)
     # With the content of the first session: it is what they consented to, whatever was revised since.

@@ -91,7 +91,7 @@ def insert(
         start.consent_digest if start else None,
         *(run or [None] * 6),
         completed_at if run else None,
-        start.occasion if start else None,
+        start.session_number if start else None,
         now() if start and start.uploaded else None,
         session.revision,
         withdrawal_code,
@@ -117,7 +117,7 @@ def insert(
         "seen_at": started_at if start else None,
         "n_answered": 0,
         "checksum": checksum,
-        "occasion": fixed[-4],
+        "session_number": fixed[-4],
         "uploaded_at": fixed[-3],
         "revision": session.revision,
     }

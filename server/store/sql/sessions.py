@@ -27,7 +27,7 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
     if known is None:
         registered = served(db, study)
         log = lock_log(db, registered.study_digest)
-        # Of earlier occasions; asked first, because a server that begins something for the same participant makes us
+        # Of earlier sessions; asked first, because a server that begins something for the same participant makes us
         # wait here.
         participant = identities.participant_of(db, study.name, start.identity) if start.identity else None
         known = resuming.known_session(db, study, start)  # Begun during the wait for the lock, by a repeated start.
@@ -46,20 +46,20 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
     return True
 
 
-def require_slot(db: Database, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
+def require_slot(db: Database, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
     """See `Store.require_slot`."""
-    known = identities.session_of(db, study.name, identity, occasion)
+    known = identities.session_of(db, study.name, identity, session_number)
     participant = identities.participant_of(db, study.name, identity)
     if participant is not None:
         refuse_withdrawn(db, participant)
     if known is not None:
-        resuming.refuse_in_laboratory(db, assignment.held_slot(db, known), study, identity, occasion, group)
+        resuming.refuse_in_laboratory(db, assignment.held_slot(db, known), study, identity, session_number, group)
     else:
         assignment.require_slot(db, served(db, study).study_digest, study.definition.recruitment, group)
 
 
 def refuse_withdrawn(db: Database, participant: str) -> None:
-    """Refuse a participant who has withdrawn from the study, on any occasion."""
+    """Refuse a participant who has withdrawn from the study, in any session."""
     withdrawn = "SELECT 1 FROM sessions WHERE participant = ? AND status = 'withdrawn' LIMIT 1"
     if db.execute(withdrawn, (participant,)).fetchone():
         raise Refusal("cannot_begin_again")
@@ -149,7 +149,7 @@ def rename_reasons(db: Database) -> None:
 
 LISTED = (
     "session", "participant", "kind", "study_version", "group", "source", "status", "slot", "release_reason",
-    "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "occasion",
+    "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "session_number",
     "uploaded_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
 )  # fmt: skip
 """The listed columns of a session, beside its device and the answers about the participant."""
@@ -160,7 +160,7 @@ def listed(db: Database, study: str) -> list[dict[str, Any]]:
     rows = db.execute(
         f"""
         SELECT session, participant, kind, version, "group", source, status, slot, release_reason, started_at,
-               completed_at, n_trials, n_answered, consent_digest, occasion, uploaded_at,
+               completed_at, n_trials, n_answered, consent_digest, session_number, uploaded_at,
                (SELECT COUNT(*) FROM visits WHERE visits.session = sessions.session),
                contents.revision, contents.content_digest, excluded_at, excluded_reason, contents.definition,
                (SELECT device FROM visits WHERE visits.session = sessions.session AND visit = 1), demographics

@@ -111,9 +111,9 @@ class SqlStore(Store):
         with self._reading() as db:
             return assignment.why_full(db, studies.served(db, study).study_digest, study.definition.recruitment)
 
-    def require_slot(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
+    def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
         with self._reading() as db:
-            sessions.require_slot(db, study, identity, occasion, group)
+            sessions.require_slot(db, study, identity, session_number, group)
 
     def find_session(self, token_digest: str) -> StoredSession | None:
         with self._reading() as db:
@@ -137,9 +137,9 @@ class SqlStore(Store):
             found = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start_id,)).fetchone()
             return found[0] if found else None
 
-    def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
+    def session_on(self, study: Study, identity: Identity, session_number: int) -> StoredSession | None:
         with self._reading() as db:
-            name = identities.session_of(db, study.name, identity, occasion)
+            name = identities.session_of(db, study.name, identity, session_number)
             return self._stored(db, "session", name) if name else None
 
     def _stored(self, db: Database, column: str, value: str) -> StoredSession | None:

@@ -70,7 +70,7 @@ def _is_here(
     `known` is the pseudonym of the participant who has the code here.
     """
     stored = db.execute(
-        'SELECT study_digest, kind, occasion, "group", seed, source, participant, withdrawal_code '
+        'SELECT study_digest, kind, session_number, "group", seed, source, participant, withdrawal_code '
         "FROM sessions JOIN participants USING (participant) WHERE session = ?",
         (uploaded.session,),
     ).fetchone()
@@ -80,7 +80,7 @@ def _is_here(
     brought: list[Any] = [
         registered.study_digest,
         start.kind.value,
-        start.occasion,
+        start.session_number,
         uploaded.group,
         uploaded.seed,
         Source.LAB.value,
@@ -130,14 +130,14 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
 def _refuse_somebody_else(
     db: Database, study: Study, known: str, start: SessionStart, uploaded: UploadedSession
 ) -> None:
-    """Refuse a session whose code belongs to a participant here with the same occasion, or who has withdrawn.
+    """Refuse a session whose code belongs to a participant here with the same session number, or who has withdrawn.
 
     Two laboratories with the same codes would make one participant of two people. A withdrawal in one would refuse the
     other's participant, or delete the other's responses. A session here without a response is exempt: the reply to its
     start was lost, and the laboratory continued alone. So is one of the same participant there, who began again.
     """
     there = db.execute(
-        "SELECT session, status, occasion, n_answered FROM sessions JOIN studies USING (study_digest) "
+        "SELECT session, status, session_number, n_answered FROM sessions JOIN studies USING (study_digest) "
         "WHERE study = ? AND participant = ? ORDER BY session",
         (study.name, known),
     ).fetchall()
@@ -152,14 +152,14 @@ def _refuse_somebody_else(
             f"{code} here. Fix: if that is the same person, delete their responses here with `equipoise withdraw STUDY "
             f"--participant {code}`; {if_other}"
         )
-    for session, status, occasion, n_answered in others:
+    for session, status, session_number, n_answered in others:
         if status == Status.WITHDRAWN:
             raise Conflict(
                 f"A participant {code} has withdrawn here, and their responses were deleted. Fix: {if_other}"
             )
-        if occasion == start.occasion and n_answered > 0:
+        if session_number == start.session_number and n_answered > 0:
             raise Conflict(
-                f"There is another session {occasion} of a participant {code} here, {session}. Fix: {if_other}"
+                f"There is another session {session_number} of a participant {code} here, {session}. Fix: {if_other}"
             )
 
 

@@ -274,8 +274,9 @@ def m009_plain_names(db: Database) -> None:
 
 @migrations()
 def m010_plain_words(db: Database) -> None:
-    """One word for one thing: the kind of an id, reasons for the release of a slot."""
+    """One word for one thing: session numbers, the kind of an id, reasons for the release of a slot."""
     db.execute("DROP VIEW trials")
+    db.execute("ALTER TABLE sessions RENAME COLUMN occasion TO session_number")
     db.execute("ALTER TABLE identities RENAME COLUMN source TO id_kind")
     identities.add_checksums(SqliteDatabase(db.conn))  # Of a store from before `m007`.
     sessions.rename_reasons(SqliteDatabase(db.conn))

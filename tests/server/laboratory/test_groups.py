@@ -85,4 +85,4 @@ def test_another_group_than_the_sessions_is_refused_and_the_sessions_is_named(la
     ):
         lab.start(group=3)
     assert lab.start(group=2).n_visits == 2
-    assert lab.start(occasion=2, group=3).session.group == 3
+    assert lab.start(session_number=2, group=3).session.group == 3

@@ -101,7 +101,7 @@ def test_who_has_withdrawn_here_brings_nothing_more(lab: Laboratory) -> None:
     with pytest.raises(Conflict, match="is over"):
         lab.answer(uploaded)
     with pytest.raises(Refusal, match="cannot begin it again"):
-        lab.add_uploaded(occasion=2, session="00000000000000bb")
+        lab.add_uploaded(session_number=2, session="00000000000000bb")
     assert verified(lab.store) == before
 
 

@@ -383,7 +383,7 @@ SHOWN: dict[str, str] = {
     "status": "UPDATE sessions SET status = 'active' WHERE session = '{completed}'",
     "group": "UPDATE sessions SET \"group\" = 1 + \"group\" WHERE session = '{completed}'",
     "seed": "UPDATE sessions SET seed = 77 WHERE session = '{completed}'",
-    "occasion": "UPDATE sessions SET occasion = 2 WHERE session = '{completed}'",
+    "session_number": "UPDATE sessions SET session_number = 2 WHERE session = '{completed}'",
     "study_revision": "UPDATE sessions SET revision = 2 WHERE session = '{completed}'",
     "excluded_at": "UPDATE sessions SET excluded_at = '2026' WHERE session = '{excluded}'",
     "excluded_reason": "UPDATE sessions SET excluded_reason = NULL WHERE session = '{excluded}'",

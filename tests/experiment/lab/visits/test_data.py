@@ -20,17 +20,17 @@ from server.store.sql.lab_sessions import trials_of
 from tests.experiment.lab.visits.lab_visits import careful, leaving_at, rows, take_on_the_web
 
 
-def test_a_further_occasion_is_another_session_of_the_same_participant(lab, small):
+def test_a_further_session_number_is_another_session_of_the_same_participant(lab, small):
     study = load_study(small)
-    first, second = lab(study, occasion=1), lab(study, occasion=2)
+    first, second = lab(study, session_number=1), lab(study, session_number=2)
     assert first.session.session != second.session.session
     assert first.session.participant == second.session.participant
 
 
 def test_who_withdraws_later_is_deleted_from_store_and_files_by_the_laboratorys_code(lab, small):
     study = load_study(small)
-    for occasion in (1, 2):
-        lab(study, occasion=occasion)
+    for session_number in (1, 2):
+        lab(study, session_number=session_number)
     stays = lab(study, participant="P1")
     result = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
     assert result.exit_code == 0, result.stderr
@@ -89,10 +89,10 @@ def test_a_file_that_cannot_be_deleted_is_told_of_and_keeps_nobody_in_the_study(
     assert list((small / "data" / "lab").rglob("*_*")) == []
 
 
-def test_who_withdraws_on_a_further_occasion_leaves_no_file_of_an_earlier_one(lab, small):
+def test_who_withdraws_in_a_further_session_leaves_no_file_of_an_earlier_one(lab, small):
     study = load_study(small)
     first = lab(study)
-    assert lab(study, leaving_at(3, ["3", "2"]), occasion=2).outcome is VisitOutcome.WITHDRAWN
+    assert lab(study, leaving_at(3, ["3", "2"]), session_number=2).outcome is VisitOutcome.WITHDRAWN
     assert not first.table.exists()
     assert list((small / "data" / "lab").rglob("*_*")) == []
 
@@ -161,23 +161,23 @@ def test_a_laboratorys_code_names_nobody_elsewhere(lab, small):
     assert "no participant with this code" in CliRunner().invoke(main, released).stderr
 
 
-def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, small, tmp_path, edit):
+def test_all_session_numbers_of_a_participant_are_in_the_analysis_and_it_says_so(lab, small, tmp_path, edit):
     for rule in ("attention_check, max_failed: 0", "median_rt, min_ms: 2000"):
         edit(small / "study.yaml", f"    - {{rule: {rule}}}\n", "")
     edit(
         small / "study.yaml",
         "analysis:\n",
-        "analysis:\n  tables: {retest: {by: [occasion], of: [correct]}}\n",
+        "analysis:\n  tables: {retest: {by: [session_number], of: [correct]}}\n",
     )
     study = load_study(small)
     for participant in ("P01", "P02", "P03"):
-        for occasion in (1, 2):
-            lab(study, participant=participant, occasion=occasion)
+        for session_number in (1, 2):
+            lab(study, participant=participant, session_number=session_number)
     analyze(study, tmp_path / "results")
     results = tmp_path / "results"
-    assert "3 participants completed the study on several occasions" in (results / "report.html").read_text()
+    assert "3 participants completed the study in several sessions" in (results / "report.html").read_text()
     retest = pd.read_csv(results / "tables" / "retest.csv")
-    assert retest["occasion"].tolist() == [1, 2] and retest["n"].nunique() == 1
+    assert retest["session_number"].tolist() == [1, 2] and retest["n"].nunique() == 1
     flow = pd.read_csv(results / "tables" / "exclusions.csv").query("step == 'included'")
     assert flow["n_participants"].tolist() == [3]
 

@@ -40,7 +40,7 @@ def test_sessions_that_begun_with_another_version_are_told_of_and_not_shown_othe
     newer = load_study(small)
     with pytest.raises(InputError, match=r"begun session 1 with version 1\.0"):
         lab(newer)
-    lab(newer, occasion=2)
+    lab(newer, session_number=2)
     result = CliRunner().invoke(main, ["lab", "upload", str(small), "--into", other_store(tmp_path)])
     assert result.exit_code == 0
     assert "Uploaded laboratory sessions: 1;" in result.stdout

@@ -40,7 +40,7 @@ def test_who_stops_for_now_goes_on_with_the_same_trial_and_nothing_comes_twice(l
     trials = rows(study, second.session)
     assert [t["attempt"] for t in trials] == [2 if t["trial_index"] == 2 else 1 for t in trials]
     assert [t["visit"] for t in trials] == [1 if t["trial_index"] < 2 else 2 for t in trials]
-    with pytest.raises(InputError, match=r"P01.*completed.*--occasion 2"):
+    with pytest.raises(InputError, match=r"P01.*completed.*--session-number 2"):
         lab(study)
 
 
@@ -87,7 +87,7 @@ def test_who_stopped_during_practice_reads_the_instructions_again(lab, small, ed
     [
         ("quota", {"participant": "P02"}, "no free slot for participant P02"),
         ("quota_per_group", {"participant": "P02", "group": 1}, "Group 1 is full"),
-        ("quota_per_group", {"participant": "P03", "occasion": 2}, "cannot begin this study again"),
+        ("quota_per_group", {"participant": "P03", "session_number": 2}, "cannot begin this study again"),
     ],
 )
 def test_nobody_is_asked_for_a_consent_that_leads_nowhere(lab, small, edit, quota, who, why):

@@ -61,7 +61,7 @@ class FirstStore:
         self.db.execute("PRAGMA journal_mode = WAL")
         migrations.apply(Database(self.db), stop_before=KNOWN_MIGRATIONS[1])
         later = "fixation_frames_intended|frame_ms|onset_source|visit|input|missing|signals|jspsych"
-        since = rf",\s*(responses\.({later})|sessions\.(occasion|revision|excluded_at|excluded_reason)) AS \w+"
+        since = rf",\s*(responses\.({later})|sessions\.(session_number|revision|excluded_at|excluded_reason)) AS \w+"
         self.db.execute(f"CREATE VIEW trials AS {re.sub(since, '', TRIALS)}")
         self.n = 0
 

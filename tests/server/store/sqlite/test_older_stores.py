@@ -42,9 +42,9 @@ VISITS = KNOWN_MIGRATIONS[2]
 OCCASIONS = KNOWN_MIGRATIONS[4]
 TOTALS = KNOWN_MIGRATIONS[6]
 WORDS = KNOWN_MIGRATIONS[9]
-SINCE_M010 = (("identities", "id_kind", "source"),)
+SINCE_M010 = (("identities", "id_kind", "source"), ("sessions", "session_number", "occasion"))
 """Tables, with the present and former names of their columns."""
-VIEW_OF_M009 = TRIALS
+VIEW_OF_M009 = TRIALS.replace("sessions.session_number AS session_number", "sessions.occasion AS occasion")
 VIEW_OF_M006 = re.sub(r",\s*sessions\.(revision|excluded_at|excluded_reason) AS \w+", "", VIEW_OF_M009)
 VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", VIEW_OF_M006)
 FIXED_IN_M006 = f"{FIRST_FIXED}, occasion, uploaded_at"
@@ -283,7 +283,7 @@ def test_a_study_that_was_registered_under_two_plans_goes_on_under_the_one_that_
         assert len(rows(store, "SELECT study_digest FROM studies")) == 2
 
 
-def test_a_store_without_occasions_is_whole_and_goes_on(reopen: Callable[[], Store], small_study: Study) -> None:
+def test_a_store_without_session_numbers_passes_all_checks(reopen: Callable[[], Store], small_study: Study) -> None:
     with closing(reopen()) as store:
         store.register_study(small_study)
         store.add_runs(small_study, [run_baseline(small_study, "baseline/tracer")])
@@ -298,15 +298,15 @@ def test_a_store_without_occasions_is_whole_and_goes_on(reopen: Callable[[], Sto
         found = verified(store)
         assert (found.problems, found.n_responses) == ([], before.n_responses)
         listed = {row["session"]: row for row in store.sessions(small_study)}
-        assert {row["occasion"] for row in listed.values()} == {None}
+        assert {row["session_number"] for row in listed.values()} == {None}
         under_way.store = store
         under_way.complete()
         assert [found.session for found in store.sessions_of(small_study, "panel", "anna")] == [anna.session]
-        start = SessionStart("start", Kind.HUMAN, Source.LAB, "token", "c", Identity("lab", "P01"), occasion=2)
+        start = SessionStart("start", Kind.HUMAN, Source.LAB, "token", "c", Identity("lab", "P01"), session_number=2)
         assert store.start_session(small_study, start).is_new
         assert problems(store) == []
         with store.filling() as db:
-            db.execute("UPDATE sessions SET occasion = 1 WHERE session = ?", (done.session,))
+            db.execute("UPDATE sessions SET session_number = 1 WHERE session = ?", (done.session,))
         assert [problem for problem in problems(store) if done.session in problem]
 
 
@@ -354,7 +354,7 @@ def test_a_store_with_former_words_passes_all_checks_and_is_used_further(
             store.start_session(recruiting(study, quota=2), SessionStart("s", Kind.HUMAN, Source.WEB, "t", "c"))
         store.exclude_sessions([restarted.session, lapsed.session], "fire alarm")
         lab = Laboratory(store, study)
-        uploaded = lab.add_uploaded("P01", occasion=1)
+        uploaded = lab.add_uploaded("P01", session_number=1)
         before = verified(store)
         listed = store.sessions(study)
         assert {row["release_reason"] for row in [*listed, *store.sessions(ending)]} >= {
@@ -377,6 +377,6 @@ def test_a_store_with_former_words_passes_all_checks_and_is_used_further(
         again = store.include_sessions(study, [restarted.session, lapsed.session], "false alarm")
         assert SlotState.RELEASED in again
         lab = Laboratory(store, study)
-        assert not lab.add_uploaded("P01", occasion=1).is_new
+        assert not lab.add_uploaded("P01", session_number=1).is_new
         assert uploaded.plan.session in {row["session"] for row in store.sessions(study)}
         assert problems(store) == []
