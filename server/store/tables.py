@@ -57,4 +57,4 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
          ON responses.session = planned_trials.session AND responses.trial_index = planned_trials.trial_index
   LEFT JOIN runs ON runs.session = sessions.session
 """
-"""The same in every store."""
+"""The query of the view `trials`, which is the same in every store."""

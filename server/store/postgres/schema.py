@@ -1,14 +1,14 @@
 """Tables of the PostgreSQL store: the same names and columns as in SQLite.
 
-Made once, under a lock, so that servers that start together do not conflict; a database of an earlier version gets the
-missing parts. Double precision, as everywhere in Equipoise; flags are integers, and times and JSON are texts, as in
-SQLite.
+The tables are made once, under a lock, so that servers that start together do not conflict. A database of an earlier
+version gets the missing parts. Numbers have double precision, as everywhere in Equipoise; flags are integers, and times
+and JSON are texts, as in SQLite.
 """
 
 from server.store.tables import TRIALS
 
 VERSION = "m010_plain_words"
-"""The SQLite migration to which these tables correspond."""
+"""Name of the SQLite migration with the same tables."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
 RENAMED_COLUMNS = (
@@ -130,6 +130,6 @@ STATEMENTS = (
       PRIMARY KEY (study_digest, revision)
     )
     """,
-    "DROP VIEW IF EXISTS trials",  # It cannot be replaced if its columns were in another order.
+    "DROP VIEW IF EXISTS trials",  # PostgreSQL cannot replace a view whose columns were in another order.
     f"CREATE VIEW trials AS {TRIALS}",
 )

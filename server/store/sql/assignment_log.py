@@ -1,6 +1,6 @@
 """The log of decisions about slots, and of the researcher's actions: append-only, numbered without gaps, chained.
 
-A writer first locks the study's end of the log; that lock also puts decisions about slots in sequence, for any number
+A writer first locks the end of the study's log. This lock also puts decisions about slots in sequence, for any number
 of server processes.
 """
 

@@ -1,7 +1,7 @@
-"""Sessions that the researcher excludes from the analysis by name, with a reason, or includes again. Responses stay.
+"""Sessions that the researcher excludes from the analysis by name, with a reason, or includes again.
 
-Excluding a session releases its slot, so that another participant is recruited; including it again gives a slot if
-there is room. Both are in the log of decisions.
+The responses stay. Excluding a session releases its slot, so that another participant is recruited. Including the
+session again reserves a slot, if there is a free one. Both actions are written to the log of decisions.
 """
 
 import json
@@ -45,7 +45,7 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
             slot_released_for=held.release_reason,
         )
         if held.slot is not SlotState.RELEASED or (
-            # Otherwise the participant could come back.
+            # Otherwise the participant could resume the session.
             held.status is Status.ACTIVE and held.release_reason in REGAINED_AFTER
         ):
             assignment.release(log, held, Release.EXCLUSION)
@@ -75,7 +75,7 @@ def _locked(db: Database, session: str) -> tuple[Log, str | None]:
 
 
 def _give_slot_back(log: Log, study: Study, session: str) -> None:
-    """Give a session the slot again that its exclusion released, if there is room."""
+    """Give a session the slot back that its exclusion released, if there is a free slot."""
     (text,) = log.db.execute(
         "SELECT details FROM events WHERE study_digest = ? AND session = ? AND event = 'excluded' "
         "ORDER BY event_index DESC LIMIT 1",
@@ -85,7 +85,7 @@ def _give_slot_back(log: Log, study: Study, session: str) -> None:
     held = assignment.held_slot(log.db, session)
     released_for = before.get("slot_released_for", before.get("place_released_for"))  # The latter before `m010`.
     if held.release_reason != Release.EXCLUSION or released_for == Release.EXCLUSION:
-        return  # Withdrawn since, or released for another reason before it was excluded.
+        return  # The session was withdrawn since, or its slot was released before the exclusion.
     reason = Release(released_for or Release.NO_ROOM)
     assignment.release(log, held, reason)
     if before["was"] == SlotState.RELEASED:
@@ -95,5 +95,5 @@ def _give_slot_back(log: Log, study: Study, session: str) -> None:
         (completed_at,) = log.db.execute("SELECT completed_at FROM sessions WHERE session = ?", (session,)).fetchone()
         assignment.confirm(log, held, study.definition.recruitment, completed_at)
         return
-    with suppress(StudyFull):  # The participant may come back once there is room, as after a time-out.
+    with suppress(StudyFull):  # As after a time-out, the participant may resume once there is a free slot.
         assignment.regain(log, held, study.definition.recruitment)

@@ -23,7 +23,7 @@ Job = Callable[[Database], Any]
 logger = logging.getLogger("equipoise")
 
 MAX_BATCH = 500
-"""Most requests in one commit: enough to share an fsync, few enough that no request waits long for the others."""
+"""Most requests in one commit: enough to share an fsync, but few enough that no request waits long for the rest."""
 IDLE_S = 2.0
 """After this time without work, the thread does other work."""
 CLOSE_TIMEOUT_S = 5.0
@@ -34,20 +34,20 @@ CLOSE_TIMEOUT_S = 5.0
 class _Request(Generic[Work]):
     work: Work
     reply: queue.SimpleQueue[Any]
-    """Receives the result; a queue, because it wakes the waiting thread at lower cost than a future."""
+    """Queue that receives the result; a queue wakes the waiting thread at lower cost than a future."""
 
 
 class GroupCommit(Generic[Work]):
-    """Passes all waiting work to one commit after the other.
+    """Pass all waiting work to one commit after the other.
 
     Parameters
     ----------
     commit
-        Does a batch of work and commits it; returns one result for each piece, an exception if that piece alone failed.
-        If it raises, nothing of the batch was done. Always called in the same thread.
+        Function that does a batch of work and commits it. It returns one result for each piece of work: an exception if
+        only that piece failed. If the function raises, nothing of the batch was done. It always runs in one thread.
     tidy
-        Called in that thread after each batch, after all callers have their results, and after every `IDLE_S` seconds
-        without work; its argument is True in the latter case.
+        Function that runs in that thread after each batch, when all callers have their results. It also runs after
+        every `IDLE_S` seconds without work; its argument is then True.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class GroupCommit(Generic[Work]):
         self._commit = commit
         self._tidy = tidy
         self._waiting: queue.SimpleQueue[_Request[Work] | None] = queue.SimpleQueue()
-        self._lock = threading.RLock()  # A signal's handler may call `close` while its own thread is in `do`.
+        self._lock = threading.RLock()  # A signal's handler may call `close` while the same thread is in `do`.
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="equipoise-writer", daemon=True)
         self._thread.start()
@@ -69,7 +69,7 @@ class GroupCommit(Generic[Work]):
         StoreUnavailable
             If the store cannot be written now.
         Exception
-            The exception of this piece of work; others are not affected.
+            The exception of this piece of work; other pieces are not affected.
         """
         request = _Request(work, queue.SimpleQueue())
         with self._lock:
@@ -145,9 +145,9 @@ class GroupCommit(Generic[Work]):
 def run_batch(
     db: Database, batch: Sequence[ResponseBatch | Job], of_one_alone: type[Exception], of_all: type[Exception]
 ) -> list[Any]:
-    """Do all work of a batch and return the result of each piece, or the exception that undid it.
+    """Do all work of a batch; return the result of each piece of work, or the exception that undid it.
 
-    Responses come first, all in few statements, then the jobs in their order.
+    The responses are stored first, all in few statements; then the jobs are done in their order.
 
     Parameters
     ----------
@@ -156,9 +156,9 @@ def run_batch(
     batch
         Responses and jobs.
     of_one_alone
-        The database's error for work that contradicts the store.
+        The database's error for a piece of work that contradicts the store.
     of_all
-        The database's other errors: they are raised, and nothing of the batch is done.
+        The database's other errors, which are raised: nothing of the batch is done.
     """
     outcomes: dict[int, Any] = {}
     new = [position for position, work in enumerate(batch) if isinstance(work, ResponseBatch)]
@@ -166,8 +166,8 @@ def run_batch(
         batches = [work for work in batch if isinstance(work, ResponseBatch)]
         together = _attempt(db, lambda db: responses.add(db, batches), of_one_alone, of_all)
         if isinstance(together, Exception):
-            # One of them holds what the database cannot store: each is tried alone, so that it does not affect the
-            # others.
+            # One request contains a value that the database cannot store. Each request is tried alone, so that this
+            # one does not affect the rest.
             together = [_alone(db, batch[position], of_one_alone, of_all) for position in new]
         outcomes.update(zip(new, together, strict=True))
     for position, work in enumerate(batch):

@@ -1,4 +1,4 @@
-"""Identities of participants at a panel: in a table of their own, which can be emptied without changing a response."""
+"""Identities of participants: in a separate table, which can be emptied without changing a response."""
 
 import json
 from typing import Any
@@ -11,24 +11,22 @@ from server.store.sql.assignment_log import lock_log
 from server.store.sql.studies import logs_of
 
 SUBMISSION_PARAMETER = "SESSION_ID"
-"""Parameter with Prolific's name of the submission, which the participant and the researcher see."""
+"""Parameter with Prolific's id of the submission, which the participant and the researcher can read."""
 IDENTITY_COLUMNS = ("id_kind", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
 
 CHECKED = ("study", "id_kind", "external_id", "participant", "parameters", "created_at")
-"""The columns of a row that its checksum covers; rows of different participants are independent, because each can be
-deleted.
-"""
+"""The columns of a row that its checksum covers. Rows are not chained, because each row can be deleted."""
 
 
 def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
-    """Store the identity of a pseudonym; the primary key refuses the same identity twice."""
+    """Store the identity of a pseudonym; the primary key refuses a duplicate identity."""
     row = (study, identity.id_kind, identity.external_id, participant, json.dumps(identity.parameters), now())
     values = (*row, link("", row), identity.signed_at)
     db.execute(insert_sql("identities", (*CHECKED, "checksum", "signed_at")), values)
 
 
 def add_checksums(db: Database) -> None:
-    """Add checksums to the rows of a store that had none."""
+    """Add checksums to the rows of a store that has no checksums."""
     for row in db.execute(f"SELECT {', '.join(CHECKED)} FROM identities WHERE checksum IS NULL").fetchall():
         db.execute(
             "UPDATE identities SET checksum = ? WHERE study = ? AND id_kind = ? AND external_id = ?",
@@ -37,13 +35,13 @@ def add_checksums(db: Database) -> None:
 
 
 def changed(db: Database) -> list[str]:
-    """Return the participants whose panel id, or its parameters, differ from what was stored."""
+    """Return the participants whose panel id or parameters differ from the stored ones, by the checksum."""
     rows = db.execute(f"SELECT {', '.join(CHECKED)}, checksum FROM identities ORDER BY participant").fetchall()
     return [row[3] for *row, checksum in rows if checksum not in {None, link("", row)}]
 
 
 def participant_of(db: Database, study: str, identity: Identity) -> str | None:
-    """Return the pseudonym of a known identity; another server that begins something for it waits."""
+    """Return the pseudonym of a known identity, and lock its row: another server that begins a session for it waits."""
     row = db.execute(
         f"SELECT participant FROM identities WHERE study = ? AND id_kind = ? AND external_id = ?{db.for_update}",
         (study, identity.id_kind, identity.external_id),
@@ -68,11 +66,11 @@ def session_of(db: Database, study: str, identity: Identity, session_number: int
 def may_resume(db: Database, session: str, identity: Identity) -> bool:
     """Return True if a known identity without the session's token may resume the session.
 
-    A panel's id alone proves nothing: others may know it. A signature of the panel does, once. It must be newer than
-    the last opening of the session and than the last accepted signature. Without signatures, the panel's name of the
-    submission must be the one at the start.
+    A panel's id alone proves nothing, because other people may know the id. A signature of the panel is a proof, but
+    only once. It must be newer than the last opening of the session, and newer than the last accepted signature.
+    Without signatures, the panel's id of the submission must be the same as at the start.
     """
-    if identity.id_kind != PANEL:  # A personal link is signed by us, and a laboratory sends the researcher's token.
+    if identity.id_kind != PANEL:  # Equipoise signs personal links, and a laboratory sends the researcher's token.
         return True
     parameters, let_in_at, opened_at = db.execute(
         "SELECT parameters, signed_at, "
@@ -87,7 +85,7 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
 
 
 def let_in(db: Database, study: str, identity: Identity) -> None:
-    """Record the panel's signature that admitted a participant: it opens nothing again."""
+    """Record the panel's signature that admitted a participant, so that it admits nobody a second time."""
     db.execute(
         "UPDATE identities SET signed_at = ? WHERE study = ? AND id_kind = ? AND external_id = ?",
         (identity.signed_at, study, identity.id_kind, identity.external_id),

@@ -1,4 +1,4 @@
-"""Model runs: stored completely, each once."""
+"""Runs of models: each run is stored completely and once."""
 
 from batteries.canonical_json import digest
 from batteries.errors import InputError
@@ -18,7 +18,7 @@ from server.store.sql.studies import Registered, as_json, served
 def add(log: Log, study: Study, run: Run) -> AddedRun:
     """Store a run, or find it stored already. See `Store.add_runs`."""
     db = log.db
-    # A run is its items and responses: label and times are left out.
+    # Items and responses identify a run, so label and times are left out.
     identity = run.model_dump(mode="json", exclude={"run", "started_at", "completed_at"})
     try:
         session = f"run-{digest([study.battery.digest, identity])[:16]}"

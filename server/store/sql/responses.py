@@ -1,4 +1,4 @@
-"""Responses: those of many participants at once, checked against their sessions and written in few statements.
+"""Responses: many participants' responses are checked with their sessions, and written in few statements.
 
 The number of responses of each study, and a sum over their checksums, are stored apart from the sessions: an attacker
 who deletes the last responses of a session can adjust the session's own count and checksum. A study's totals are in
@@ -28,7 +28,7 @@ ONLY_PLANNED = "Fix: send only responses to trials of the session's plan."
 
 @dataclass(frozen=True)
 class ResponseBatch:
-    """Content of one request: responses to the next trials of one session."""
+    """Content of one request: the responses to the next trials of one session."""
 
     session: str
     token_digest: str
@@ -49,13 +49,13 @@ class _State:
     n_answered: int
     checksum: str
     known_ids: set[str] = field(default_factory=set)
-    """Ids of its responses that were sent again, or with another response."""
+    """Ids of the session's responses that a client sent again, or sent with another response."""
 
 
 def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:
     """Store a batch of requests; each request is stored completely, or refused by the `Conflict` at its position.
 
-    Uses six statements, however large the batch. See `Store.add_responses`.
+    The function uses six statements, however large the batch is. See `Store.add_responses`.
     """
     states = _lock_states(db, sorted({request.session for request in batch}))
     _note_known_ids(db, batch, states)
@@ -82,7 +82,7 @@ def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Confl
 
 
 def _move_on(db: Database, changed: dict[str, _State]) -> None:
-    """Write the sessions' progress; in one statement, because a database releases Python's lock for each."""
+    """Write the sessions' progress in one statement, because each statement releases and takes Python's lock."""
     if changed:
         new = ", ".join(["(?, CAST(? AS INTEGER), ?)"] * len(changed))
         values = [(session, state.n_answered, state.checksum) for session, state in changed.items()]
@@ -94,7 +94,7 @@ def _move_on(db: Database, changed: dict[str, _State]) -> None:
 
 
 def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
-    # In the order of their names, so that two servers never wait for each other in a circle.
+    # The rows are locked in the order of the sessions' names, so that two servers never wait for each other.
     rows = db.execute(
         "SELECT session, study_digest, token_digest, status, release_reason, n_trials, n_answered, checksum "
         f"FROM sessions WHERE session IN ({marks(sessions)}) ORDER BY session{db.for_update}",
@@ -104,7 +104,7 @@ def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
 
 
 def _note_known_ids(db: Database, batch: Sequence[ResponseBatch], states: dict[str, _State]) -> None:
-    # Searched among a session's own responses: an index over all would be one more page to write for each.
+    # Searched only in the session's responses: an index of all ids would be one more page to write per response.
     sent = [(request.session, response.response_id) for request in batch for response in request.responses]
     for some in _portions(sent):
         rows = db.execute(
@@ -124,7 +124,7 @@ def _accept(
     received_at: str,
     accepted: list[tuple[Any, ...]],
 ) -> bool:
-    """Add the row of a new response to the accepted ones, or find that it is stored already."""
+    """Add the row of a new response to the accepted rows, or find that the response is stored already."""
     if response.trial_index < state.n_answered:
         _check_is_retry(db, request.session, response, accepted)
         return False
@@ -151,9 +151,9 @@ def _check_is_retry(db: Database, session: str, response: Response, accepted: It
         "SELECT response_id, response FROM responses WHERE session = ? AND trial_index = ?",
         (session, response.trial_index),
     ).fetchone()
-    if stored is None:  # Accepted in this batch, and not yet written.
+    if stored is None:  # It may be accepted in this batch, and not yet written.
         stored = next(((row[3], row[4]) for row in accepted if row[:2] == (session, response.trial_index)), None)
-    if stored is None:  # Skipped, and so never answered.
+    if stored is None:  # The trial was skipped, so it never had a response.
         raise Refusal("answered_already")
     if stored == sent:
         return
@@ -199,7 +199,7 @@ def row(
 
 
 def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows as `row` makes them, each with its checksum at the end; as many per statement as possible."""
+    """Insert rows made by `row`, each with its checksum at the end, as many per statement as possible."""
     for some in _portions(rows):
         values = ", ".join([f"({marks(COLUMNS)})"] * len(some))
         db.execute(f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES {values}", list(chain.from_iterable(some)))
@@ -211,7 +211,7 @@ def _portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, .
 
 
 def _plain(number: float | None) -> float | None:
-    """Return a number as every database returns it: SQLite knows no negative zero."""
+    """Return a number as every database returns it: SQLite has no negative zero."""
     return None if number is None else number + 0.0
 
 
@@ -229,10 +229,10 @@ Totals = tuple[int, int]
 
 
 def number_of(checksum: str) -> int:
-    """Return the number of a response for the sum: 32 bits, so that billions of them fit into 64."""
+    """Return a response's number for the sum. It has 32 bits, so that the sum of billions of numbers fits into 64."""
     try:
         return int(checksum[:8], 16)
-    except ValueError:  # A damaged checksum, which also breaks its session's chain.
+    except ValueError:  # The checksum is damaged, which also breaks its session's chain.
         return 0
 
 
@@ -244,9 +244,9 @@ def add_to_totals(db: Database, responses: Iterable[tuple[str, str]], sign: int 
     db
         A connection inside a transaction.
     responses
-        Study digest and checksum of each.
+        Study digest and checksum of each response.
     sign
-        1 if they are stored, -1 if they are deleted.
+        1 if the responses are stored, -1 if they are deleted.
     """
     n_responses: Counter[str] = Counter()
     sums: Counter[str] = Counter()
@@ -270,7 +270,7 @@ def add_to_totals(db: Database, responses: Iterable[tuple[str, str]], sign: int 
 
 
 def count_totals(db: Database) -> None:
-    """Write the totals of a store that has none yet."""
+    """Write the totals of a store that has no totals yet."""
     if not db.execute("SELECT 1 FROM response_totals LIMIT 1").fetchone():
         add_to_totals(
             db, db.stream("SELECT study_digest, responses.checksum FROM responses JOIN sessions USING (session)")

@@ -1,4 +1,4 @@
-"""Resuming a session: the same client, another browser, a laboratory; and the study's rules for it."""
+"""Resuming a session, by the same client, in another browser or in a laboratory, and the study's rules for it."""
 
 import secrets
 import uuid
@@ -16,20 +16,20 @@ from server.store.sql.session_rows import begin, note_visit
 from server.store.sql.studies import begun_with, served
 
 MOST_VISITS = 100
-"""Openings of a session that are recorded. Further ones open it too, and write nothing: a program that reloads the
-page without end must not fill the disk.
+"""Number of openings of a session that are recorded. A further opening works too, but writes nothing: a program that
+reloads the page without end must not fill the disk.
 """
 IF_ANOTHER_PERSON = "Fix: if this is another person, use another code; if not,"
 """Comes first, because making one participant of two people is the worse mistake."""
 
 START_RETRIED_MIN = 10
-"""Minutes for which a page repeats its start without a reply."""
+"""Minutes for which a page repeats its start if no reply arrives."""
 
 
 def known_session(db: Database, study: Study, start: SessionStart) -> str | None:
     """Return the session that this start, or this identity with this session number, has begun.
 
-    The laboratory sends the researcher's token, so the start's id alone is enough.
+    A laboratory sends the researcher's token, so the start's id alone is enough for a laboratory.
     """
     same_start = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
     if start.identity is None:
@@ -43,10 +43,10 @@ def known_session(db: Database, study: Study, start: SessionStart) -> str | None
 
 
 def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
-    """Return True if a start comes from the client that began a session: it holds the token, or repeats the start.
+    """Return True if a start comes from the client that began the session: it has the token, or repeats the start.
 
-    A repeated start counts as long as its reply may have been lost: for some minutes, and until the session is used.
-    Later another person may have learnt its id.
+    A repeated start counts as long as the reply may have been lost: for some minutes, and until the session is used.
+    Later another person may know the start's id.
     """
     token_digest, start_id, started_at, n_answered, demographics = db.execute(
         "SELECT token_digest, start_id, started_at, n_answered, demographics FROM sessions WHERE session = ?",
@@ -62,7 +62,7 @@ def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
 def resume_elsewhere(db: Database, study: Study, session: str, start: SessionStart) -> None:
     """Let a returning participant resume their session; the earlier token is no longer valid."""
     log = lock_log_of(db, session)
-    session = known_session(db, study, start) or session  # Another one may have been begun during the wait.
+    session = known_session(db, study, start) or session  # Another session may have begun during the wait.
     _refuse_unproven(db, study, session, start)
     held = assignment.held_slot(db, session)
     if held.status is Status.WITHDRAWN:
@@ -74,7 +74,7 @@ def resume_elsewhere(db: Database, study: Study, session: str, start: SessionSta
 
 
 def _refuse_unproven(db: Database, study: Study, session: str, start: SessionStart) -> None:
-    """Refuse a client with a known id and without proof that it belongs to the participant who began the session."""
+    """Refuse a client that has a known id, but no proof that it belongs to the participant who began the session."""
     if start.identity is None or _is_same_client(db, session, start):
         return
     if not identities.may_resume(db, session, start.identity):
@@ -88,8 +88,8 @@ def refuse_in_laboratory(
 ) -> None:
     """Refuse to resume a session that is completed, of another version of the study, or in another group.
 
-    The laboratory shows the items of its own folder: those of another version would be stored as other items. These
-    sentences are for the experimenter.
+    The laboratory shows the items of its study folder. Responses to items of another version would be stored as
+    responses to different items. The experimenter reads these sentences.
     """
     whose = f"Participant {identity.external_id}" if identity else "This participant"
     begun = f"{whose} has begun session {session_number}"
@@ -115,8 +115,8 @@ def refuse_in_laboratory(
 
 
 def hand_over(db: Database, session: str, start: SessionStart) -> None:
-    """Give a session to the client that has come now; the earlier token is no longer valid."""
-    # A start that is sent again late may be with the session before this one.
+    """Give a session to the present client; the earlier token is no longer valid."""
+    # The id of a start that is sent again late may belong to the participant's previous session.
     free_start_id(db, session, start)
     db.execute(
         "UPDATE sessions SET token_digest = ?, start_id = ? WHERE session = ?",
@@ -125,7 +125,7 @@ def hand_over(db: Database, session: str, start: SessionStart) -> None:
 
 
 def free_start_id(db: Database, session: str, start: SessionStart) -> None:
-    """Remove the id of a start from any session but the one it now leads to; no id leads to that one any more."""
+    """Remove the id of a start from every session except the one to which the start now leads."""
     db.execute("UPDATE sessions SET start_id = NULL WHERE start_id = ? AND session <> ?", (start.start_id, session))
 
 
@@ -136,12 +136,12 @@ def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> N
         raise NotYourSession("opened_elsewhere")
     log = lock_log_of(db, found[0])
     held = assignment.held_slot(db, found[0])
-    # A visit that is uploaded after the session was allowed where it took place.
+    # A visit that is uploaded later was already allowed where it took place.
     _come_back(log, held, study, visit, is_exempt=held.is_uploaded)
 
 
 def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: bool = False) -> None:
-    """Resume a session, or, unless exempt, apply the study's rules on sessions opened too late or too often."""
+    """Resume a session; if it was opened too late or too often, apply the study's rules, unless it is exempt."""
     db = log.db
     if held.status is not Status.ACTIVE or held.release_reason in ENDED_FOR:
         return
@@ -156,13 +156,13 @@ def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: 
         _regain(log, held, study)
         note_visit(db, held.session, visit, most=_most_visits(db, held.session))
     elif _definition(db, held.session).resume.otherwise == "end" or log.study_digest != served(db, study).study_digest:
-        assignment.release(log, held, reason)  # Also if the study has a new version since, with other groups.
+        assignment.release(log, held, reason)  # Also if the study now has another version, with other groups.
     else:
         _begin_again(log, held, study, visit)
 
 
 def _most_visits(db: Database, session: str) -> int:
-    """Return the number of recorded visits of a session, for the study's own rule about them."""
+    """Return the largest number of visits to record, which is enough for the study's rule about reloads."""
     return max(MOST_VISITS, (_definition(db, session).resume.max_reloads or 0) + 1)
 
 
@@ -190,7 +190,7 @@ def _definition(db: Database, session: str) -> StudyDefinition:
 
 
 def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
-    """Begin another session of the same participant, in the same group; the first one's responses stay with it."""
+    """Begin another session of the same participant in the same group; the first session keeps its responses."""
     db = log.db
     participant, source, consent_digest, token_digest, start_id, demographics, session_number = db.execute(
         "SELECT participant, source, consent_digest, token_digest, start_id, demographics, session_number "
@@ -199,7 +199,7 @@ def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
     ).fetchone()
     if held.slot is SlotState.RESERVED:
         assignment.release(log, held, Release.RESTARTED)
-    # The new session gets the ids of the first, so that a request that is sent again finds it.
+    # The new session gets the ids of the first session, so that a request that is sent again finds the new session.
     came_by_start = start_id == visit.visit_id
     kept_start_id = None if came_by_start else start_id
     db.execute("UPDATE sessions SET token_digest = NULL, start_id = ? WHERE session = ?", (kept_start_id, held.session))
@@ -214,7 +214,7 @@ def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
         session_number=session_number,
     )
     who = Participant(participant=participant, kind=held.kind)
-    # With the content of the first session: it is what they consented to, whatever was revised since.
+    # The content is that of the first session, because the participant consented to it, whatever was revised since.
     begin(db, study, begun_with(db, held.session), name, who, held.group, seed, start, visit)
     db.execute("UPDATE sessions SET demographics = ? WHERE session = ?", (demographics, name))
 
@@ -231,6 +231,6 @@ def _regain(log: Log, held: HeldSlot, study: Study) -> None:
     try:
         assignment.regain(log, held, study.definition.recruitment)
     except StudyFull:
-        # A participant who has answered everything only needs the end page: no one is refused after their work is done.
+        # A participant with all responses only needs the end page: nobody is refused after their work is done.
         if not (held.has_all_responses or held.is_uploaded):
             raise

@@ -34,7 +34,7 @@ def begin(
     start: SessionStart,
     visit: Visit,
 ) -> None:
-    """Store a new session, in a slot reserved for it or as it was begun elsewhere, and its first visit."""
+    """Store a new session, with a reserved slot or as it was begun elsewhere, and the session's first visit."""
     session = Session(
         session=name,
         participant=participant,
@@ -53,7 +53,7 @@ def begin(
 
 
 def note_visit(db: Database, session: str, visit: Visit, most: int = 1) -> None:
-    """Store one opening of a session, with its device, unless there are `most` already."""
+    """Store one opening of a session with its device, unless `most` openings are stored already."""
     device = as_json(visit.device.model_dump()) if visit.device else None
     db.execute(
         "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "

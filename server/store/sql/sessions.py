@@ -1,4 +1,4 @@
-"""Sessions from their start to their end, as statements inside a transaction: each does all or raises."""
+"""Sessions from the start to the end, as functions inside a transaction: each function does everything or raises."""
 
 import json
 import secrets
@@ -18,19 +18,19 @@ from server.store.sql.studies import CONTENT_OF_SESSION, as_json, served
 
 
 def start(db: Database, study: Study, start: SessionStart) -> bool:
-    """Begin a session, or find the one that this start or this identity has begun, and return True if it is new.
+    """Begin a session, or find the session that this start or this identity has begun; return True if it is new.
 
     See `Store.start_session`.
     """
-    # Before any lock: a known participant needs only the lock of their session's study, perhaps of an earlier version.
+    # Before any lock: for a known participant only the log of their session is locked, perhaps of an earlier version.
     known = resuming.known_session(db, study, start)
     if known is None:
         registered = served(db, study)
         log = lock_log(db, registered.study_digest)
-        # Of earlier sessions; asked first, because a server that begins something for the same participant makes us
-        # wait here.
+        # The participant may have earlier sessions. This comes first, because it waits for any other server that begins
+        # a session for the same participant.
         participant = identities.participant_of(db, study.name, start.identity) if start.identity else None
-        known = resuming.known_session(db, study, start)  # Begun during the wait for the lock, by a repeated start.
+        known = resuming.known_session(db, study, start)  # A repeated start may have begun it during the wait.
     if known is not None:
         resuming.resume_elsewhere(db, study, known, start)
         return False
@@ -118,7 +118,7 @@ def _withdraw_one(db: Database, session: str, by_researcher: bool) -> None:
     held = assignment.held_slot(db, session)
     if held.status is Status.WITHDRAWN:
         return
-    # The session's row first: a response on its way waits for it, and then finds the session closed.
+    # The session's row comes first: a response that arrives now waits for it, and then finds the session closed.
     db.execute(
         "UPDATE sessions SET status = 'withdrawn', n_answered = 0, checksum = ?, demographics = NULL WHERE session = ?",
         (beginning(db, session), session),
@@ -137,7 +137,7 @@ def release_slot(db: Database, session: str, reason: Release) -> bool:
     log = lock_log_of(db, session)
     held = assignment.held_slot(db, session)
     if held.slot is SlotState.RELEASED and reason not in ENDED_FOR:
-        return False  # The reason stays too: a session that the rules ended must not open again through another one.
+        return False  # The reason stays too: another reason would allow a session that the rules ended to open again.
     return assignment.release(log, held, reason)
 
 
@@ -152,7 +152,7 @@ LISTED = (
     "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "session_number",
     "uploaded_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
 )  # fmt: skip
-"""The listed columns of a session, beside its device and the answers about the participant."""
+"""The listed columns of a session; the device and the answers about the participant follow them."""
 
 
 def listed(db: Database, study: str) -> list[dict[str, Any]]:

@@ -56,7 +56,7 @@ class SqlStore(Store):
 
     def __init__(self) -> None:
         self._registered: dict[str, Study] = {}
-        # A registered content never changes, and neither do plans: both can be cached.
+        # Registered contents and plans never change, so both can be cached.
         self._definitions: dict[tuple[str, int], tuple[StudyDefinition, dict[str, str]]] = {}
         self._items: dict[str, dict[str, Item]] = {}
         self._plans = PlanCache()
@@ -67,7 +67,7 @@ class SqlStore(Store):
 
     @abstractmethod
     def _write(self, job: Callable[[Database], Result]) -> Result:
-        """Run a job in a transaction and return its result once that is committed."""
+        """Run a job in a transaction; return the job's result once the transaction is committed."""
 
     def _delete(self, job: Callable[[Database], Result]) -> Result:
         """Run a job that deletes data without a trace."""
@@ -75,7 +75,7 @@ class SqlStore(Store):
 
     @abstractmethod
     def _add_batch(self, new: ResponseBatch) -> list[bool]:
-        """Store responses together with all others that wait, and return once they are committed."""
+        """Store responses together with all other waiting responses; return once they are committed."""
 
     def register_study(self, study: Study) -> None:
         self._write(lambda db: studies.register(db, study))
@@ -314,7 +314,7 @@ class SqlStore(Store):
             return studies.registered_definitions(db, study.name)
 
     def check(self) -> None:
-        # Changes nothing, but writes: only a write shows if there is still room on the disk.
+        # The statement changes nothing, but it writes: only a write shows if there is still space on the disk.
         self._write(lambda db: db.execute("UPDATE logs SET n_events = n_events").rowcount)
 
     def sessions(self, study: Study) -> list[dict[str, Any]]:

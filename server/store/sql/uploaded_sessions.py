@@ -1,8 +1,9 @@
 """Storing complete sessions that were run elsewhere, for instance by a laboratory without a connection.
 
-Session names, pseudonyms and withdrawal codes are drawn at random. The laboratory's code of a participant is not, and
-two laboratories may use one code for two people. So a stored session is recognized by the former, under any code; for a
-new one, it is checked first if another participant has its code here.
+Session names, pseudonyms and withdrawal codes are random. A laboratory's code of a participant is not random: two
+laboratories may use the same code for two people. So a stored session is recognized by its name, pseudonym and
+withdrawal code, under any code of the laboratory. Before a new session is stored, the store checks if another
+participant has its code.
 """
 
 import json
@@ -27,9 +28,10 @@ UNDER_OTHER_CODES = "upload these under other codes, with `equipoise lab upload 
 
 
 def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
-    """Store a session that was run elsewhere, or open it if it is stored; return True if it is new.
+    """Store a session that was run elsewhere, or open it if it is stored already; return True if it is new.
 
-    The participant keeps their pseudonym here, if any; otherwise the uploaded one is used. See `Store.start_session`.
+    A participant who is known in this store keeps their pseudonym; otherwise the uploaded pseudonym is used. See
+    `Store.start_session`.
     """
     uploaded = start.uploaded
     assert uploaded is not None
@@ -65,9 +67,9 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
 def _is_here(
     db: Database, registered: Registered, known: str | None, start: SessionStart, uploaded: UploadedSession
 ) -> bool:
-    """Return True if the session is stored, under any code; refuse another session of the same name.
+    """Return True if the session is stored, under any code; refuse a different session with the same name.
 
-    `known` is the pseudonym of the participant who has the code here.
+    `known` is the pseudonym of the participant who has the code in this store.
     """
     stored = db.execute(
         'SELECT study_digest, kind, session_number, "group", seed, source, participant, withdrawal_code '
@@ -96,7 +98,7 @@ def _is_here(
 
 
 def _participant_elsewhere(db: Database, session: str) -> str | None:
-    """Return the pseudonym of an upload, if another is used here; before `m010` the event was called `adopted`."""
+    """Return the uploaded pseudonym, if this store uses another; before `m010` the event was called `adopted`."""
     found = db.execute(
         "SELECT details FROM events WHERE session = ? AND event IN ('uploaded', 'adopted') "
         "AND study_digest = (SELECT study_digest FROM sessions WHERE session = ?)",
@@ -106,7 +108,7 @@ def _participant_elsewhere(db: Database, session: str) -> str | None:
 
 
 def _refuse_other_code(db: Database, known: str | None, start: SessionStart, uploaded: UploadedSession) -> None:
-    """Refuse a session of a participant who is known here under another code, or as another kind."""
+    """Refuse a session whose participant is known in this store under another code, or as another kind."""
     there = db.execute(
         "SELECT kind, external_id FROM participants LEFT JOIN identities USING (participant) WHERE participant = ?",
         (uploaded.participant,),
@@ -116,8 +118,10 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
     kind, code = there
     who = f"The participant of session {uploaded.session}"
     if kind != start.kind:
-        raise Conflict(f"{who} is here as another kind of participant. Fix: upload it as that.")
-    if code is None and known is None:  # The code was deleted since.
+        raise Conflict(
+            f"{who} is stored here as another kind of participant ({kind}). Fix: upload the session as {kind}."
+        )
+    if code is None and known is None:  # The code was deleted after an earlier upload.
         return
     brought = _code(start)
     if code is None:
@@ -130,11 +134,12 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
 def _refuse_somebody_else(
     db: Database, study: Study, known: str, start: SessionStart, uploaded: UploadedSession
 ) -> None:
-    """Refuse a session whose code belongs to a participant here with the same session number, or who has withdrawn.
+    """Refuse a session whose code has a participant in this store with the same session number, or who has withdrawn.
 
-    Two laboratories with the same codes would make one participant of two people. A withdrawal in one would refuse the
-    other's participant, or delete the other's responses. A session here without a response is exempt: the reply to its
-    start was lost, and the laboratory continued alone. So is one of the same participant there, who began again.
+    Two laboratories with the same codes would make one participant of two people. A withdrawal in one laboratory would
+    refuse the other laboratory's participant, or delete that participant's responses. Two kinds of stored sessions are
+    exempt. A session without a response is exempt, because the reply to its start was lost and the laboratory continued
+    alone. An earlier session of the same uploaded participant is exempt, because the participant began again.
     """
     there = db.execute(
         "SELECT session, status, session_number, n_answered FROM sessions JOIN studies USING (study_digest) "
@@ -168,9 +173,9 @@ def _code(start: SessionStart) -> str:
 
 
 def _bring(db: Database, study: Study, start: SessionStart, uploaded: UploadedSession) -> None:
-    """Store a participant whose laboratory code is unknown here."""
+    """Store a participant whose laboratory code is unknown in this store."""
     is_here = db.execute("SELECT 1 FROM participants WHERE participant = ?", (uploaded.participant,)).fetchone()
     if not is_here:
         insert_participant(db, study, uploaded.participant, start)
-    elif start.identity is not None:  # The code was deleted since.
+    elif start.identity is not None:  # The code was deleted after an earlier upload.
         identities.insert(db, study.name, start.identity, uploaded.participant)

@@ -293,4 +293,4 @@ def test_a_hundred_thousand_rows_are_read_in_seconds(view, session):
 
 
 def test_every_column_of_the_tables_is_a_reserved_name_and_no_other():
-    assert RESERVED_FACTOR_NAMES == FIXED_COLUMNS | TABLE_COLUMNS | set(FORMER_COLUMNS.values())
+    assert FIXED_COLUMNS | TABLE_COLUMNS | set(FORMER_COLUMNS.values()) == RESERVED_FACTOR_NAMES

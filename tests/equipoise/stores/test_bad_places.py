@@ -123,7 +123,7 @@ def test_a_log_whose_file_is_missing_is_refused_by_every_command_and_untouched(
     result = run(*of(by_panel, command))
     assert result.exit_code == 2
     if command[0] != "simulate":  # whose server says so in a process of its own
-        assert "its log equipoise.db-wal holds responses. Fix: put the database file back" in result.stderr
+        assert "its log equipoise.db-wal contains responses. Fix: put the database file back" in result.stderr
     assert log.read_bytes() == b"answers" * 1_000
     assert not (log.parent / "equipoise.db").exists()
 
@@ -157,7 +157,7 @@ def test_a_deletion_says_which_file_may_still_hold_what_was_deleted(by_panel: Pa
                         ["withdraw", by_panel, "--session", kept.sessions["bert"]]):  # fmt: skip
             result = run(*command)
             assert result.exit_code == 0
-            assert "equipoise.db-wal: this log still holds deleted data" in result.stderr
+            assert "equipoise.db-wal: this log still contains deleted data" in result.stderr
 
 
 @pytest.mark.parametrize("command", ALL, ids=" ".join)

@@ -36,7 +36,7 @@ from tests.server.stores import (
 # What was asked.
 
 
-def test_a_changed_study_that_people_have_begun_needs_a_new_version(
+def test_a_changed_study_with_sessions_needs_a_new_version(
     any_store: Store, study_folder: Path, edit: Callable[[Path, str, str], None]
 ) -> None:
     study = load_study(study_folder)
@@ -68,7 +68,7 @@ def test_a_study_is_registered_once_however_many_servers_start(any_store: Store,
     assert problems(any_store) == []
 
 
-def test_what_the_study_said_is_kept_with_the_sessions_begun_by_it(store: Store, small_study: Study) -> None:
+def test_a_session_keeps_the_definition_with_which_it_began(store: Store, small_study: Study) -> None:
     later = version_of(small_study, "1.1")
     store.register_study(later)
     store.register_study(version_of(small_study, "1.2"))  # begun by nobody
@@ -128,9 +128,7 @@ def test_a_run_that_two_imports_bring_at_once_is_stored_once(store: Store, small
     assert rows(store, "SELECT run FROM runs") == [("baseline/tracer",)]
 
 
-def test_stored_answers_cannot_come_in_twice_in_other_company(
-    any_store: Store, sample_study: Study, stored_runs: Path
-) -> None:
+def test_stored_responses_are_refused_in_another_run(any_store: Store, sample_study: Study, stored_runs: Path) -> None:
     haiku, *others = read_stored_runs(sample_study, [stored_runs])
     part = haiku.model_copy(update={"item_ids": haiku.item_ids[:23], "responses": haiku.responses[:23]})
     any_store.add_runs(sample_study, [part])
@@ -161,7 +159,7 @@ def test_simultaneous_runs_with_the_same_label_get_different_numbers(store: Stor
     assert len({added.run for (added,) in outcomes}) == 8
 
 
-def test_a_models_text_is_kept_whatever_is_in_it(store: Store, small_study: Study) -> None:
+def test_any_text_of_a_model_is_stored_unchanged(store: Store, small_study: Study) -> None:
     run = small_run(small_study, parameters={"stop": ["\x00", "é"], "top_p": 0.1})
     texts = ["I think\nthat – 🙂", "ends in nothing: \x00", ""] * 2
     told = zip(run.responses, texts, strict=True)
@@ -179,7 +177,7 @@ def test_a_models_text_is_kept_whatever_is_in_it(store: Store, small_study: Stud
     assert problems(store) == []
 
 
-def test_a_run_that_says_less_than_it_was_asked_is_kept_as_it_is(store: Store, small_study: Study) -> None:
+def test_an_incomplete_run_is_stored_unchanged(store: Store, small_study: Study) -> None:
     run = small_run(small_study, temperature=0.7, prompt_digest="abc")
     backwards = run.model_copy(update={"responses": tuple(reversed(run.responses[1:]))})
     store.add_runs(small_study, [backwards])

@@ -42,7 +42,7 @@ def test_an_address_names_several_servers(address: str) -> None:
     assert parameters["target_session_attrs"] == "read-write"
 
 
-def test_what_an_address_says_comes_before_our_defaults() -> None:
+def test_parameters_of_an_address_override_the_defaults() -> None:
     address = "postgresql://h1,h2/db?target_session_attrs=any&connect_timeout=20&tcp_user_timeout=1000&keepalives=0"
     parameters = conninfo_to_dict(read_address(address))
     names = ("target_session_attrs", "connect_timeout", "tcp_user_timeout", "keepalives")
@@ -97,25 +97,25 @@ def silent_port() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-def test_a_database_where_nothing_listens_is_away() -> None:
-    with pytest.raises(StoreAway, match=r"cannot be used now .*Fix: start it, or wait"):
+def test_a_stopped_database_is_unavailable() -> None:
+    with pytest.raises(StoreAway, match=r"cannot be used now .*Fix: start the database, or wait"):
         PostgresStore("postgresql://nobody@127.0.0.1:1/nothing")
 
 
-def test_a_database_that_says_nothing_is_away(silent_port: int) -> None:
+def test_a_silent_database_is_unavailable(silent_port: int) -> None:
     began = time.monotonic()
     with pytest.raises(StoreAway, match="timeout"):
         PostgresStore(f"postgresql://nobody@127.0.0.1:{silent_port},127.0.0.1:1/nothing")
     assert time.monotonic() - began < 30
 
 
-def test_a_host_whose_name_is_not_known_is_away() -> None:
+def test_a_host_with_an_unknown_name_is_unavailable() -> None:
     """In a fleet of containers the database's name appears with its container."""
     with pytest.raises(StoreAway, match="resolve"):
         PostgresStore("postgresql://nobody@no-such-host.invalid/nothing")
 
 
-def test_a_database_that_starts_up_is_away_in_whatever_language_it_says_so(
+def test_a_starting_database_is_unavailable_in_any_language(
     postgres: PostgresCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del postgres
@@ -143,7 +143,9 @@ def wait_until_refused(cluster: PostgresCluster) -> None:
 
 
 @pytest.mark.parametrize("change", [("postgres@", "stranger@"), ("/test", "/not-there")])
-def test_a_wrong_user_or_database_is_a_mistake_and_not_away(postgres: PostgresCluster, change: tuple[str, str]) -> None:
+def test_a_wrong_user_or_database_is_a_mistake_not_an_outage(
+    postgres: PostgresCluster, change: tuple[str, str]
+) -> None:
     wrong = postgres.new_database().replace(*change)
     for address in (wrong, wrong.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1")):
         with pytest.raises(InputError, match=r"cannot be used .*Fix: check") as refused:
@@ -151,7 +153,7 @@ def test_a_wrong_user_or_database_is_a_mistake_and_not_away(postgres: PostgresCl
         assert not isinstance(refused.value, StoreAway)
 
 
-def test_missing_rights_are_a_mistake_and_not_away(postgres: PostgresCluster) -> None:
+def test_missing_rights_are_a_mistake_not_an_outage(postgres: PostgresCluster) -> None:
     url = postgres.new_database()
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("CREATE ROLE guest LOGIN")
@@ -160,7 +162,7 @@ def test_missing_rights_are_a_mistake_and_not_away(postgres: PostgresCluster) ->
     assert not isinstance(refused.value, StoreAway)
 
 
-def test_a_database_without_a_free_connection_is_away(postgres: PostgresCluster) -> None:
+def test_a_database_without_a_free_connection_is_unavailable(postgres: PostgresCluster) -> None:
     url = postgres.new_database()
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("CREATE ROLE crowded LOGIN SUPERUSER CONNECTION LIMIT 1")
@@ -170,7 +172,7 @@ def test_a_database_without_a_free_connection_is_away(postgres: PostgresCluster)
             PostgresStore(crowded)
 
 
-def test_a_server_that_starts_beside_one_that_is_stuck_is_told_to_wait(postgres: PostgresCluster) -> None:
+def test_a_server_that_starts_while_another_is_stuck_must_wait(postgres: PostgresCluster) -> None:
     """Tables are made under a lock; anyone who holds it must not stop others for ever."""
     url = postgres.new_database()
     with closing(psycopg.connect(url)) as stuck:

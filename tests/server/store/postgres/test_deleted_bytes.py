@@ -40,7 +40,7 @@ def documented_statements() -> list[list[str]]:
     return [[statement.strip() for statement in block.split(";") if statement.strip()] for block in blocks]
 
 
-def test_deleted_answers_and_ids_stay_in_the_files_until_the_documented_statements_were_run(
+def test_deleted_responses_and_ids_stay_in_the_files_until_the_documented_statements_are_run(
     postgres: PostgresCluster, small_study: Study
 ) -> None:
     del postgres

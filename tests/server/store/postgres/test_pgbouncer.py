@@ -50,7 +50,7 @@ def take(store: PostgresStore, study: Study, number: int) -> Person:
     return person
 
 
-def test_what_is_sent_is_what_is_done(stores: list[PostgresStore], small_study: Study) -> None:
+def test_the_statements_that_are_sent_are_executed(stores: list[PostgresStore], small_study: Study) -> None:
     for round_ in range(3):
         people = at_once(*(partial(take, stores[n % 2], small_study, 10 * round_ + n) for n in range(10)))
         assert of(Person, people) == 10, people
@@ -91,7 +91,7 @@ def test_a_store_is_copied_in_and_out(
             assert copy_store(file, second) == copied
 
 
-def test_a_database_that_is_frozen_behind_it_is_given_up(
+def test_a_frozen_database_behind_pgbouncer_is_given_up(
     postgres: PostgresCluster, stores: list[PostgresStore], small_study: Study
 ) -> None:
     person = Person(stores[0], small_study)
@@ -104,7 +104,7 @@ def test_a_database_that_is_frozen_behind_it_is_given_up(
         postgres.thaw()
 
 
-def test_a_database_that_is_stopped_behind_it_is_away(postgres: PostgresCluster, url: str) -> None:
+def test_a_stopped_database_behind_pgbouncer_is_unavailable(postgres: PostgresCluster, url: str) -> None:
     PostgresStore(url).close()
     postgres.stop()
     with pytest.raises(StoreAway):

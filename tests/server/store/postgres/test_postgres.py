@@ -113,7 +113,7 @@ def wait_for_progress(clients: list[Client], within_s: float, n: int = 1) -> Non
         time.sleep(0.01)
 
 
-def test_a_database_killed_in_mid_load_loses_nothing_and_the_servers_go_on_by_themselves(
+def test_a_database_killed_under_load_loses_nothing_and_the_servers_continue(
     postgres: PostgresCluster, store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres_module, "PATIENCE_S", 1.0)
@@ -162,7 +162,7 @@ def test_a_start_that_was_lost_with_the_connection_is_one_session_when_it_is_ret
     assert problems(store) == []
 
 
-def test_every_method_says_that_the_database_is_gone(
+def test_every_method_reports_an_unavailable_database(
     postgres: PostgresCluster, store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(store, small_study)
@@ -217,7 +217,7 @@ def test_a_database_that_does_not_sync_is_refused(
     another(store).close()
 
 
-def test_commits_are_synced_whatever_the_database_is_set_to(postgres: PostgresCluster) -> None:
+def test_commits_are_synced_with_any_setting_of_the_database(postgres: PostgresCluster) -> None:
     url = postgres.new_database()
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(f'ALTER DATABASE "{url.rpartition("/")[2]}" SET synchronous_commit = off')
@@ -227,7 +227,7 @@ def test_commits_are_synced_whatever_the_database_is_set_to(postgres: PostgresCl
                 assert db.execute("SHOW synchronous_commit").fetchone() == ("on",)
 
 
-def test_a_store_of_a_newer_version_is_refused_and_untouched(postgres: PostgresCluster) -> None:
+def test_a_store_of_a_newer_version_is_refused_and_not_changed(postgres: PostgresCluster) -> None:
     url = postgres.new_database()
     PostgresStore(url).close()
     with psycopg.connect(url) as db:
@@ -240,7 +240,7 @@ def test_a_store_of_a_newer_version_is_refused_and_untouched(postgres: PostgresC
 
 
 @pytest.mark.parametrize("table", ["_migrations", "trials", *TABLES])
-def test_a_database_with_another_programs_tables_is_refused_and_untouched(
+def test_a_database_with_another_programs_tables_is_refused_and_not_changed(
     postgres: PostgresCluster, table: str
 ) -> None:
     url = postgres.new_database()
@@ -253,7 +253,7 @@ def test_a_database_with_another_programs_tables_is_refused_and_untouched(
     assert found == [(table,)]
 
 
-def test_tables_that_do_not_concern_us_are_left_alone(postgres: PostgresCluster, small_study: Study) -> None:
+def test_tables_of_other_programs_are_not_changed(postgres: PostgresCluster, small_study: Study) -> None:
     url = postgres.new_database()
     with psycopg.connect(url) as db:
         db.execute("CREATE TABLE lab_diary (entry text)")
@@ -302,7 +302,7 @@ def some_at_once(jobs: list[Callable[[], Any]], n: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("n_at_once", [4, 30], ids=["a few", "a crowd"])
-def test_transactions_that_the_database_calls_off_are_done_again(
+def test_transactions_that_the_database_cancels_are_repeated(
     isolated: list[PostgresStore], small_study: Study, n_at_once: int
 ) -> None:
     """Each time one of a few commits, the others are called off: so none needs more attempts than there are others."""
@@ -319,7 +319,7 @@ def test_transactions_that_the_database_calls_off_are_done_again(
     assert problems(isolated[0]) == []
 
 
-def test_a_transaction_that_the_database_rolled_back_is_not_taken_for_committed(
+def test_a_transaction_that_was_rolled_back_is_not_reported_as_committed(
     store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PostgreSQL answers COMMIT with ROLLBACK, and without an error, when a statement had failed."""
@@ -337,7 +337,7 @@ def test_a_transaction_that_the_database_rolled_back_is_not_taken_for_committed(
     assert responses_of(store, person.session) == []
 
 
-def test_deadlocks_are_resolved_by_doing_it_again(
+def test_a_transaction_in_a_deadlock_is_repeated(
     store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = []
@@ -355,9 +355,7 @@ def test_deadlocks_are_resolved_by_doing_it_again(
     assert len(attempts) == 3
 
 
-def test_people_who_come_back_to_other_versions_than_their_own_do_not_lock_each_other_out(
-    store: PostgresStore, small_study: Study
-) -> None:
+def test_participants_who_return_to_other_versions_do_not_deadlock(store: PostgresStore, small_study: Study) -> None:
     """Each of them needs the logs of both versions, in another order."""
     versions = [small_study, version_of(small_study, "1.1")]
     store.register_study(versions[1])
@@ -372,7 +370,7 @@ def test_people_who_come_back_to_other_versions_than_their_own_do_not_lock_each_
     assert problems(store) == []
 
 
-def test_a_collision_without_end_is_given_up_and_nothing_is_stored(
+def test_an_endless_conflict_is_given_up_and_nothing_is_stored(
     store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(store, small_study)

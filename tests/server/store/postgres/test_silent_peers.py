@@ -81,7 +81,7 @@ def operations(store: PostgresStore, study: Study, person: Person) -> list[Calla
     return [person.answer, partial(store.responses, person.session), partial(store.why_full, study), person.begin]
 
 
-def test_a_frozen_database_is_given_up_and_used_again_when_it_goes_on(
+def test_a_frozen_database_is_given_up_and_used_again_when_it_continues(
     postgres: PostgresCluster, store: PostgresStore, small_study: Study
 ) -> None:
     person = Person(store, small_study)
@@ -190,9 +190,7 @@ def test_the_kernel_is_asked_to_notice_an_unplugged_server_on_every_connection(s
 # A row that somebody else holds locked.
 
 
-def test_a_lock_that_is_not_released_is_given_up(
-    store: PostgresStore, small_study: Study, shared_database: str
-) -> None:
+def test_waiting_for_a_lock_ends(store: PostgresStore, small_study: Study, shared_database: str) -> None:
     person = Person(store, small_study)
     with closing(psycopg.connect(shared_database)) as other:
         other.execute("SELECT 1 FROM sessions FOR UPDATE")
@@ -256,7 +254,7 @@ def holds_the_log(database: psycopg.Connection) -> bool:
     return False
 
 
-def test_a_server_that_is_frozen_with_the_log_locked_does_not_stop_the_other_for_long(
+def test_a_frozen_server_with_the_log_locked_blocks_other_servers_only_briefly(
     postgres: PostgresCluster, study_folder: Path
 ) -> None:
     location = postgres.new_database()
@@ -311,7 +309,7 @@ with transaction(connection, Limits(silence_s=60, statement_s=1, lock_s=1, idle_
 
 
 @pytest.mark.usefixtures("store")
-def test_a_server_that_is_frozen_while_it_inserts_rows_does_not_keep_the_log_locked(shared_database: str) -> None:
+def test_a_server_frozen_during_an_insertion_does_not_keep_the_log_locked(shared_database: str) -> None:
     command = [sys.executable, "-c", INSERTS_WITH_THE_LOG_LOCKED, shared_database]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,

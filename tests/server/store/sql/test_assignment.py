@@ -37,7 +37,7 @@ recruitments = st.builds(Recruitment, quota=quotas, quota_per_group=st.none() | 
 
 
 @given(groups_of_places(), recruitments)
-def test_nobody_is_put_into_a_closed_or_a_full_group(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+def test_nobody_is_assigned_to_a_closed_or_full_group(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     chosen = choose_group(groups, recruitment)
     if chosen is not None:
         group = groups[chosen - 1]
@@ -47,7 +47,7 @@ def test_nobody_is_put_into_a_closed_or_a_full_group(groups: list[GroupSlots], r
 
 
 @given(groups_of_places(), recruitments)
-def test_nobody_is_turned_away_while_there_is_a_place(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+def test_nobody_is_refused_while_there_is_a_free_slot(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     if choose_group(groups, recruitment) is None:
         is_filled = recruitment.quota is not None and sum(one.n_taken for one in groups) >= recruitment.quota
         limit = recruitment.quota_per_group
@@ -55,7 +55,7 @@ def test_nobody_is_turned_away_while_there_is_a_place(groups: list[GroupSlots], 
 
 
 @given(groups_of_places(), recruitments)
-def test_the_group_with_the_fewest_places_taken_is_chosen(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+def test_the_group_with_the_fewest_taken_slots_is_chosen(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     chosen = choose_group(groups, recruitment)
     if chosen is not None:
         here = groups[chosen - 1]
@@ -75,7 +75,7 @@ def test_the_choice_depends_on_nothing_but_the_counts(
 
 
 @given(st.integers(1, 8), st.integers(1, 10))
-def test_groups_that_nobody_leaves_are_filled_in_turn(n_groups: int, quota_per_group: int) -> None:
+def test_groups_without_released_slots_are_filled_in_turn(n_groups: int, quota_per_group: int) -> None:
     recruitment = Recruitment(quota_per_group=quota_per_group)
     taken = [0] * n_groups
     for number in range(n_groups * quota_per_group):
@@ -215,7 +215,7 @@ def study(sample_study: Study) -> Study:
     return recruiting(make_small(sample_study, N_GROUPS), quota=QUOTA, quota_per_group=QUOTA_PER_GROUP)
 
 
-def test_five_hundred_who_come_at_once_fill_every_group_exactly_in_the_end(
+def test_five_hundred_simultaneous_participants_fill_every_group_exactly(
     any_store: Store, study: Study, clock: Clock
 ) -> None:
     any_store.register_study(study)

@@ -32,7 +32,7 @@ from tests.server.stores import (
 # A locked file.
 
 
-def test_nothing_is_acknowledged_while_another_program_holds_the_file(
+def test_nothing_is_acknowledged_while_another_program_locks_the_file(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0.2)
@@ -121,7 +121,7 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
             subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_room(
+def test_a_full_disk_loses_nothing_and_writing_continues_when_there_is_space(
     small_disk: SmallDisk, small_study: Study
 ) -> None:
     with closing(SqliteStore(small_disk.folder / "equipoise.db")) as store:
@@ -156,7 +156,7 @@ def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_room(
             assert problems(again) == []
 
 
-def test_a_check_tells_that_the_disk_is_full(small_disk: SmallDisk, small_study: Study) -> None:
+def test_a_check_reports_a_full_disk(small_disk: SmallDisk, small_study: Study) -> None:
     with closing(SqliteStore(small_disk.folder / "equipoise.db")) as store:
         store.register_study(small_study)
         store.check()
@@ -193,7 +193,7 @@ def test_a_store_can_neither_be_made_nor_spoiled_on_a_full_disk(
         assert problems(again) == []
 
 
-def test_a_backup_onto_a_full_disk_is_refused_in_words_and_leaves_nothing(
+def test_a_backup_to_a_full_disk_is_refused_and_leaves_no_file(
     store: SqliteStore, small_disk: SmallDisk, small_study: Study
 ) -> None:
     store.register_study(small_study)
@@ -218,7 +218,7 @@ def filled(store: SqliteStore, person: Person, small_study: Study) -> Person:
     return person
 
 
-def test_damage_is_found_when_the_store_is_checked_whichever_page_it_strikes(filled: Person, tmp_path: Path) -> None:
+def test_the_check_finds_damage_in_any_page(filled: Person, tmp_path: Path) -> None:
     free = {page for (page,) in rows(filled.store, "SELECT freelist_count FROM pragma_freelist_count")}
     assert free == {0}  # so that no page is without meaning
     n_pages = filled.store.path.stat().st_size // 4096
@@ -266,7 +266,7 @@ def test_after_damage_nothing_more_is_acknowledged_until_the_file_is_replaced(
         assert problems(store) == []
 
 
-def test_the_advice_on_damage_speaks_of_the_files_beside_the_store(filled: Person) -> None:
+def test_the_message_about_damage_names_the_log_files(filled: Person) -> None:
     """A log of before, left beside a backup put in the store's place, would be written into the backup."""
     damage(filled.store.path, root_page(filled.store, "responses"))
     with closing(SqliteStore(filled.store.path)) as store, pytest.raises(InputError, match="-wal"):

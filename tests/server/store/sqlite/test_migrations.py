@@ -169,7 +169,7 @@ def first(tmp_path: Path, small_study: Study) -> Iterator[tuple[FirstStore, dict
     first.db.close()
 
 
-def test_everything_that_was_there_is_there_unchanged(first: tuple[FirstStore, dict[str, Any]]) -> None:
+def test_a_migration_changes_no_data(first: tuple[FirstStore, dict[str, Any]]) -> None:
     old, _ = first
     before = {table: by_name(old.db, table) for table in FIRST_TABLES}
     view = by_name(old.db, "trials")
@@ -209,7 +209,7 @@ def test_a_store_of_the_second_version_passes_all_checks(first: tuple[FirstStore
         assert verified(store).problems == []
 
 
-def test_places_are_what_the_sessions_had_come_to(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
+def test_slots_follow_the_state_of_older_sessions(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, sessions = first
     with closing(SqliteStore(old.path)) as store:
         places = dict(rows(store, "SELECT session, slot FROM sessions"))
@@ -237,7 +237,7 @@ def test_places_are_what_the_sessions_had_come_to(first: tuple[FirstStore, dict[
         }
 
 
-def test_sessions_of_before_go_on_where_they_were(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
+def test_older_sessions_resume_where_they_stopped(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, sessions = first
     with closing(SqliteStore(old.path)) as store:
         store.register_study(small_study)
@@ -260,9 +260,7 @@ def test_sessions_of_before_go_on_where_they_were(first: tuple[FirstStore, dict[
         assert problems(store) == []
 
 
-def test_sessions_of_before_can_be_withdrawn_and_stay_withdrawn(
-    first: tuple[FirstStore, dict[str, Any]], small_study: Study
-) -> None:
+def test_older_sessions_can_be_withdrawn(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, sessions = first
     with closing(SqliteStore(old.path)) as store:
         for name in ("completed", "under way", "withdrawn"):
@@ -273,7 +271,7 @@ def test_sessions_of_before_can_be_withdrawn_and_stay_withdrawn(
         assert problems(store) == []
 
 
-def test_newcomers_get_the_places_that_are_free_and_seeds_that_nobody_had(
+def test_new_participants_get_free_slots_and_unused_seeds(
     first: tuple[FirstStore, dict[str, Any]], small_study: Study
 ) -> None:
     old, _ = first
@@ -289,7 +287,9 @@ def test_newcomers_get_the_places_that_are_free_and_seeds_that_nobody_had(
         assert problems(store) == []
 
 
-def test_those_who_left_off_long_ago_make_room(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
+def test_sessions_that_stopped_long_ago_release_their_slots(
+    first: tuple[FirstStore, dict[str, Any]], small_study: Study
+) -> None:
     old, sessions = first
     study = recruiting(small_study, quota_per_group=1)
     with closing(SqliteStore(old.path)) as store:
@@ -301,7 +301,7 @@ def test_those_who_left_off_long_ago_make_room(first: tuple[FirstStore, dict[str
         assert problems(store) == []
 
 
-def test_an_import_of_before_is_not_stored_again(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
+def test_an_older_import_is_not_stored_again(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, _ = first
     run = run_baseline(small_study, "baseline/tracer")
     with closing(SqliteStore(old.path)) as store:
@@ -310,7 +310,7 @@ def test_an_import_of_before_is_not_stored_again(first: tuple[FirstStore, dict[s
         assert rows(store, "SELECT run, temperature FROM runs") == [("baseline/tracer", 0.5)]
 
 
-def test_a_study_that_people_answered_before_still_needs_a_new_version(
+def test_a_study_with_older_sessions_still_needs_a_new_version(
     first: tuple[FirstStore, dict[str, Any]], small_study: Study, sample_study: Study
 ) -> None:
     old, _ = first
@@ -332,7 +332,7 @@ def test_a_store_is_migrated_once_however_many_servers_open_it(first: tuple[Firs
 
 
 @pytest.mark.parametrize("where", ["_keep_responses_by_session", "_chain_what_is_there", "_chain_answers"])
-def test_a_migration_that_is_broken_off_leaves_the_store_as_it_was(
+def test_an_interrupted_migration_leaves_the_store_unchanged(
     first: tuple[FirstStore, dict[str, Any]], monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     old, _ = first
@@ -381,7 +381,7 @@ def test_an_empty_store_of_the_first_version_is_migrated_too(tmp_path: Path, sma
         assert problems(store) == []
 
 
-def test_a_migration_that_has_no_room_leaves_the_store_as_it_was(
+def test_a_migration_on_a_full_disk_leaves_the_store_unchanged(
     first: tuple[FirstStore, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, _ = first

@@ -190,7 +190,7 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store
 
 
 @pytest.mark.parametrize("opened_since", [False, True], ids=["as it was", "opened by the version with visits"])
-def test_a_store_without_columns_of_timing_is_whole_and_goes_on(
+def test_a_store_without_columns_of_timing_passes_all_checks(
     reopen: Callable[[], Store], small_study: Study, opened_since: bool
 ) -> None:
     with closing(reopen()) as store:
@@ -224,7 +224,7 @@ def test_a_store_without_columns_of_timing_is_whole_and_goes_on(
         assert [problem for problem in verified(store).problems if done.session in problem]
 
 
-def test_a_study_that_was_registered_with_its_plan_goes_on_in_its_groups(
+def test_a_study_registered_with_its_analysis_plan_continues_in_its_groups(
     reopen: Callable[[], Store], sample_study: Study
 ) -> None:
     study = make_small(sample_study)
@@ -257,7 +257,7 @@ def test_a_study_that_was_registered_with_its_plan_goes_on_in_its_groups(
         assert problems(store) == []
 
 
-def test_a_study_that_was_registered_under_two_plans_goes_on_under_the_one_that_people_began(
+def test_a_study_registered_with_two_plans_continues_with_the_plan_that_has_sessions(
     reopen: Callable[[], Store], sample_study: Study
 ) -> None:
     study = make_small(sample_study)

@@ -40,7 +40,7 @@ each_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=O
 
 
 @each_operation
-def test_a_store_whose_file_has_vanished_says_so_and_makes_no_new_one(
+def test_a_missing_file_is_reported_and_no_new_file_is_made(
     store: SqliteStore, person: Person, operation: Callable[[Person], Any]
 ) -> None:
     before = person.now
@@ -55,7 +55,7 @@ def test_a_store_whose_file_has_vanished_says_so_and_makes_no_new_one(
     assert problems(store) == []
 
 
-def test_what_was_not_acknowledged_while_the_file_was_away_is_stored_when_it_is_sent_again(
+def test_responses_refused_while_the_file_was_missing_are_stored_when_sent_again(
     store: SqliteStore, person: Person
 ) -> None:
     aside = store.path.with_name("aside.db")
@@ -73,10 +73,10 @@ def test_what_was_not_acknowledged_while_the_file_was_away_is_stored_when_it_is_
 
 @pytest.mark.parametrize("n_later", [2, 40])
 @pytest.mark.parametrize("with_log", [True, False], ids=["all files replaced", "the file alone replaced"])
-def test_a_backup_put_in_the_place_of_an_open_store_is_the_store_from_then_on(
+def test_a_backup_that_replaces_an_open_store_is_used_as_the_store(
     store: SqliteStore, person: Person, small_study: Study, n_later: int, with_log: bool
 ) -> None:
-    """As the message on damage tells people to: "put your latest backup in its place"."""
+    """Do as the message about damage says: "put your latest backup in this file's place"."""
     backup = store.path.with_name("backup.db")
     before = back_up(store, backup)
     with connect(store.path) as db:
@@ -102,7 +102,7 @@ def test_a_backup_put_in_the_place_of_an_open_store_is_the_store_from_then_on(
         assert len(responses_of(again, newcomer.session)) == 3
 
 
-def test_nothing_is_acknowledged_when_a_backup_is_put_in_place_during_a_commit(
+def test_nothing_is_acknowledged_when_a_backup_replaces_the_file_during_a_commit(
     store: SqliteStore, person: Person, small_study: Study
 ) -> None:
     backup = store.path.with_name("backup.db")
@@ -138,7 +138,7 @@ def test_a_log_that_cannot_be_read_makes_the_store_unavailable(
     assert person.answer() == [True]
 
 
-def test_a_backup_put_in_the_place_of_a_damaged_store_is_the_store_from_then_on(
+def test_a_backup_that_replaces_a_damaged_store_is_used_as_the_store(
     store: SqliteStore, person: Person, small_study: Study
 ) -> None:
     """The store refuses to write to the damaged file, and resumes by itself with the backup."""
@@ -162,9 +162,7 @@ def test_a_backup_put_in_the_place_of_a_damaged_store_is_the_store_from_then_on(
     assert problems(store) == []
 
 
-def test_a_backup_of_before_a_version_was_registered_can_be_put_in_its_place(
-    store: SqliteStore, small_study: Study
-) -> None:
+def test_a_backup_from_before_a_registration_can_replace_the_store(store: SqliteStore, small_study: Study) -> None:
     store.register_study(small_study)
     backup = store.path.with_name("backup.db")
     back_up(store, backup)
@@ -188,7 +186,7 @@ def test_a_backup_of_before_a_version_was_registered_can_be_put_in_its_place(
 @pytest.mark.parametrize(
     "content", [b"", b"my notes", b"SQLite format 3\x00" + b"\x00" * 600], ids=["empty", "text", "beginning of a store"]
 )
-def test_whatever_else_is_put_in_the_place_of_an_open_store_is_no_store_and_untouched(
+def test_a_file_that_is_not_a_store_in_place_of_an_open_store_is_not_changed(
     store: SqliteStore, person: Person, content: bytes, operation: Callable[[Person], Any]
 ) -> None:
     """An empty file, too: it may be the beginning of a backup that is being copied there."""
@@ -317,7 +315,7 @@ def test_a_folder_that_cannot_be_written_to_gets_no_store(public_folder: Path) -
     assert list(public_folder.iterdir()) == []
 
 
-def test_a_store_that_becomes_unwritable_acknowledges_nothing_until_it_is_mended(
+def test_a_store_that_becomes_unwritable_acknowledges_nothing_until_it_is_writable(
     public_folder: Path, small_study: Study
 ) -> None:
     with closing(SqliteStore(public_folder / "equipoise.db")) as store:
@@ -337,7 +335,7 @@ def test_a_store_that_becomes_unwritable_acknowledges_nothing_until_it_is_mended
 
 @pytest.mark.parametrize("was_used", [True, False])
 @pytest.mark.parametrize("what", ["folder", "file"])
-def test_a_store_that_was_unwritable_for_a_while_goes_on_by_itself(
+def test_a_store_that_was_unwritable_for_a_while_continues_by_itself(
     public_folder: Path, small_study: Study, what: str, was_used: bool
 ) -> None:
     """Also where connections were opened meanwhile: they can only read, and SQLite's files beside it likewise."""
