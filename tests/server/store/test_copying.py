@@ -1,4 +1,4 @@
-"""Moving a store and backing it up while it is used."""
+"""Copying a store, and backing it up while it is used."""
 
 import threading
 import time
@@ -111,7 +111,7 @@ def test_a_store_with_data_is_not_the_target_of_a_copy(
 
 
 def losing(store: Store, table: str, then: Callable[[], None]) -> Callable[[], Any]:
-    """Make a store whose connection, when it is filled, forgets the last row of a table."""
+    """Make a store that loses the last row of a table when it is filled."""
     filling = store.filling
 
     class Forgetful:
@@ -300,7 +300,7 @@ def test_a_backup_made_while_people_answer_is_of_one_moment(
                     person.answer()
                     acknowledged.append((time.monotonic(), person.session, person.sent[-1].response_id))
                 person.complete()
-        except BaseException as error:  # whatever it is, the test looks at it
+        except BaseException as error:  # The test checks it.
             errors.append(error)
 
     threads = [threading.Thread(target=take_part) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""A study that changes while people take part: its plan freely, its wording by a revision, else by a new version."""
+"""A study that changes during data collection: its analysis plan, its wording (a revision), or its substance."""
 
 import dataclasses
 import uuid
@@ -173,7 +173,7 @@ def test_a_change_of_wording_is_named_and_refused_until_it_is_accepted(
     assert [trial.item for trial in second.stored.plan.trials] == [
         revised.battery.by_id[trial.item.item_id] for trial in second.stored.plan.trials
     ]
-    # Anyone who is under way goes on with what they began with, on whichever server.
+    # On each server, a participant under way continues with the content of their start.
     with closing(another(any_store)) as other:
         other.register_study(revised)
         again = other.find_session(first.token)
@@ -279,7 +279,7 @@ def test_options_cannot_change_their_order_over_several_revisions(any_store: Sto
 
 
 def test_two_servers_serve_two_revisions_side_by_side(any_store: Store, study: Study) -> None:
-    """The server that runs goes on with what it loaded until it is started again."""
+    """A running server continues with the study that it loaded, until it is restarted."""
     any_store.register_study(study)
     Person(any_store, study)
     revised = REWORDINGS["title"][0](study)

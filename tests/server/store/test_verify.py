@@ -1,4 +1,4 @@
-"""Verifying a store: everything that was done behind its back is found and named."""
+"""Verifying a store: each change made outside Equipoise is found and named."""
 
 import json
 import sqlite3
@@ -34,7 +34,7 @@ from tests.server.stores import (
 
 
 def after(store: Store, *statements: str) -> Verified:
-    """Return what a check finds after some statements, which are undone again."""
+    """Return the problems found after some statements, which are then undone."""
     if isinstance(store, SqliteStore):
         with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
             connection.execute("BEGIN")
@@ -360,7 +360,7 @@ def test_only_changed_sessions_are_reported(lived_in: tuple[Store, dict[str, Per
     store, people = lived_in
     known = names(store, people)
     statements = [statement.format(**known) for statement in DAMAGES[damage][1]]
-    if " log" in damage:  # a log with a gap leaves open which sessions of its study it knew
+    if " log" in damage:  # With a gap in the log, the sessions of its study are unknown.
         innocent = {people["later"].session}
     else:
         innocent = {person.session for person in people.values() if not any(person.session in s for s in statements)}
@@ -410,7 +410,7 @@ SHOWN: dict[str, str] = {
         }.items()
     },
 }  # fmt: skip
-"""For each column of the view `trials`, a change of what it shows."""
+"""For each column of the view `trials`, a statement that changes the column."""
 
 
 def test_every_column_of_the_view_is_tested(lived_in: tuple[Store, dict[str, Person]]) -> None:
@@ -419,7 +419,7 @@ def test_every_column_of_the_view_is_tested(lived_in: tuple[Store, dict[str, Per
 
 @pytest.mark.parametrize("column", SHOWN)
 def test_a_change_of_any_analyzed_column_is_detected(lived_in: tuple[Store, dict[str, Person]], column: str) -> None:
-    """Told as a problem, or at least to be seen by a digest that was noted down."""
+    """Each change is reported as a problem, or at least changes the digest."""
     store, people = lived_in
     before = verified(store)
     found = after(store, SHOWN[column].format(**names(store, people)))
@@ -486,7 +486,7 @@ def test_the_digest_changes_with_the_data_and_with_nothing_else(any_store: Store
 
 
 def test_a_chain_with_new_checksums_changes_the_digest(store: SqliteStore, small_study: Study) -> None:
-    """An intruder rewrites a response, all checksums after it and the totals: only the digest shows it."""
+    """If a response, all later checksums and the totals are rewritten, only the digest shows the change."""
     store.register_study(small_study)
     person = Person(store, small_study).complete()
     before = verified(store)
@@ -523,7 +523,7 @@ def test_a_chain_with_new_checksums_changes_the_digest(store: SqliteStore, small
 def test_the_same_events_give_the_same_chains_in_both_stores(
     postgres_store: PostgresStore, store: SqliteStore, small_study: Study
 ) -> None:
-    """What differs by chance, names and times, apart: so a digest can be compared whatever the store."""
+    """Random names and times are replaced, so that digests of different stores can be compared."""
     for one in (postgres_store, store):
         live_in(one, small_study)
     ends = [

@@ -1,4 +1,4 @@
-"""Panel ids: one person takes part once, in a table of their own that can be emptied."""
+"""Panel ids: one person takes part once, and the ids are in a separate table that can be emptied."""
 
 import dataclasses
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Responses: stored whole, once, in order, for their own session, whichever store it is."""
+"""Responses are stored completely, once, in order and for their session, in each kind of store."""
 
 import json
 import uuid
@@ -30,7 +30,7 @@ from tests.server.stores import (
     rows,
 )
 
-# Answers.
+# Responses.
 
 
 def test_acknowledged_responses_are_present_after_reopening(store: Store, small_study: Study) -> None:
@@ -215,7 +215,7 @@ def test_requests_of_one_session_in_one_commit_do_not_disturb_each_other(store: 
     batch = [responses.ResponseBatch(person.session, person.token, sent) for sent in requests]
     batch.insert(2, responses.ResponseBatch(other.session, other.token, [response(0)]))
     batch.insert(3, responses.ResponseBatch(other.session, person.token, [response(1)]))
-    with store.filling() as db:  # a transaction; its name does not matter here
+    with store.filling() as db:  # Used only as a transaction.
         outcomes = responses.add(db, batch)
     is_refused = [isinstance(outcome, Conflict) for outcome in outcomes]
     assert is_refused == [True, False, False, True, False, True, False, True]
@@ -248,7 +248,7 @@ def test_a_commit_can_hold_more_answers_than_a_statement(any_store: Store, sampl
 
 def test_a_response_that_cannot_be_stored_affects_no_other_response(store: Store, small_study: Study) -> None:
     people = [Person(store, small_study) for _ in range(20)]
-    impossible = [response(0, response="\ud800"), response(0, response=["\udfff"])]  # no text in any encoding
+    impossible = [response(0, response="\ud800"), response(0, response=["\udfff"])]  # Not encodable in any encoding.
 
     sent = [(*impossible, response(0), response(0))[number % 4] for number in range(20)]
     outcomes = at_once(*(partial(person.send, one) for person, one in zip(people, sent, strict=True)))

@@ -1,4 +1,4 @@
-"""The end of a session: completed once, replaced after failed checks, withdrawn with all responses."""
+"""The end of a session: completion, replacement after failed checks, withdrawal with all responses."""
 
 from contextlib import closing
 from functools import partial

@@ -1,4 +1,4 @@
-"""Sessions and their tokens: one session a start, the plan of its group and seed, the newest token."""
+"""Sessions and their tokens: one session per start, the plan of its group and seed, the newest token."""
 
 import uuid
 from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_a_replaced_token_opens_nothing_on_another_server_either(store: Store, s
 def same_start_at_once(
     store: Store, study: Study, identity: Identity | None, start_id: str = str(uuid.uuid4())
 ) -> list[Any]:
-    """Ten windows of one browser, or of one person, begin at the same moment."""
+    """Ten pages of one browser, or of one person, begin at the same moment."""
 
     def begin() -> StoredSession:
         own = str(uuid.uuid4()) if identity else start_id

@@ -1,4 +1,4 @@
-"""Slots in groups: filled evenly, never over-filled, released after the time-out, and taken up again."""
+"""Slots in groups: filled evenly, never over-filled, released after the time-out, and regained."""
 
 from collections import Counter
 from contextlib import closing
@@ -28,7 +28,7 @@ from tests.server.stores import (
     rows,
 )
 
-# Places.
+# Slots.
 
 
 def test_simultaneous_starts_fill_the_groups_evenly(store: Store, small_study: Study) -> None:
@@ -44,7 +44,7 @@ def test_the_slot_of_a_withdrawn_session_is_filled_again(store: Store, small_stu
     leaver = people[1].withdraw()
     successor = Person(store, small_study)
     assert successor.group == leaver.group
-    assert successor.stored.session.seed == 2  # a seed is never used twice, so no two plans are the same
+    assert successor.stored.session.seed == 2  # A seed is never used twice, so no two plans are equal.
 
 
 def test_simulated_participants_take_no_slots_of_people(store: Store, small_study: Study) -> None:
@@ -72,7 +72,7 @@ def test_a_full_study_refuses_participants_before_the_start(store: Store, small_
     second.complete()
     with pytest.raises(StudyFull, match="has all the participants it needs"):
         Person(store, study)
-    assert rows(store, "SELECT COUNT(*) FROM sessions") == [(3,)]  # who was refused left nothing behind
+    assert rows(store, "SELECT COUNT(*) FROM sessions") == [(3,)]  # A refused participant stores nothing.
 
 
 def test_a_quota_holds_for_each_group(store: Store, small_study: Study) -> None:
@@ -229,7 +229,7 @@ def test_a_returning_participant_gets_any_slot_that_a_newcomer_would_get(
     study = recruiting(small_study, quota=1)
     away = Person(store, study)
     clock.advance(minutes=TIME_OUT_MIN + 1)
-    Person(store, study)  # takes the place, and goes away in turn
+    Person(store, study)  # Takes the slot, and lapses too.
     clock.advance(minutes=TIME_OUT_MIN + 1)
     assert not store.why_full(study)
     store.resume_session(study, away.session)
@@ -255,12 +255,12 @@ def test_the_researcher_can_release_the_slot_of_any_session(store: Store, small_
         assert store.release_slot(person.session, reason) is False
         assert person.now.slot is SlotState.RELEASED
         assert Person(store, study).group == person.group
-    assert len(responses_of(store, completed.session)) == 3  # answers stay
+    assert len(responses_of(store, completed.session)) == 3  # Responses stay.
     released = [event.details for event in store.events(study) if event.event == "released"]
     assert {details["because"] for details in released} == {reason.value}
     assert {"reserved", "confirmed"} <= {details["was"] for details in released}
     with pytest.raises(StudyFull):
         store.resume_session(study, under_way.session)
-    under_way.complete()  # was not told, and answers on
+    under_way.complete()  # Does not know, and continues.
     assert under_way.now.slot is SlotState.RELEASED
     assert problems(store) == []

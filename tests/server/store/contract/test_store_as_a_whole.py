@@ -28,7 +28,7 @@ from tests.server.stores import (
     version_of,
 )
 
-# What the researcher sees.
+# Progress and log.
 
 
 def test_the_progress_of_each_group_adds_up_to_all_that_were_begun(

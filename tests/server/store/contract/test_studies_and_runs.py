@@ -1,4 +1,4 @@
-"""What was asked, and model runs: registered and stored once, kept as they were."""
+"""Studies and runs of models: registered and stored once, and kept unchanged."""
 
 import dataclasses
 import uuid
@@ -33,7 +33,7 @@ from tests.server.stores import (
     version_of,
 )
 
-# What was asked.
+# Studies.
 
 
 def test_a_changed_study_with_sessions_needs_a_new_version(
@@ -45,7 +45,7 @@ def test_a_changed_study_with_sessions_needs_a_new_version(
     any_store.add_runs(study, [run_baseline(study, "baseline/tracer")])
     edit(study_folder / "consent.md", "ten minutes", "nine minutes")
     changed = load_study(study_folder)
-    any_store.register_study(changed)  # nobody but simulated participants and models has answered
+    any_store.register_study(changed)  # Only simulated participants and models have sessions.
 
     Person(any_store, changed)
     edit(study_folder / "consent.md", "nine minutes", "five minutes")
@@ -71,7 +71,7 @@ def test_a_study_is_registered_once_however_many_servers_start(any_store: Store,
 def test_a_session_keeps_the_definition_with_which_it_began(store: Store, small_study: Study) -> None:
     later = version_of(small_study, "1.1")
     store.register_study(later)
-    store.register_study(version_of(small_study, "1.2"))  # begun by nobody
+    store.register_study(version_of(small_study, "1.2"))  # It has no sessions.
     Person(store, small_study)
     Person(store, later)
     Person(store, later, Kind.SIMULATED)
@@ -95,7 +95,7 @@ def test_a_code_finds_its_own_session_and_a_shared_one_finds_nobody(store: Store
     assert store.sessions_with_code(small_study, simulated.stored.plan.withdrawal_code) == [simulated.session]
 
 
-# Models.
+# Runs of models.
 
 
 def small_run(study: Study, name: str = "baseline/tracer", **changes: Any) -> Run:
@@ -134,7 +134,7 @@ def test_stored_responses_are_refused_in_another_run(any_store: Store, sample_st
     any_store.add_runs(sample_study, [part])
     with pytest.raises(Conflict, match=r"is in the store already, as part of the run `Haiku 4.5"):
         any_store.add_runs(sample_study, [*others, haiku])
-    assert len(any_store.trials()) == 23  # all or none
+    assert len(any_store.trials()) == 23  # All or none.
     assert problems(any_store) == []
 
 
@@ -167,7 +167,7 @@ def test_any_text_of_a_model_is_stored_unchanged(store: Store, small_study: Stud
     with_texts = run.model_copy(update={"responses": responses})
     if isinstance(store, SqliteStore):
         store.add_runs(small_study, [with_texts])
-    else:  # it knows no text with NUL: all or nothing, and in words
+    else:  # PostgreSQL cannot store NUL: nothing is stored, with a clear message.
         with pytest.raises(InputError, match="NUL"):
             store.add_runs(small_study, [with_texts])
         assert store.trials() == []

@@ -1,4 +1,4 @@
-"""Places in counterbalance groups: the choice of a group by itself, and hundreds of people who come at once."""
+"""Slots in counterbalance groups: the choice of a group, and hundreds of simultaneous participants."""
 
 import threading
 import time
@@ -86,7 +86,7 @@ def test_groups_without_released_slots_are_filled_in_turn(n_groups: int, quota_p
     assert choose_group([GroupSlots(g, n, n, 0, True) for g, n in enumerate(taken, start=1)], recruitment) is None
 
 
-# Hundreds of people.
+# Hundreds of participants.
 
 N_GROUPS, QUOTA_PER_GROUP, QUOTA = 5, 61, 300
 N_COMING = 500
@@ -94,7 +94,7 @@ DROP_OUT = 0.3
 
 
 def patiently(job: Callable[[], Any]) -> Any:
-    """Do something as a client does, which tries again while the store is too busy."""
+    """Do a job as a client does, which tries again while the store is too busy."""
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -105,7 +105,7 @@ def patiently(job: Callable[[], Any]) -> Any:
 
 
 class Watch(threading.Thread):
-    """Looks at the groups again and again, as long as it is let."""
+    """Read the groups repeatedly until it is stopped."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(daemon=True)
@@ -128,7 +128,7 @@ class Watch(threading.Thread):
 
 
 def people_who_came(stores: Sequence[Store], study: Study, n: int, first: int = 0) -> list[Person]:
-    """Let people come at once, spread over the servers, and return those who got a place."""
+    """Let participants start at once, distributed over the servers; return those who got a slot."""
     begin = [
         partial(Person, stores[number % len(stores)], study, start_id=str(UUID(int=number)))
         for number in range(first, first + n)
@@ -140,7 +140,7 @@ def people_who_came(stores: Sequence[Store], study: Study, n: int, first: int = 
 
 
 def retell(store: Store, study: Study) -> tuple[Counter[int], int]:
-    """Follow the log, in which no group is ever over-filled; return the places taken, and the most that ever were."""
+    """Follow the log, in which no group may be over-filled; return the taken slots, and their largest number."""
     place: dict[str, SlotState] = {}
     group_of: dict[str, int] = {}
     seeds: Counter[int] = Counter()
@@ -154,7 +154,7 @@ def retell(store: Store, study: Study) -> tuple[Counter[int], int]:
         if event.event == "reserved":
             assert event.session not in place
             numbers = {int(g): sum(counts) for g, counts in event.details["taken"].items()}
-            assert numbers == {g: taken[g] for g in numbers}  # it was decided on what was so
+            assert numbers == {g: taken[g] for g in numbers}  # The decision used the true numbers.
             assert group == min(numbers, key=lambda g: (numbers[g], event.details["taken"][str(g)][0], g))
             seeds[group] += 1
             assert event.details["seed"] == seeds[group]
@@ -187,7 +187,7 @@ def fill_with_drop_out(stores: Sequence[Store], study: Study, clock: Clock) -> N
         jobs: list[Callable[[], Any]] = [person.complete for person in staying]
         jobs += [person.withdraw for person in withdrawing]
         jobs += [partial(person.store.release_slot, person.session, Release.RETURN) for person in returning]
-        # As a client does: answers that were not acknowledged are sent again.
+        # As a client does, send unacknowledged responses again.
         outcomes = at_once(*(partial(patiently, job) for job in jobs))
         assert of(Exception, outcomes) == 0, Counter(map(repr, outcomes))
         clock.advance(minutes=61)

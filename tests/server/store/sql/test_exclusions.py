@@ -1,4 +1,4 @@
-"""Sessions that the researcher excludes by name: answers stay, the place goes to another, and it can be undone."""
+"""Sessions that the researcher excludes: responses stay, another participant gets the slot, and it can be undone."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def told(store: Store, study: Study) -> list[str]:
 
 @pytest.fixture
 def study(small_study: Study, any_store: Store) -> Study:
-    """One place in each of three groups."""
+    """One slot in each of three groups."""
     study = recruiting(small_study, quota_per_group=1)
     any_store.register_study(study)
     return study
@@ -89,7 +89,7 @@ def test_a_slot_lost_before_an_exclusion_stays_lost_after_it_is_undone(
     failed = Person(any_store, study).complete(passed_checks=False)
     lapsed = Person(any_store, study)
     clock.advance(61)
-    Person(any_store, study)  # whose start releases the place of the one who lapsed
+    Person(any_store, study)  # This start releases the slot of the lapsed session.
     for person, reason in ((failed, Release.ATTENTION_CHECK), (lapsed, Release.TIME_OUT)):
         assert person.now.release_reason == reason
         any_store.exclude_sessions([person.session], "by hand")

@@ -1,4 +1,4 @@
-"""Group commit: what waits together is committed together, and each hears what came of their own."""
+"""Group commit: waiting work is committed together, and each caller gets the result of its own work."""
 
 import sqlite3
 import threading
@@ -19,7 +19,7 @@ from tests.server.stores import Person, at_once, of, problems, reopened, rows
 
 
 class Commits:
-    """A commit that notes what it was given, and can be held up or made to fail."""
+    """A commit that records its batches, and can be paused or made to fail."""
 
     def __init__(self) -> None:
         self.batches: list[list[Any]] = []
@@ -51,7 +51,7 @@ def group(commits: Commits) -> Iterator[GroupCommit[int]]:
 
 
 def waiting(group: GroupCommit[int], n: int) -> None:
-    """Wait until so many wait."""
+    """Wait until this number of callers wait."""
     deadline = time.monotonic() + 20
     while group._waiting.qsize() < n:
         assert time.monotonic() < deadline
@@ -59,7 +59,7 @@ def waiting(group: GroupCommit[int], n: int) -> None:
 
 
 def held_up(group: GroupCommit[int], commits: Commits) -> threading.Thread:
-    """Let a commit be under way, of the work 1, until it may go on; what comes now must wait."""
+    """Pause the commit of the work 1 for a block; work that arrives meanwhile must wait."""
     commits.may_go_on.clear()
     thread = threading.Thread(target=group.do, args=(1,))
     thread.start()
@@ -218,12 +218,12 @@ def test_responses_and_other_work_can_share_a_commit(store: SqliteStore, small_s
     def counted(batch: Sequence[Any]) -> Sequence[Any]:
         nonlocal n_commits
         n_commits += 1
-        time.sleep(0.05)  # a slow disk
+        time.sleep(0.05)  # A slow disk.
         return commit(batch)
 
     store._group._commit = counted  # type: ignore[method-assign]
     jobs: list[Callable[[], Any]] = [person.complete for person in people]
     jobs += [partial(Person, store, small_study) for _ in range(12)]
     assert of(Exception, at_once(*jobs)) == 0
-    assert n_commits < 12  # for twelve completions, three requests with answers and twelve starts
+    assert n_commits < 12  # For twelve completions, three requests with responses and twelve starts.
     assert problems(store) == []

@@ -1,4 +1,4 @@
-"""Which plans the stores keep in memory: one a session, however often it gets a new token."""
+"""Plans in memory: one plan per session, however often the session gets a new token."""
 
 import pytest
 

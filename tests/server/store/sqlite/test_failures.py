@@ -45,7 +45,7 @@ def test_nothing_is_acknowledged_while_another_program_locks_the_file(
         assert of(StoreUnavailable, outcomes) == 5
         with pytest.raises(StoreUnavailable, match="locked"):
             again.check()
-        assert [again.responses(person.session) for person in people] == [{}] * 5  # reading goes on
+        assert [again.responses(person.session) for person in people] == [{}] * 5  # Reading continues.
         blocker.execute("ROLLBACK")
         blocker.close()
         assert at_once(*(person.answer_all for person in people)) == people
@@ -76,14 +76,14 @@ def test_a_locked_file_is_not_opened_and_the_message_says_why(
 
 
 class SmallDisk:
-    """A disk of 2 MB, which can be filled to the brim."""
+    """A disk of 2 MB, which can be filled completely."""
 
     def __init__(self, folder: Path, is_mounted: bool) -> None:
         self.folder, self._is_mounted = folder, is_mounted
         self._ballast = folder / "ballast"
 
     def fill(self) -> None:
-        if not self._is_mounted:  # no file of this process can grow any more
+        if not self._is_mounted:  # No file of this process can grow any more.
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
             return
@@ -92,7 +92,7 @@ class SmallDisk:
                 file.write(b"\x00" * 512)
 
     def bound(self) -> None:
-        """Let no file grow beyond the disk's size, where the disk itself has another."""
+        """Limit the size of files to the disk's size, if the disk itself is larger."""
         if not self._is_mounted:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
@@ -107,7 +107,7 @@ class SmallDisk:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """A disk in memory, where we may mount one; otherwise the system's bound on the size of files is in for it."""
+    """A disk in memory, if this user may mount one; otherwise the system's limit on the size of files replaces it."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
@@ -142,7 +142,7 @@ def test_a_full_disk_loses_nothing_and_writing_continues_when_there_is_space(
         outcomes = at_once(*(person.answer_all for person in people[full_at:]))
         assert of(StoreUnavailable, outcomes) == len(outcomes)
         for read in (store.trials, lambda: store.responses(people[0].session), lambda: store.progress(small_study)):
-            with suppress(StoreUnavailable):  # or it can be read; but nothing else is the matter
+            with suppress(StoreUnavailable):  # Reading works or the store is unavailable; no other error occurs.
                 read()
 
         small_disk.free()
@@ -210,7 +210,7 @@ def test_a_backup_to_a_full_disk_is_refused_and_leaves_no_file(
 
 @pytest.fixture
 def filled(store: SqliteStore, person: Person, small_study: Study) -> Person:
-    """A participant in a store with some pages of answers, which is closed."""
+    """A participant in a closed store with some pages of responses."""
     for _ in range(12):
         Person(store, small_study).send(*(response(index, response="x" * 500) for index in range(3)))
     store.close()
@@ -220,7 +220,7 @@ def filled(store: SqliteStore, person: Person, small_study: Study) -> Person:
 
 def test_the_check_finds_damage_in_any_page(filled: Person, tmp_path: Path) -> None:
     free = {page for (page,) in rows(filled.store, "SELECT freelist_count FROM pragma_freelist_count")}
-    assert free == {0}  # so that no page is without meaning
+    assert free == {0}  # So each page has data.
     n_pages = filled.store.path.stat().st_size // 4096
     for page in range(1, n_pages + 1):
         path = tmp_path / f"{page}.db"
@@ -240,13 +240,13 @@ def test_a_page_that_cannot_be_read_makes_the_store_unavailable_and_nothing_else
     with closing(SqliteStore(filled.store.path)) as filled.store:
         with pytest.raises(StoreUnavailable, match="malformed"):
             OPERATIONS[name](filled)
-        assert filled.now.n_answered == 1  # whose pages are whole
+        assert filled.now.n_answered == 1  # Their pages are not damaged.
 
 
 def test_after_damage_nothing_more_is_acknowledged_until_the_file_is_replaced(
     filled: Person, small_study: Study, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What is whole can still be read."""
+    """Pages that are not damaged can still be read."""
     with closing(SqliteStore(filled.store.path)) as store:
         back_up(store, store.path.with_name("backup.db"))
     damage(filled.store.path, root_page(filled.store, "responses"))
@@ -267,7 +267,7 @@ def test_after_damage_nothing_more_is_acknowledged_until_the_file_is_replaced(
 
 
 def test_the_message_about_damage_names_the_log_files(filled: Person) -> None:
-    """A log of before, left beside a backup put in the store's place, would be written into the backup."""
+    """An old log beside a backup that replaces the store would be written into the backup."""
     damage(filled.store.path, root_page(filled.store, "responses"))
     with closing(SqliteStore(filled.store.path)) as store, pytest.raises(InputError, match="-wal"):
         store.check_integrity()

@@ -1,4 +1,4 @@
-"""The embedded store: how its file is kept, and files that are not ours."""
+"""The embedded store: its file, and files that are not a store."""
 
 import hashlib
 import os
@@ -34,7 +34,7 @@ def fingerprint(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-# How the file is kept.
+# The file.
 
 
 def test_the_file_is_in_wal_mode_and_every_commit_is_synced(store: SqliteStore, person: Person) -> None:
@@ -83,7 +83,7 @@ def test_a_store_that_others_can_read_is_warned_about_and_not_changed(
     store.close()
     store.path.chmod(0o644)
     SqliteStore(store.path).close()
-    assert caplog.text == ""  # as its folder is shut
+    assert caplog.text == ""  # Others cannot open its folder.
     store.path.parent.chmod(0o755)
     SqliteStore(store.path).close()
     assert f"Fix: chmod 700 '{store.path.parent}'; chmod 600 '{store.path}'*" in caplog.text
@@ -117,7 +117,7 @@ def test_a_withdrawn_response_leaves_no_trace_in_the_files(store: SqliteStore, p
 def test_a_withdrawn_response_leaves_no_trace_after_its_readers_have_finished(
     store: SqliteStore, person: Person, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By itself, although nothing else happens."""
+    """The store does this without any request."""
     monkeypatch.setattr(group_commit, "IDLE_S", 0.1)
     monkeypatch.setattr(sqlite_store, "READERS_PATIENCE_S", 0.2)
     words = "what I said about my illness"
@@ -132,7 +132,7 @@ def test_a_withdrawn_response_leaves_no_trace_after_its_readers_have_finished(
 
 
 def traces_of(words: str, store: SqliteStore) -> int:
-    """Count some words in all files of the store's folder."""
+    """Count words in all files of the store's folder."""
     return sum(path.read_bytes().count(words.encode()) for path in store.path.parent.iterdir())
 
 
@@ -189,7 +189,7 @@ def test_a_deletion_under_constant_load_leaves_no_trace(store: SqliteStore, pers
 
 
 def test_the_empty_log_of_a_replaced_file_is_deleted(store: SqliteStore, person: Person, tmp_path: Path) -> None:
-    """It was moved to the file that it belongs to, which anyone who replaced it may have kept."""
+    """Its content was moved to the replaced file, which a person may have kept."""
     words = "what I said about my illness"
     backup, kept = store.path.with_name("backup.db"), tmp_path / "kept.db"
     back_up(store, backup)
@@ -207,7 +207,7 @@ def test_the_empty_log_of_a_replaced_file_is_deleted(store: SqliteStore, person:
 
 @pytest.mark.parametrize("name", ["before-12345678-wal", "saved-12345678"])
 def test_a_deletion_reports_files_that_may_contain_deleted_data(store: SqliteStore, person: Person, name: str) -> None:
-    """As a log that was read when its file was replaced, or a copy by a program that was killed."""
+    """Such a file is the log of a replaced file, or a copy made by a killed program."""
     aside = store.path.with_name(f"{store.path.name}-{name}")
     aside.write_bytes(b"what was there")
     person.withdraw()
@@ -264,7 +264,7 @@ def test_an_interrupted_first_start_is_completed(tmp_path: Path) -> None:
         assert problems(store) == []
 
 
-# What is not ours.
+# Files that are not a store.
 
 
 def test_a_store_of_a_newer_version_is_refused_and_not_changed(store: SqliteStore) -> None:

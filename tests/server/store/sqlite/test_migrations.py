@@ -1,4 +1,4 @@
-"""A store of the first version, opened by this one: nothing that it held is lost or changed, and the study goes on."""
+"""A store of the first version, opened by the present version: no data are lost or changed, and the study continues."""
 
 import re
 import sqlite3
@@ -41,7 +41,7 @@ from tests.server.stores import (
 
 STARTED_AT = "2026-03-01T10:{:02}:00.000+00:00"
 RENAMED = {"completion_code": "withdrawal_code"}
-"""Columns of the first version that have another name since."""
+"""Columns of the first version that have another name now."""
 FIRST_TABLES = ("studies", "items", "participants", "sessions", "runs", "planned_trials", "responses")
 
 
@@ -66,7 +66,7 @@ class FirstStore:
         self.n = 0
 
     def register(self, study: Study) -> None:
-        definition = study.definition.model_dump_json(exclude={"recruitment"})  # which it did not know
+        definition = study.definition.model_dump_json(exclude={"recruitment"})  # The first version had none.
         self.db.execute(
             "INSERT INTO studies VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
@@ -101,7 +101,7 @@ class FirstStore:
             [(name, trial.trial_index, trial.phase.value, trial.item_id) for trial in plan.trials],
         )
         sent = [response(index, rt_ms=1000.5 + self.n, response=f"ä {index}") for index in range(n_answers)]
-        for one in reversed(sent):  # whatever the order of the rows in the file
+        for one in reversed(sent):  # The order of the rows in the file must not matter.
             self._insert_response(name, one.trial_index, one.response_id, as_json(one.response), one.rt_ms)
         return {"session": name, "token": f"token-{name}", "start_id": f"start-{name}", "sent": sent, "group": group}
 
@@ -150,7 +150,7 @@ class FirstStore:
 
 @pytest.fixture
 def first(tmp_path: Path, small_study: Study) -> Iterator[tuple[FirstStore, dict[str, dict[str, Any]]]]:
-    """A store of the first version in which all had happened that could, and its sessions."""
+    """A store of the first version in which each kind of event had happened, and its sessions."""
     first = FirstStore(tmp_path / "equipoise.db")
     later = version_of(small_study, "1.1")
     first.register(small_study)
@@ -195,7 +195,7 @@ def test_a_migrated_store_passes_all_checks(first: tuple[FirstStore, dict[str, A
 
 
 def test_a_store_of_the_second_version_passes_all_checks(first: tuple[FirstStore, dict[str, Any]]) -> None:
-    """Its checksums cover fewer columns than ours do."""
+    """Its checksums cover fewer columns than the present ones."""
     old, sessions = first
     migrations.apply(Database(old.db), stop_before=KNOWN_MIGRATIONS[2])
     checksums = by_name(old.db, "responses")
@@ -277,7 +277,7 @@ def test_new_participants_get_free_slots_and_unused_seeds(
     old, _ = first
     with closing(SqliteStore(old.path)) as store:
         with Clock().installed() as clock:
-            clock.put_to(datetime.fromisoformat(STARTED_AT.format(20)))  # when those under way had just begun
+            clock.put_to(datetime.fromisoformat(STARTED_AT.format(20)))  # Soon after the sessions under way began.
             study = recruiting(small_study, quota_per_group=2)
             newcomers = [Person(store, study) for _ in range(3)]
         assert Counter(person.group for person in newcomers) == {1: 1, 2: 1, 3: 1}

@@ -1,4 +1,4 @@
-"""Stores of the first version with checksums, SQLite's and PostgreSQL's, opened by this one: whole, and going on."""
+"""Older stores of SQLite and PostgreSQL, opened by the present version: they pass all checks and are used further."""
 
 import re
 from collections.abc import Callable
@@ -92,7 +92,7 @@ def take_back_to_m009(db: Database, migrations: str) -> None:
 
 
 def take_back_to_m006(db: Database, migrations: str) -> None:
-    """Make a store of today one of `m006`."""
+    """Make a store of the present version one of `m006`."""
     take_back_to_m009(db, migrations)
     for (session,) in db.execute("SELECT session FROM sessions").fetchall():
         checksum = beginning(db, session, FIXED_IN_M006)
@@ -103,7 +103,7 @@ def take_back_to_m006(db: Database, migrations: str) -> None:
                 "UPDATE responses SET checksum = ? WHERE session = ? AND trial_index = ?", (checksum, session, row[1])
             )
         db.execute("UPDATE sessions SET checksum = ? WHERE session = ?", (checksum, session))
-    db.execute("DROP VIEW trials")  # while it is there, SQLite drops no column
+    db.execute("DROP VIEW trials")  # With the view, SQLite drops no column.
     for column in ("revision", "excluded_at", "excluded_reason"):
         db.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
     db.execute("ALTER TABLE identities DROP COLUMN signed_at")
@@ -117,13 +117,13 @@ def take_back_to_m006(db: Database, migrations: str) -> None:
         db.execute(f"ALTER TABLE sessions RENAME COLUMN {new} TO {old}")
     db.execute("ALTER TABLE slots RENAME TO places")
     db.execute(f"DELETE FROM {migrations} WHERE name >= '{TOTALS}'")
-    if migrations == "_migrations":  # PostgreSQL's notes only the newest
+    if migrations == "_migrations":  # In PostgreSQL only the newest is recorded.
         db.execute(f"INSERT INTO {migrations} (name, applied_at) VALUES ('{KNOWN_MIGRATIONS[5]}', '')")
     db.execute(f"CREATE VIEW trials AS {VIEW_OF_M006}")
 
 
 def put_under_the_digest_of_m006(db: Database, study: Study) -> str:
-    """Rename a study to the digest that it had when its analysis plan was part of it; return that."""
+    """Rename a study to its digest of the time when the digest covered the analysis plan; return that digest."""
     definition = study.definition.model_dump(mode="json", exclude_defaults=True, exclude={"recruitment"})
     old = digest({"definition": definition, "battery": study.battery.digest, "texts": dict(study.texts)})
     columns = "study, version, battery_digest, definition, texts, registered_at, content_digest"
@@ -136,7 +136,7 @@ def put_under_the_digest_of_m006(db: Database, study: Study) -> str:
 
 
 def take_back_to_m004(db: Database, migrations: str) -> None:
-    """Make a store of today one of `m004`."""
+    """Make a store of the present version one of `m004`."""
     take_back_to_m006(db, migrations)
     db.execute("DROP VIEW trials")
     for column in ("occasion", "adopted_at"):
@@ -144,13 +144,13 @@ def take_back_to_m004(db: Database, migrations: str) -> None:
     is_sqlite = migrations == "_sqlite_migrations"
     db.execute(f"DROP INDEX {'idx_sessions_study_digest_group_seed' if is_sqlite else 'sessions_seed'}")
     db.execute(f"DELETE FROM {migrations} WHERE name >= '{OCCASIONS}'")
-    if not is_sqlite:  # it notes only the newest
+    if not is_sqlite:  # In PostgreSQL only the newest is recorded.
         db.execute(f"INSERT INTO {migrations} (name, applied_at) VALUES ('{KNOWN_MIGRATIONS[3]}', '')")
     db.execute(f"CREATE VIEW trials AS {VIEW_OF_M004}")
 
 
 def take_back(db: Database, migrations: str) -> None:
-    """Make a store of today one of `m002`, as it first was."""
+    """Make a store of the present version one of the first `m002`."""
     take_back_to_m004(db, migrations)
     db.execute("DROP VIEW trials")
     for column in LATER:
@@ -171,7 +171,7 @@ def take_back(db: Database, migrations: str) -> None:
 
 
 def answers(db: Database, session: str) -> list[tuple[Any, ...]]:
-    """Return what that version stored of a session's answers."""
+    """Return a session's responses as that version stored them."""
     return db.execute(
         f"SELECT {', '.join(COLUMNS)} FROM responses WHERE session = ? ORDER BY trial_index", (session,)
     ).fetchall()
@@ -179,7 +179,7 @@ def answers(db: Database, session: str) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
-    """Open the same store again and again."""
+    """Return a function that opens the same store."""
     if request.param == "sqlite":
         return lambda: open_store(str(tmp_path / "equipoise.db"))
     cluster: PostgresCluster = request.getfixturevalue("postgres")

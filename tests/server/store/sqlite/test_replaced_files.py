@@ -1,4 +1,4 @@
-"""The embedded store while its file is taken away, replaced, or cannot be written to."""
+"""The embedded store while its file is removed, replaced, or not writable."""
 
 import errno
 import os
@@ -36,7 +36,7 @@ from tests.server.stores import (
 each_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS.keys())
 
 
-# The file taken away, or another put in its place, while the store is open.
+# The file is removed or replaced while the store is open.
 
 
 @each_operation
@@ -80,7 +80,7 @@ def test_a_backup_that_replaces_an_open_store_is_used_as_the_store(
     backup = store.path.with_name("backup.db")
     before = back_up(store, backup)
     with connect(store.path) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # so that what is written later is a part of the log alone
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # So later writes are only in the log.
     db.close()
     later = [Person(store, small_study).complete() for _ in range(n_later)]
     store.trials()
@@ -152,7 +152,7 @@ def test_a_backup_that_replaces_a_damaged_store_is_used_as_the_store(
     for operation in (store.trials, store.trials, person.answer):
         with pytest.raises(StoreUnavailable):
             operation()
-    for other in others:  # whose pages are whole
+    for other in others:  # Their pages are not damaged.
         with pytest.raises(StoreUnavailable, match="damaged"):
             store.release_slot(other.session, Release.RETURN)
     os.replace(backup, store.path)  # noqa: PTH105 - as `mv` does
@@ -172,7 +172,7 @@ def test_a_backup_from_before_a_registration_can_replace_the_store(store: Sqlite
     for path in files_of(store):
         path.unlink()
     backup.rename(store.path)
-    # Whether the store helps itself or waits to be restarted; but it must know what is the matter.
+    # The store recovers or waits for a restart; in both cases it must report the cause.
     with suppress(StoreUnavailable):
         Person(store, later).complete()
     with suppress(StoreUnavailable):
@@ -189,7 +189,7 @@ def test_a_backup_from_before_a_registration_can_replace_the_store(store: Sqlite
 def test_a_file_that_is_not_a_store_in_place_of_an_open_store_is_not_changed(
     store: SqliteStore, person: Person, content: bytes, operation: Callable[[Person], Any]
 ) -> None:
-    """An empty file, too: it may be the beginning of a backup that is being copied there."""
+    """An empty file is refused too: it may be the beginning of a backup that is being copied."""
     aside = store.path.with_name("aside.db")
     store.path.rename(aside)
     store.path.write_bytes(content)
@@ -204,7 +204,7 @@ def test_a_file_that_is_not_a_store_in_place_of_an_open_store_is_not_changed(
 def test_nothing_is_acknowledged_into_a_file_without_a_name(
     store: SqliteStore, person: Person, small_study: Study
 ) -> None:
-    """People answer all the time while a backup takes the place of the store, three times."""
+    """Participants respond all the time while a backup replaces the store, three times."""
     backup = store.path.with_name("backup.db")
     back_up(store, backup)
     is_over, acknowledged = threading.Event(), []
@@ -213,7 +213,7 @@ def test_nothing_is_acknowledged_into_a_file_without_a_name(
     def take_part() -> None:
         while not is_over.is_set():
             began = time.monotonic()
-            with suppress(Exception):  # whatever comes of it; what matters is what was acknowledged
+            with suppress(Exception):  # Only acknowledged responses matter.
                 somebody = Person(store, small_study)
                 somebody.answer_all()
                 acknowledged.append((began, somebody))
@@ -240,12 +240,12 @@ def test_nothing_is_acknowledged_into_a_file_without_a_name(
         assert [len(responses_of(again, somebody.session)) for somebody in after] == [3] * len(after)
 
 
-# A file that cannot be written to.
+# A file that is not writable.
 
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Make a folder and its files unwritable for a block; root, whom modes do not bind, becomes nobody meanwhile."""
+    """Make a folder and its files unwritable for a block; root, who ignores modes, becomes the user nobody."""
     modes = {path: path.stat().st_mode for path in (folder, *folder.iterdir())}
     for path, mode in modes.items():
         path.chmod(mode & ~0o222)
@@ -263,7 +263,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Let root, whom modes do not bind, be nobody for a block."""
+    """Let root, who ignores modes, be the user nobody for a block."""
     is_root = os.geteuid() == 0
     if is_root:
         os.seteuid(65534)
@@ -276,7 +276,7 @@ def as_nobody() -> Iterator[None]:
 
 @contextmanager
 def as_root() -> Iterator[None]:
-    """Be root again, if that is who runs this, for a block within `as_nobody`."""
+    """Be root again for a block within `as_nobody`, if root runs the test."""
     was_root = os.getuid() == 0
     if was_root:
         os.seteuid(0)
@@ -289,7 +289,7 @@ def as_root() -> Iterator[None]:
 
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
-    """A folder that everybody can reach."""
+    """A folder that all users can open."""
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -322,7 +322,7 @@ def test_a_store_that_becomes_unwritable_acknowledges_nothing_until_it_is_writab
         store.register_study(small_study)
         person = Person(store, small_study)
         person.answer()
-        with closing(reopened(store)) as again:  # with nothing open yet
+        with closing(reopened(store)) as again:  # With no connection open yet.
             person.store = again
             with read_only(public_folder):
                 for write in (person.answer, again.check, person.withdraw):
@@ -338,7 +338,7 @@ def test_a_store_that_becomes_unwritable_acknowledges_nothing_until_it_is_writab
 def test_a_store_that_was_unwritable_for_a_while_continues_by_itself(
     public_folder: Path, small_study: Study, what: str, was_used: bool
 ) -> None:
-    """Also where connections were opened meanwhile: they can only read, and SQLite's files beside it likewise."""
+    """The same holds if connections were opened meanwhile: they and SQLite's further files are read-only."""
     with closing(SqliteStore(public_folder / "equipoise.db")) as store:
         store.register_study(small_study)
         person = Person(store, small_study)
@@ -362,7 +362,7 @@ def test_a_store_that_was_unwritable_for_a_while_continues_by_itself(
             for path, mode in modes.items():
                 if path.exists():
                     path.chmod(mode)
-        with suppress(StoreUnavailable):  # the first one may find what is left of it
+        with suppress(StoreUnavailable):  # The first one may fail.
             again.check()
         again.check()
         person.answer_all()

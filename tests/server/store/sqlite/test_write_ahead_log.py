@@ -1,4 +1,4 @@
-"""The write-ahead log: all of it reaches the file, and nothing acknowledged is lost when somebody touches it."""
+"""The write-ahead log: all of it reaches the file, and no acknowledged data are lost if another program changes it."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="takes away files tha
 
 @pytest.fixture
 def soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let stores have time for other things soon."""
+    """Let stores do their housekeeping soon."""
     monkeypatch.setattr(group_commit, "IDLE_S", 0.1)
 
 
@@ -42,7 +42,7 @@ def size(path: Path) -> int:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + 20
     while not is_so():
         assert time.monotonic() < deadline
@@ -50,14 +50,14 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def in_file_alone(store: SqliteStore, session: str, folder: Path) -> int:
-    """Count a session's answers in a copy of the database file, without its log."""
+    """Count a session's responses in a copy of the database file, without its log."""
     shutil.copy(store.path, folder / "alone.db")
     with closing(sqlite3.connect(folder / "alone.db")) as db:
         found = db.execute("SELECT COUNT(*) FROM responses WHERE session = ?", (session,)).fetchone()
     return int(found[0])
 
 
-# What is in the log reaches the file.
+# The log's content reaches the file.
 
 
 def test_a_store_that_is_closed_has_everything_in_its_one_file(store: SqliteStore, small_study: Study) -> None:
@@ -160,7 +160,7 @@ def test_the_log_does_not_grow_without_limit_under_constant_load(
     assert problems(store) == []
 
 
-# A database file that was left without its log, or a log without its file.
+# A database file without its log, or a log without its file.
 
 
 @pytest.mark.parametrize("must_exist", [True, False])
@@ -172,7 +172,7 @@ def test_a_log_without_its_file_is_refused_and_not_changed(
     person = Person(store, small_study).complete()
     folder = tmp_path / "killed"
     folder.mkdir()
-    for path in (store.path, log_of(store)):  # as after a kill
+    for path in (store.path, log_of(store)):  # As after a kill.
         shutil.copy(path, folder / path.name)
     path = folder / store.path.name
     aside = path.rename(folder / "aside")
@@ -202,7 +202,7 @@ def test_a_store_that_must_exist_is_not_made(tmp_path: Path, what: str) -> None:
     assert path.parent.exists() == (what == "empty")
 
 
-# A log that somebody touches while the store is open.
+# A log that another program changes while the store is open.
 
 
 def delete_log(store: SqliteStore) -> None:
@@ -239,7 +239,7 @@ each_touch = pytest.mark.parametrize("touch", TOUCHES)
 def test_nothing_acknowledged_is_lost_when_another_program_changes_the_log(
     store: SqliteStore, small_study: Study, touch: Callable[[SqliteStore], None], tmp_path: Path
 ) -> None:
-    """As it is seen without this process: by a copy of the files."""
+    """Read a copy of the files, without this process."""
     study = recruiting(small_study, quota=1_000)
     store.register_study(study)
     people = [Person(store, study).complete() for _ in range(5)]
@@ -313,7 +313,7 @@ def test_reading_after_a_change_of_the_log_is_right_or_fails(
     person = Person(store, small_study)
     person.answer(2)
     expected = store.responses(person.session)
-    store._close_idle_readers()  # so that a new connection is needed
+    store._close_idle_readers()  # So a new connection is needed.
     touch(store)
     for _ in range(3):
         with suppress(StoreUnavailable):
@@ -359,7 +359,7 @@ def test_nothing_is_lost_when_another_program_changes_the_log_under_load(
             touch(store)
     time.sleep(0.5)
     n_before = len(acknowledged)
-    until(lambda: len(acknowledged) > n_before + 10)  # it goes on
+    until(lambda: len(acknowledged) > n_before + 10)  # It continues.
     is_over.set()
     for thread in threads:
         thread.join()
