@@ -24,7 +24,7 @@ OTHER_CONTENT = (
     "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
     "laboratory; if only its wording changed, run `equipoise revise` on both."
 )
-UNDER_OTHER_CODES = "upload these under other codes, with `equipoise lab upload --prefix B-`."
+UNDER_OTHER_CODES = "upload the sessions of that laboratory under other codes, with `equipoise lab upload --prefix B-`."
 
 
 def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
@@ -46,7 +46,7 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
     if known != uploaded.participant:
         _refuse_other_code(db, known, start, uploaded)
     if known not in {None, uploaded.participant}:
-        _refuse_somebody_else(db, study, known, start, uploaded)
+        _refuse_another_person(db, study, known, start, uploaded)
     participant = known or uploaded.participant
     if not uploaded.is_withdrawn:
         sessions.refuse_withdrawn(db, participant)
@@ -125,13 +125,15 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
         return
     brought = _code(start)
     if code is None:
-        raise Conflict(f"{who} is here without a code, and {brought} is another person here. Fix: {UNDER_OTHER_CODES}")
+        raise Conflict(
+            f"{who} is stored here without a code, and {brought} is another person here. Fix: {UNDER_OTHER_CODES}"
+        )
     prefix = code.removesuffix(brought)
     how = f"under the code {code}" if prefix == code else f"with `equipoise lab upload --prefix {prefix}`"
-    raise Conflict(f"{who} is known here by another code, {code} and not {brought}. Fix: upload it {how}, as before.")
+    raise Conflict(f"{who} has the code {code} here, not {brought}. Fix: upload the session {how}, as before.")
 
 
-def _refuse_somebody_else(
+def _refuse_another_person(
     db: Database, study: Study, known: str, start: SessionStart, uploaded: UploadedSession
 ) -> None:
     """Refuse a session whose code has a participant in this store with the same session number, or who has withdrawn.
@@ -148,13 +150,13 @@ def _refuse_somebody_else(
     ).fetchall()
     others = [one for one in there if _participant_elsewhere(db, one[0]) != uploaded.participant]
     code = _code(start)
-    if_other = f"if that is another person, {UNDER_OTHER_CODES}"
+    if_other = f"if this is another person, {UNDER_OTHER_CODES}"
     if uploaded.is_withdrawn:
         if len(others) < len(there) or any(status == Status.WITHDRAWN for _, status, *_ in there):
             return
         raise Conflict(
             f"Participant {code} has withdrawn where session {uploaded.session} was run, and there is a participant "
-            f"{code} here. Fix: if that is the same person, delete their responses here with `equipoise withdraw STUDY "
+            f"{code} here. Fix: if this is the same person, delete their responses here with `equipoise withdraw STUDY "
             f"--participant {code}`; {if_other}"
         )
     for session, status, session_number, n_answered in others:

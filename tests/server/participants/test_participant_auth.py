@@ -4,6 +4,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,9 +14,10 @@ from werkzeug.test import TestResponse
 
 from experiment.study.definition import Study
 from server.app import create_app
+from server.participants import participant_auth
 from server.participants.participant_auth import make_link_token
 from server.settings import Settings
-from server.store import Release, SqliteStore
+from server.store import Identity, Release, SqliteStore
 from tests.server.conftest import SECRETS
 from tests.server.participants.visitors import PANEL_ID, SUBMISSION, Visitor, from_panel, pid, refused
 from tests.server.stores import Clock, held_by, recruiting, rows, sign_in
@@ -70,6 +72,17 @@ def test_the_entry_cookie_is_kept_from_scripts_and_lives_for_a_day(panel: Flask)
     cookie = sent(Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).came_in, "entry")
     for part in ("HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=86400"):
         assert part in cookie
+
+
+def test_an_entry_cookie_of_an_earlier_version_is_read(
+    panel: Flask, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def as_before(one: Identity) -> dict[str, object]:
+        return {"source" if name == "id_kind" else name: value for name, value in asdict(one).items()}
+
+    monkeypatch.setattr(participant_auth, "asdict", as_before)
+    assert Visitor(panel, from_panel(PANEL_ID)).start().status_code == 201
+    assert rows(store, "SELECT id_kind, external_id FROM identities") == [("panel", PANEL_ID)]
 
 
 def test_the_panels_id_is_in_the_table_of_identities_and_nowhere_else(

@@ -23,14 +23,14 @@ N_TRIALS = 3
 N_GROUPS, QUOTA, QUOTA_PER_GROUP, TIME_OUT_MIN = 2, 3, 2, 60
 
 HAPPENINGS = [
-    *["somebody_comes"] * 8,
-    *["somebody_begins_again"] * 3,
-    *["somebody_reloads_the_page"] * 3,
-    *["somebody_answers"] * 2,
-    *["somebody_retries"] * 2,
-    *["somebody_answers_all_that_is_left"] * 2,
-    *["somebody_completes"] * 4,
-    "somebody_withdraws",
+    *["participant_arrives"] * 8,
+    *["participant_starts_again"] * 3,
+    *["participant_reloads_the_page"] * 3,
+    *["participant_responds"] * 2,
+    *["participant_retries"] * 2,
+    *["participant_responds_to_the_rest"] * 2,
+    *["participant_completes"] * 4,
+    "participant_withdraws",
     "the_researcher_releases_a_place",
     "the_researcher_opens_or_closes_a_group",
     *["time_passes"] * 5,
@@ -114,14 +114,14 @@ class Sequences(RuleBasedStateMachine):
     @rule(what=st.sampled_from(HAPPENINGS), who=st.integers(0, 11), server=st.integers(0, 1), how=st.integers(0, 5))
     def something_happens(self, what: str, who: int, server: int, how: int) -> None:
         """Choose the next event; one rule, so that the events have these proportions."""
-        if what in {"somebody_comes", "the_researcher_opens_or_closes_a_group", "time_passes"}:
+        if what in {"participant_arrives", "the_researcher_opens_or_closes_a_group", "time_passes"}:
             getattr(self, what)(server, how)
         elif self.everybody:
             one = self.everybody[who % len(self.everybody)]
             one.person.store = self.stores[server]
             getattr(self, what)(one, how)
 
-    def somebody_comes(self, server: int, how: int) -> None:
+    def participant_arrives(self, server: int, how: int) -> None:
         kind = Kind.SIMULATED if how == 5 else Kind.HUMAN
         identity = Identity("panel", f"person-{len(self.everybody)}") if how % 2 else None
         group = self.newcomers_group() if kind is Kind.HUMAN else None
@@ -166,7 +166,7 @@ class Sequences(RuleBasedStateMachine):
             if one.person.now.slot is SlotState.RELEASED:
                 one.slot, one.reason = SlotState.RELEASED, Release.TIME_OUT
 
-    def somebody_begins_again(self, one: Expected, how: int) -> None:
+    def participant_starts_again(self, one: Expected, how: int) -> None:
         person, earlier_token = one.person, one.person.token
         if how % 2 and person.identity:
             person.start_id = str(uuid.uuid4())
@@ -184,14 +184,14 @@ class Sequences(RuleBasedStateMachine):
         with pytest.raises(NotYourSession):
             person.store.add_responses(session, earlier_token, [response(len(one.answers))])
 
-    def somebody_reloads_the_page(self, one: Expected, how: int) -> None:
+    def participant_reloads_the_page(self, one: Expected, how: int) -> None:
         resume = partial(one.person.store.resume_session, self.study, one.person.session)
         if one.status is Status.ACTIVE:
             self._comes_back(one, resume)
         else:
             resume()
 
-    def somebody_answers(self, one: Expected, how: int) -> None:
+    def participant_responds(self, one: Expected, how: int) -> None:
         """Send responses from the next trial, from an earlier trial, or with a gap."""
         first, n = (0, -1, 1, 0, 0, -1)[how], (1, 1, 1, 2, 3, 2)[how]
         new = [response(max(0, len(one.answers) + first) + number) for number in range(n)]
@@ -203,7 +203,7 @@ class Sequences(RuleBasedStateMachine):
             with pytest.raises(Conflict):
                 one.person.send(*new)
 
-    def somebody_retries(self, one: Expected, how: int) -> None:
+    def participant_retries(self, one: Expected, how: int) -> None:
         """Send retries alone, retries followed by a new response, or changed retries, which are different responses."""
         if not one.answers:
             return
@@ -226,17 +226,17 @@ class Sequences(RuleBasedStateMachine):
             one.answers.append(new)
             one.seen_min = self.minutes
 
-    def somebody_answers_all_that_is_left(self, one: Expected, how: int) -> None:
+    def participant_responds_to_the_rest(self, one: Expected, how: int) -> None:
         left = [response(index) for index in range(len(one.answers), N_TRIALS)]
         if one.status is Status.ACTIVE and left:
             one.person.send(*left)
             one.answers += left
             one.seen_min = self.minutes
 
-    def somebody_completes(self, one: Expected, how: int) -> None:
+    def participant_completes(self, one: Expected, how: int) -> None:
         passed_checks = how > 1
         if how > 2:
-            self.somebody_answers_all_that_is_left(one, how)
+            self.participant_responds_to_the_rest(one, how)
         complete = partial(one.person.store.complete_session, self.study, one.person.session, passed_checks)
         if one.status is Status.WITHDRAWN or len(one.answers) < N_TRIALS:
             with pytest.raises(Conflict):
@@ -254,7 +254,7 @@ class Sequences(RuleBasedStateMachine):
         if one.slot is SlotState.RESERVED or self.is_free_for(one):
             one.slot, one.reason = SlotState.CONFIRMED, None
 
-    def somebody_withdraws(self, one: Expected, how: int) -> None:
+    def participant_withdraws(self, one: Expected, how: int) -> None:
         one.person.withdraw()
         if one.status is not Status.WITHDRAWN:
             one.status, one.slot, one.reason, one.answers = (

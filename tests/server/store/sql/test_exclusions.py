@@ -13,7 +13,7 @@ def completed(store: Store, study: Study) -> list[int]:
     return [one.n_completed for one in store.progress(study) if one.kind is Kind.HUMAN]
 
 
-def told(store: Store, study: Study) -> list[str]:
+def events_of(store: Store, study: Study) -> list[str]:
     return [event.event for event in store.events(study)]
 
 
@@ -114,13 +114,13 @@ def test_an_impossible_exclusion_is_refused_and_changes_nothing(any_store: Store
     done, gone = Person(any_store, study).complete(), Person(any_store, study).withdraw()
     simulated = Person(any_store, study, Kind.SIMULATED).complete()
     any_store.add_runs(study, [run_baseline(study, "baseline/tracer")])
-    before = told(any_store, study)
+    before = events_of(any_store, study)
     for session, why in ((gone.session, "was withdrawn"), (simulated.session, "--without-simulated")):
         with pytest.raises(Conflict, match=why):
             any_store.exclude_sessions([done.session, session], "all or none")
     with pytest.raises(Conflict, match=r"is not excluded\. Fix: "):
         any_store.include_sessions(study, [done.session], "nothing to undo")
-    assert told(any_store, study) == before
+    assert events_of(any_store, study) == before
     any_store.exclude_sessions([done.session], "fire alarm")
     with pytest.raises(Conflict, match=r"is excluded already \(fire alarm\)\. Fix: "):
         any_store.exclude_sessions([done.session], "again")
@@ -134,7 +134,7 @@ def test_simultaneous_exclusions_of_a_session_are_one_exclusion(any_store: Store
     person = Person(any_store, study).complete()
     outcomes = at_once(*[lambda: any_store.exclude_sessions([person.session], "fire alarm")] * 5)
     assert sum(one is None for one in outcomes) == 1
-    assert told(any_store, study).count("excluded") == 1
+    assert events_of(any_store, study).count("excluded") == 1
     assert problems(any_store) == []
 
 

@@ -63,14 +63,14 @@ def test_a_backup_whose_log_cannot_be_emptied_is_refused_and_leaves_nothing(
     bystander.write_text("mine", encoding="utf-8")
     readers: list[sqlite3.Connection] = []
 
-    def copy_while_somebody_reads(source: Store, target: SqliteStore, on_rows: Any) -> Verified:
+    def copy_during_a_read(source: Store, target: SqliteStore, on_rows: Any) -> Verified:
         readers.append(sqlite3.connect(target.path))
         readers[0].execute("BEGIN")
         readers[0].execute("SELECT COUNT(*) FROM studies").fetchone()
         return copy_store(source, target, on_rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr("server.store.copying.copy_store", copy_while_somebody_reads)
+        patch.setattr("server.store.copying.copy_store", copy_during_a_read)
         with pytest.raises(InputError, match="not enough room"):
             back_up(store, tmp_path / "monday.db")
     for reader in readers:

@@ -214,9 +214,9 @@ def test_nothing_is_acknowledged_into_a_file_without_a_name(
         while not is_over.is_set():
             began = time.monotonic()
             with suppress(Exception):  # Only acknowledged responses matter.
-                somebody = Person(store, small_study)
-                somebody.answer_all()
-                acknowledged.append((began, somebody))
+                participant = Person(store, small_study)
+                participant.answer_all()
+                acknowledged.append((began, participant))
 
     threads = [threading.Thread(target=take_part) for _ in range(4)]
     for thread in threads:
@@ -233,11 +233,11 @@ def test_nothing_is_acknowledged_into_a_file_without_a_name(
     is_over.set()
     for thread in threads:
         thread.join()
-    after = [somebody for began, somebody in acknowledged if began > latest_replacement]
+    after = [participant for began, participant in acknowledged if began > latest_replacement]
     assert len(after) > 3
     with closing(reopened(store)) as again:
         assert problems(again) == []
-        assert [len(responses_of(again, somebody.session)) for somebody in after] == [3] * len(after)
+        assert [len(responses_of(again, participant.session)) for participant in after] == [3] * len(after)
 
 
 # A file that is not writable.
