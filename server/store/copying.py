@@ -110,7 +110,7 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         finally:
             target.close()
         if size_of(log_beside(aside)):
-            raise StoreUnavailable("there is not enough room for all of it")
+            raise StoreUnavailable("there is not enough space for the whole copy")
         _sync(aside)
         aside.rename(path)
         sync_names(path.parent)

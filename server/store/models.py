@@ -54,7 +54,7 @@ ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED, Release.RESTAR
 """Reasons after which an incomplete session cannot be resumed, by the study's own rules."""
 
 REGAINED_AFTER = (Release.TIME_OUT, Release.NO_ROOM)
-"""Reasons after which a session may get a slot again, if there is room."""
+"""Reasons after which a session may get a slot again, if there is a free slot."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def test_a_backup_whose_log_cannot_be_emptied_is_refused_and_leaves_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr("server.store.copying.copy_store", copy_during_a_read)
-        with pytest.raises(InputError, match="not enough room"):
+        with pytest.raises(InputError, match="not enough space"):
             back_up(store, tmp_path / "monday.db")
     for reader in readers:
         reader.close()
