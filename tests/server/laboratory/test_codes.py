@@ -29,7 +29,7 @@ def taken_in(lab: Laboratory) -> list[LabSessionRecord]:
 
 def test_one_pseudonym_is_not_two_peoples(lab: Laboratory) -> None:
     lab.add_uploaded("P01")
-    with pytest.raises(Conflict, match="has the code .* here, not"):
+    with pytest.raises(Conflict, match=r"has the code .* here, not"):
         lab.add_uploaded("P02", session="00000000000000bb")
     with pytest.raises(Conflict, match="another kind"):
         lab.add_uploaded(None, session="00000000000000bb")
